@@ -8,7 +8,7 @@ const NAMES = {
   wrongEvents: 'emails with missing or surplus events',
   webhooksMissing: 'webhook events missing',
   statisticsDrift: 'hourly counters that differ from the events',
-  unrecovered: 'mail of dead workers that nobody delivered',
+  unrecovered: 'mail of dead workers that was never delivered',
   badExits: 'processes that did not stop in good order',
   idleReleases: 'releases that did nothing on the new schema',
 };

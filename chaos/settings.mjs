@@ -9,9 +9,10 @@ export const USAGE = `npm run chaos -- [--seed N] [--messages M] [--json] [--kee
   --keep      keeps the logs of the processes also when all is well
 `;
 
-export const UPGRADE_USAGE = `npm run upgrade:try -- [--from REVISION] [--seed N] [--messages M] [--json] [--keep]
+export const UPGRADE_USAGE = `npm run upgrade:try -- [--from REVISION] [--back] [--seed N] [--messages M] [--json] [--keep]
 
   --from      the git revision of the earlier release; by default the newest tag v*
+  --back      in the end all processes are rolled back to it
   --seed      repeats a run's plan; by default a random one
   --messages  by default ${DEFAULT_UPGRADE_MESSAGES}
   --json      the result as JSON on standard output
@@ -36,7 +37,12 @@ export function parseSettings(args, options = OPTIONS) {
 /** The same for `npm run upgrade:try`. */
 export function parseUpgradeSettings(args) {
   const messages = { type: 'string', default: String(DEFAULT_UPGRADE_MESSAGES) };
-  return parseSettings(args, { ...OPTIONS, messages, from: { type: 'string' } });
+  return parseSettings(args, {
+    ...OPTIONS,
+    messages,
+    from: { type: 'string' },
+    back: { type: 'boolean', default: false },
+  });
 }
 
 function positive(name, text) {

@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
-import { ApiKeyGuard } from './auth/api-key.guard';
+import { ApiKeyGuard, ScopeGuard } from './auth/access.guard';
 import { AuthModule } from './auth/auth.module';
-import { ScopeGuard } from './auth/scope.guard';
 import { BodyGuard, UndeclaredInputGuard } from './common/http/body.guard';
 import { ErrorFilter } from './common/http/error-response';
 import { DtoPipe } from './common/http/validate-dto';

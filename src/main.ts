@@ -1,11 +1,11 @@
 import { ApiModule } from './api.module';
 import type { Modules } from './bootstrap/process.module';
-import { limitHeapGrowth, logConfigurationError, runProcess } from './bootstrap/run-process';
+import { limitHeapGrowth, logFailedStart, runProcess } from './bootstrap/run-process';
 import { createLogger } from './common/logging/logger';
 import type { Role } from './config/config';
-import { ConfigurationError, loadConfig, loadEnvFile } from './config/load-config';
+import { loadConfig, loadEnvFile } from './config/load-config';
 import { DkimZoneModule } from './modules/dkim-zone/dkim-zone.module';
-import { MasterKeyCheckModule } from './modules/domains/dkim/master-key-check.module';
+import { MasterKeyCheckModule } from './modules/domains/domains.module';
 import { InboundModule } from './modules/inbound/inbound.module';
 import { SubmissionModule } from './modules/submission/submission.module';
 import { WorkerModule } from './worker.module';
@@ -21,14 +21,12 @@ const MODULES: Record<Role, Modules> = {
 
 /** Starts the roles of this process and serves until a signal stops it. */
 limitHeapGrowth();
-loadEnvFile();
 try {
+  loadEnvFile();
   const config = loadConfig();
   const modules = [...config.roles].flatMap((role) => MODULES[role]);
   void runProcess(config, modules, createLogger({ level: config.logLevel }));
 } catch (error) {
-  const logger = createLogger({ level: 'info' });
-  if (error instanceof ConfigurationError) logConfigurationError(logger, error);
-  else logger.fatal({ err: error }, 'start failed');
+  logFailedStart(createLogger({ level: 'info' }), error);
   process.exitCode = 1;
 }

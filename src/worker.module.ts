@@ -5,29 +5,26 @@ import { AuthModule } from './auth/auth.module';
 import { OrganizationsService } from './auth/organizations.service';
 import { Clock } from './common/clock';
 import { AppConfig } from './config/config';
-import { DeliveryModule } from './delivery/delivery.module';
-import { MessageSource } from './delivery/ports/message-source';
-import { OperatorLog, OrdinalSource, SigningKeySource, WeightSource } from './delivery/ports/sender-sources';
+import { DeliveryModule, DeliveryQueueModule } from './delivery/delivery.module';
+import { MessageSource, OperatorLog, OrdinalSource, SigningKeySource, WeightSource } from './delivery/ports/sources';
 import { OutcomeSink } from './delivery/ports/outcome';
 import { createRouter } from './delivery/routing/create-router';
 import { Router } from './delivery/routing/router';
 import { DanePolicies } from './delivery/tls/dane.service';
 import { MtaStsPolicies } from './delivery/tls/mta-sts.service';
 import { PolicyRouter } from './delivery/tls/policy-router';
-import { DeliveryQueueModule } from './delivery/queue/delivery-queue.module';
 import { DomainsModule } from './modules/domains/domains.module';
 import { SigningKeysService } from './modules/domains/dkim/signing-keys.service';
 import { EmailsModule } from './modules/emails/emails.module';
 import { OutcomeRecorder } from './modules/emails/outcomes/outcome-recorder.service';
 import { OutgoingMessagesService } from './modules/emails/outgoing-messages.service';
-import { InboundProcessingModule } from './modules/inbound/processing/inbound-processing.module';
+import { InboundProcessingModule } from './modules/inbound/inbound.module';
 import { MailboxModule } from './modules/mailbox/mailbox.module';
 import { MailboxSmtpServer } from './modules/mailbox/mailbox-smtp.server';
 import { PrivacyModule } from './modules/privacy/privacy.module';
 import { StatsModule } from './modules/stats/stats.module';
 import { SuppressionsModule } from './modules/suppressions/suppressions.module';
-import { WebhookDispatchModule } from './modules/webhooks/dispatch/webhook-dispatch.module';
-import { WebhooksModule } from './modules/webhooks/webhooks.module';
+import { WebhookDispatchModule, WebhooksModule } from './modules/webhooks/webhooks.module';
 
 /** Gives the engine what it asks for through its ports. */
 @Module({

@@ -22,13 +22,18 @@ export class Bench {
   #server;
   #environment;
   #running = [];
+  #settings;
   #opening;
   #closing;
 
-  /** @param dist the build whose processes are started */
-  constructor({ profile, dist = DIST }) {
+  /**
+   * @param dist the build whose processes are started
+   * @param settings of Postgres, beside those that the embedded one always has
+   */
+  constructor({ profile, dist = DIST, settings = {} }) {
     this.profile = profile;
     this.dist = dist;
+    this.#settings = settings;
   }
 
   open() {
@@ -95,7 +100,7 @@ export class Bench {
     await chmod(this.#folder, 0o711);
     say('starting a Postgres of its own');
     const { startEmbeddedPostgres } = load('./database/embedded/embedded-postgres.js');
-    const settings = { ...RECYCLING, ...(this.profile && STATEMENT_SETTINGS) };
+    const settings = { ...RECYCLING, ...(this.profile && STATEMENT_SETTINGS), ...this.#settings };
     this.#server = await startEmbeddedPostgres({ dataDir: this.#folder, settings });
     this.databaseUrl = this.#server.url;
     await recycleLog(this.databaseUrl);

@@ -29,6 +29,21 @@ export function peakMemoryOf(pid) {
   }
 }
 
+/** What a process and its children hold of the machine's memory, in MB: pages that some of them share count once (PSS). */
+export function memoryOfTree(pid) {
+  const pids = processIds().filter((child) => child === String(pid) || readStat(child)?.parent === pid);
+  return pids.reduce((sum, one) => sum + memoryOf(one), 0);
+}
+
+function memoryOf(pid) {
+  try {
+    return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]) / 1024;
+  } catch {
+    // It has ended since.
+    return 0;
+  }
+}
+
 function processIds() {
   return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
 }

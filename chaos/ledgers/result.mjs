@@ -116,7 +116,7 @@ function judgeDuplicates(expected, sink, log) {
 
 /**
  * From the death of a worker to the delivery of what it held. Where the database itself was away in between, from its
- * return: nobody can take anything over meanwhile. `rawP99` leaves that out.
+ * return: nothing can be taken over meanwhile. `rawP99` leaves that out.
  */
 function judgeRecovery({ recoveries, outages }, { leaseSeconds }) {
   const sinceReturn = recoveries.map(({ disturbance, ms, answeredAt }) => {

@@ -47,7 +47,7 @@ describe('a result', () => {
     expect(result()).toMatchObject({ passed: true, accepted: 1, duplicates: { total: 0 } });
   });
 
-  it('finds mail that is delivered by the service and by nobody else', () => {
+  it('finds mail that is delivered by the service and by no other sender', () => {
     scene.sinkLedger.copies.clear();
     expect(failures()).toEqual(['lost', 'wrong']);
     expect(result().passed).toBe(false);
@@ -93,7 +93,7 @@ describe('a result', () => {
     expect(failures()).toEqual([]);
   });
 
-  it('finds mail that nobody sent', () => {
+  it('finds mail that was never sent', () => {
     scene.clientLedger.acceptances.clear();
     expect(failures()).toEqual(['phantoms']);
   });

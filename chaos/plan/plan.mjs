@@ -16,6 +16,7 @@ const SHORT_MESSAGES = 5_000;
 const LEAST_SECONDS = 20;
 /** Processes end in good order and start, one after the other. */
 const LEAST_UPGRADE_SECONDS = 120;
+const LEAST_SECONDS_AND_BACK = 200;
 
 /** Of a run of the default size; a smaller one has its share of them, but at least so many. */
 const COUNTS = {
@@ -37,10 +38,11 @@ export function makePlan({ seed, messages = DEFAULT_MESSAGES }) {
   return planOf({ seed, messages, leastSeconds: LEAST_SECONDS }, makeFaults);
 }
 
-/** A rolling upgrade instead of faults; the mail is the same, but for poison. */
-export function makeUpgradePlan({ seed, messages = DEFAULT_UPGRADE_MESSAGES }) {
-  const settings = { seed, messages, leastSeconds: LEAST_UPGRADE_SECONDS, poison: 0 };
-  return { ...planOf(settings, (_random, common) => makeUpgrade(common)), isUpgrade: true };
+/** A rolling upgrade instead of faults; the mail is the same, but for poison. @param back whether all are rolled back in the end */
+export function makeUpgradePlan({ seed, messages = DEFAULT_UPGRADE_MESSAGES, back = false }) {
+  const leastSeconds = back ? LEAST_SECONDS_AND_BACK : LEAST_UPGRADE_SECONDS;
+  const settings = { seed, messages, leastSeconds, poison: 0 };
+  return { ...planOf(settings, (_random, common) => makeUpgrade({ ...common, back })), isUpgrade: true };
 }
 
 function planOf({ seed, messages, leastSeconds, poison }, faultsFor) {

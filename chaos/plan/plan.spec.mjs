@@ -107,6 +107,16 @@ describe('the plan of an upgrade', () => {
     expect(new Set(releasesAt(1))).toEqual(new Set(['new']));
   });
 
+  it('ends with the old release where that is wanted, after all have been of the new one for a while', () => {
+    const { seconds, faults } = makeUpgradePlan({ seed: 1, back: true });
+    const steps = faults.filter(({ kind }) => kind === 'release');
+    const lastAt = (share) =>
+      members.map((name) => steps.findLast(({ target, at }) => target === name && at <= share * seconds)?.to);
+    expect(new Set(lastAt(0.6))).toEqual(new Set(['new']));
+    expect(new Set(lastAt(1))).toEqual(new Set(['old']));
+    expect(faults.every(({ at }, index) => at >= (faults[index - 1]?.at ?? 0) && at < seconds)).toBe(true);
+  });
+
   it('kills a worker of each release while both are there', () => {
     const kills = faultsOf(plan, 'kill');
     const killed = kills.map(({ target, at }) => releasesAt(at / plan.seconds)[members.indexOf(target)]);

@@ -1,7 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, HOUR } from '../common/clock';
-import { deleteInBatches } from '../common/jobs/delete-in-batches';
-import { PeriodicJobs } from '../common/jobs/periodic-jobs';
+import { deleteInBatches, PeriodicJobs } from '../common/jobs/periodic-jobs';
 import { AppConfig } from '../config/config';
 import { AuditRepository } from './audit.repository';
 

@@ -1,13 +1,13 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../common/http/scopes';
+import { RequireScope, Unbound } from '../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../common/http/principal';
 import { CursorPaginationDto } from '../common/http/envelope.dto';
 import { ApiErrors, ApiList } from '../common/http/openapi.decorators';
-import { Unbound } from '../common/http/key-restrictions.guard';
 import { AuditService } from './audit.service';
 import { AuditEntryDto, ListAuditEntriesQuery, toAuditEntriesDto, toAuditFilter } from './dto/audit-entry.dto';
 
+/** `/v1/audit-log`: the organization's own entries, newest first. */
 @ApiTags('Privacy')
 @Controller('v1/audit-log')
 @RequireScope('privacy:read')

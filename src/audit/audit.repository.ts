@@ -5,7 +5,27 @@ import type { Tenant } from '../common/tenant';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import { AuditEntry } from './audit-entry.entity';
-import { deleteOldEntries } from './sql/delete-old-entries.sql';
+import type { Statement } from '../database/statement';
+
+// Deletes up to $2 entries from before a moment, oldest first.
+// Writes: audit_log (index audit_log_occurred_at; its triggers refuse changes and the deletion of young entries). Locks: the rows, skip locked.
+// Rows: up to $2. Without organization: retention is the same for all. Not the ORM: a bounded delete.
+const TEXT = `
+  delete from audit_log a
+  using (
+    select organization_id, id
+    from audit_log
+    where occurred_at < $1
+    order by occurred_at
+    limit $2
+    for update skip locked
+  ) old
+  where a.organization_id = old.organization_id and a.id = old.id
+  returning 1 as deleted`;
+
+function deleteOldEntries(before: Date, limit: number): Statement<{ deleted: 1 }> {
+  return { name: 'delete-old-audit-entries', text: TEXT, values: [before, limit] };
+}
 
 /** An absent property matches everything. */
 export interface AuditFilter extends Partial<Pick<AuditEntry, 'actor' | 'action' | 'targetType' | 'targetId'>> {
@@ -18,6 +38,7 @@ export interface AuditFilter extends Partial<Pick<AuditEntry, 'actor' | 'action'
 /** What an operator looks for, in one organization or in all; `organizationId` is `INSTALLATION` for what concerns none. */
 export type OperatorAuditFilter = Partial<Pick<AuditEntry, 'organizationId' | 'action'>>;
 
+/** The rows of the audit log. Reads of an organization are filtered by it; those of the operator are not. */
 @Injectable()
 export class AuditRepository {
   constructor(

@@ -1,8 +1,7 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Clock, SECOND } from '../common/clock';
 import { newId, NIL_ID } from '../common/ids';
-import type { Tenant } from '../common/tenant';
-import { acrossTenants } from '../common/tenant-scope';
+import { type Tenant, acrossTenants } from '../common/tenant';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import type { AuditEntry } from './audit-entry.entity';

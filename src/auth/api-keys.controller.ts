@@ -14,6 +14,7 @@ import {
 } from './dto/api-key.dto';
 import { RequireScope } from '../common/http/scopes';
 
+/** `/v1/api-keys`: create, list, revoke. */
 @ApiTags('API keys')
 @Controller('v1/api-keys')
 @RequireScope('key:manage')

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, MoreThan, type Repository } from 'typeorm';
-import { acrossTenants } from '../common/tenant-scope';
+import { acrossTenants } from '../common/tenant';
 import { Database } from '../database/database.service';
 import { lockList } from '../database/sql/locks.sql';
 import type { Transaction } from '../database/transaction';
@@ -17,6 +17,7 @@ export type KeyFilter = Pick<ApiKey, 'organizationId'> &
 
 export type RevokedKey = Pick<ApiKey, 'id' | 'mode'>;
 
+/** API keys of organizations, stored as hashes; reads for authentication go over all organizations. */
 @Injectable()
 export class ApiKeysRepository {
   constructor(

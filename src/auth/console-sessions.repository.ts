@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, LessThan, MoreThan, type Repository } from 'typeorm';
-import { acrossTenants } from '../common/tenant-scope';
+import { acrossTenants } from '../common/tenant';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import { ConsoleLink, ConsoleSession } from './auth.entity';
@@ -9,6 +9,7 @@ import { endOldestSessions, findKeyBySession, type KeyBySession } from './sql/ap
 
 export type { KeyBySession } from './sql/api-keys.sql';
 
+/** Sessions of browsers and links that work once, both stored as hashes of their tokens. */
 @Injectable()
 export class ConsoleSessionsRepository {
   constructor(

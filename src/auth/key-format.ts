@@ -21,6 +21,7 @@ export interface MintedKey {
   readonly prefix: string;
 }
 
+/** A new random key of 256 bits with its checksum, the hash to store and the prefix to show. */
 export function mintKey(kind: KeyKind): MintedKey {
   const body = `wb_${kind}_${randomBytes(32).toString('base64url')}`;
   const key = body + checksum(body);
@@ -61,6 +62,7 @@ export function bearerToken(header: string | undefined): string {
   return /^bearer +(\S{1,128})$/i.exec(header ?? '')?.[1] ?? '';
 }
 
+/** The one error for a missing, malformed, unknown, expired or revoked key. */
 export function invalidKey(): AppError {
   return new AppError('invalid_api_key', 'The API key is missing or not valid', {
     suggestion: 'Send the header Authorization: Bearer wb_live_… or wb_test_…',

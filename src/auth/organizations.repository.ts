@@ -14,6 +14,7 @@ export interface OrganizationFilter {
   readonly status?: OrganizationStatus | undefined;
 }
 
+/** Organizations. Nothing here is filtered by one: the callers are the operator's. */
 @Injectable()
 export class OrganizationsRepository {
   constructor(@InjectRepository(Organization) private readonly organizations: Repository<Organization>) {}

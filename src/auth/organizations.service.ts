@@ -5,7 +5,7 @@ import { atMost } from '../common/bounded-cache';
 import { Clock, SECOND } from '../common/clock';
 import { AppError, NotFoundError } from '../common/errors/app-error';
 import { isUuid, newId } from '../common/ids';
-import { withinTenants } from '../common/tenant-scope';
+import { withinTenants } from '../common/tenant';
 import { BriefCache, SingleFlight } from '../common/async/promises';
 import { Database } from '../database/database.service';
 import { type AuditRecord, AuditService, OPERATOR } from '../audit/audit.service';

@@ -51,7 +51,7 @@ export async function awaitUsableSchema(url: string, options: AwaitSchemaOptions
   logger.info(waiting.schema.sentence);
 }
 
-/** What a process that waits tells those who ask. */
+/** The responses of a process that waits. */
 class Waiting {
   constructor(
     public schema: SchemaState,

@@ -1,5 +1,5 @@
 import { loadConfig } from '../config/load-config';
-import { withChosenPort } from './choose-port';
+import { withChosenPort } from './start-service';
 
 const NEEDED = { DATABASE_URL: 'postgres://localhost/waybill', MASTER_KEY: Buffer.alloc(32, 1).toString('base64') };
 const config = (env: Record<string, string>) => loadConfig({ ...NEEDED, PORT: '0', HOST: '127.0.0.1', ...env });

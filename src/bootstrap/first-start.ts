@@ -38,7 +38,7 @@ const SEED_LOCK = 7_241_920_046;
  * scope, kept in `credentials.json`. Later starts return what that file says.
  *
  * Each step finds out whether it has been done, so a start that died in between is completed by the next one. Only the
- * keys are made anew then: no one has seen the earlier ones.
+ * keys are made anew then: the earlier ones have never been shown.
  *
  * @returns undefined when it is not for us to make anything: an external database, or one with other organizations.
  */

@@ -2,8 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { endLog, type Logger } from '../common/logging/logger';
 import { endsWithin } from '../common/async/promises';
 import { SECOND } from '../common/clock';
+import { OperatorError, UnavailableError } from '../common/errors/app-error';
 import type { AppConfig } from '../config/config';
-import { ConfigurationError } from '../config/load-config';
+import { ConfigurationError, misspelledVariables } from '../config/load-config';
 import { openDatabase } from '../database/open-database';
 import { awaitUsableSchema } from './await-schema';
 import { ConsoleLinksService } from '../auth/console-links.service';
@@ -74,13 +75,20 @@ function failStart(error: unknown, stopping: AbortSignal, logger: Logger): void 
     logger.debug({ err: error }, 'how the start ended');
     return;
   }
-  if (error instanceof ConfigurationError) logConfigurationError(logger, error);
-  else logger.fatal({ err: error }, 'start failed');
+  logFailedStart(logger, error);
   process.exitCode = 1;
 }
 
+/** In words for the operator where there are any; else with the stack. */
+export function logFailedStart(logger: Logger, error: unknown): void {
+  if (error instanceof ConfigurationError) logConfigurationError(logger, error);
+  else if (error instanceof OperatorError || error instanceof UnavailableError) {
+    logger.fatal({ code: 'start_failed' }, `start failed: ${error.message}`);
+  } else logger.fatal({ err: error }, 'start failed');
+}
+
 /** A line for each thing that is to be corrected, without a stack, which would say nothing about it. */
-export function logConfigurationError(logger: Logger, { problems }: ConfigurationError): void {
+function logConfigurationError(logger: Logger, { problems }: ConfigurationError): void {
   for (const problem of problems) logger.fatal({ code: 'invalid_configuration' }, problem);
 }
 
@@ -92,6 +100,7 @@ interface StartOptions {
 }
 
 async function start(parts: Parts, { config, modules, logger, signal }: StartOptions): Promise<void> {
+  for (const sentence of misspelledVariables()) logger.warn({ code: 'unknown_setting' }, sentence);
   const log = (message: string): void => logger.info(message);
   const database = await openDatabase(config, { log, stopWhenLast: true, restart: true, signal });
   parts.database = database;

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type INestApplicationContext, Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -7,26 +9,25 @@ import { SECOND } from '../common/clock';
 import { DiskSpace } from '../common/disk-space';
 import { Draining } from '../common/http/draining';
 import { createHttpAdapter } from '../common/http/http-server';
-import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
 import type { ProbeRoutes } from '../common/http/probe-server';
-import { type Logger as Log, logRequestsTo, NestLogger, observeDroppedLines } from '../common/logging/logger';
+import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
 import { PeriodicJobs } from '../common/jobs/periodic-jobs';
+import { type Logger as Log, logRequestsTo, NestLogger, observeDroppedLines } from '../common/logging/logger';
 import { Metrics, observeRequests, startMetricsServer } from '../common/metrics/metrics';
 import { opensPort } from '../common/network';
 import { COMMIT, RELEASE } from '../common/release';
 import { NoTracing, type Tracing } from '../common/tracing/tracing';
 import type { AppConfig } from '../config/config';
 import { translateDatabaseError } from '../database/database-errors';
-import type { OpenDatabase } from '../database/open-database';
 import { Database } from '../database/database.service';
+import type { OpenDatabase } from '../database/open-database';
 import { DeliveryWorker } from '../delivery/worker/delivery-worker';
 import { HealthModule } from '../modules/health/health.module';
 import { HealthService } from '../modules/health/health.service';
 import { InboundSmtpServer } from '../modules/inbound/inbound-smtp.server';
 import { type SubmissionPorts, SubmissionSmtpServer } from '../modules/submission/submission-smtp.server';
-import { DispatchLoop } from '../modules/webhooks/dispatch/dispatch-loop.service';
+import { DispatchLoop } from '../modules/webhooks/dispatch-loop.service';
 import { buildOpenApiDocument, setUpDocs } from '../openapi/docs';
-import { withChosenPort } from './choose-port';
 import { type Modules, ProcessModule } from './process.module';
 
 /** Requests that are under way may take this long once the service stops. */
@@ -232,4 +233,29 @@ async function listen(app: NestExpressApplication, config: AppConfig, wanted: nu
 function portOf(app: NestExpressApplication): number {
   const address = (app.getHttpServer() as { address(): { port: number } | string | null }).address();
   return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/**
+ * With `PORT=0` any free port, chosen before anything starts: links in mail have it, unless `PUBLIC_URL` says where they lead.
+ * It may be taken by another process meanwhile.
+ */
+export async function withChosenPort(config: AppConfig): Promise<AppConfig> {
+  const { http, roles } = config;
+  if (http.port !== 0 || !roles.has('api')) return config;
+  // An address that cannot be listened on is reported when it is.
+  const port = await freePort(http.host).catch(() => 0);
+  return { ...config, http: { ...http, port, publicUrl: withPort(http.publicUrl, port) } };
+}
+
+function withPort(publicUrl: string, port: number): string {
+  return publicUrl === 'http://localhost:0' ? `http://localhost:${port}` : publicUrl;
+}
+
+async function freePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }

@@ -1,10 +1,11 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Argument } from 'commander';
 import { OPERATOR } from '../audit/audit.service';
 import { parseTimestamp } from '../common/http/timestamps';
 import type { Destination, DestinationChange } from '../delivery/shaping/destinations.service';
-import { OperatorDestinationsService } from '../modules/operator/operator-destinations.service';
+import { OperatorDestinationsService, OperatorEgressService } from '../modules/operator/operator-destinations.service';
 import type { CliSession, Services } from './session/cli-session';
 import { fields, type Report, table } from './session/output';
+import type { ShownPool } from '../delivery/egress/egress.service';
 
 const REASON = ['--reason <text>', 'shown as the cause, to senders too', 'command line'] as const;
 const UNTIL = ['--until <timestamp>', 'when it ends by itself', parseFuture] as const;
@@ -97,4 +98,54 @@ function parseFuture(text: string): Date {
   const time = parseTimestamp(text);
   if (!time) throw new InvalidArgumentError('It must be an ISO 8601 timestamp with an offset, or a date.');
   return time;
+}
+
+/** `waybill egress …` */
+export function addEgressCommands(program: Command, session: CliSession): void {
+  const group = program.command('egress').description('the addresses that mail leaves from');
+  group
+    .command('list')
+    .description(
+      'list the pools of EGRESS_POOLS, with the receivers that refuse an address, and the warm-up of new ones',
+    )
+    .action(() => session.run(async (services) => showPools(await services.get(OperatorEgressService).list())));
+  group
+    .command('warm-up')
+    .description('skip the warm-up of an address, or restart it with day 1')
+    .addArgument(new Argument('<change>').choices(['skip', 'restart']))
+    .argument('<address>')
+    .action((change: 'skip' | 'restart', address: string) =>
+      session.run((services) => changeWarmUp(services, change, address)),
+    );
+  group
+    .command('release')
+    .description('send from an address again to receivers that have refused it; `default`: the choice of the system')
+    .argument('<address>')
+    .argument('[destination]', 'one of those receivers; by default all')
+    .action((address: string, destination?: string) =>
+      session.run(async (services) => {
+        const released = await services.get(OperatorEgressService).release(address, destination, OPERATOR);
+        return { json: { address, released }, text: `${address} is used again at ${released.join(', ')}` };
+      }),
+    );
+}
+
+async function changeWarmUp(services: Services, change: 'skip' | 'restart', address: string): Promise<Report> {
+  const shown = await services.get(OperatorEgressService).changeWarmUp(address, change, OPERATOR);
+  const { warmUp } = shown;
+  const text = warmUp
+    ? `${shown.address} warms up: ${warmUp.dailyVolume} mails to each provider today`
+    : `${shown.address} has no daily volume`;
+  return { json: shown, text };
+}
+
+function showPools(pools: readonly ShownPool[]): Report {
+  const rows = pools.flatMap(({ pool, addresses, organizations, category }) =>
+    addresses.map(({ address, ehlo, state, suspensions, warmUp }): Record<string, unknown> => ({
+      ...{ pool, category, organizations: organizations.length, address, ehlo, state },
+      refusedBy: suspensions.map(({ key }) => key),
+      warmUp: warmUp && `day ${warmUp.day} of ${warmUp.days}: ${warmUp.dailyVolume} a day`,
+    })),
+  );
+  return { json: pools, text: table(rows) };
 }

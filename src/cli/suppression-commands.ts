@@ -8,7 +8,7 @@ import { addressKey } from '../common/mail-address';
 import { type Mode, MODES } from '../common/tenant';
 import { ListSuppressionsQuery, SuppressionNotesDto } from '../modules/suppressions/dto/suppression.dto';
 import { toAddress, toSuppressionDto } from '../modules/suppressions/dto/suppression.mapper';
-import { SUPPRESSION_FORMS, type SuppressionForm } from '../modules/suppressions/forms/suppression-forms';
+import { SUPPRESSION_FORMS, type SuppressionForm } from '../modules/suppressions/suppression-forms';
 import { MAX_IMPORT_BYTES, SuppressionImportService } from '../modules/suppressions/suppression-import.service';
 import { SuppressionListService } from '../modules/suppressions/suppression-list.service';
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../modules/suppressions/suppressions.service';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { OPERATOR } from '../audit/audit.service';
 import { OrganizationsService } from '../auth/organizations.service';
-import { LIBRARY } from '../modules/templates/library/library';
+import { LIBRARY } from '../modules/templates/library';
 import { TemplatesService } from '../modules/templates/templates.service';
 import { CliError, type Report, table } from './session/output';
 import { type CliSession, parseId, type Services } from './session/cli-session';

@@ -1,17 +1,16 @@
-/** Where the process takes its time from. Tests bind `FakeClock` (test/doubles) instead of `DatabaseClock`. */
+/** The source of the process's time. Tests bind `FakeClock` (test/doubles) instead of `DatabaseClock`. */
 export abstract class Clock {
   /** Wall-clock time: for timestamps that people and other systems see. */
   abstract now(): Date;
   /** Milliseconds that never jump: for leases and time limits. The origin is arbitrary. */
   abstract monotonicMs(): number;
 
-  /** False: nothing may be claimed, ended or removed by this process, for its own clock contradicts the database's. */
+  /** False: the process's clock contradicts the database's, so it may not claim, end or remove anything. */
   get isReliable(): boolean {
     return true;
   }
 }
 
-/** The operating system's clocks. */
 export class SystemClock extends Clock {
   now(): Date {
     return new Date(Date.now());
@@ -27,9 +26,9 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** How far the process's own clock may be from the database's: past it, nothing is decided here. */
+/** Largest accepted difference between the process's clock and the database's. */
 const MAX_OFFSET_MS = 5 * SECOND;
-/** Readings this close to what is expected change nothing, so that the time does not jump with each answer's delay. */
+/** Smaller differences change nothing, so that the time does not jump with the delay of each reading. */
 const JITTER_MS = 50;
 
 /** The database's time, read at a moment of this process's clocks. */
@@ -37,17 +36,17 @@ export interface ClockReading {
   readonly databaseNow: Date;
   readonly ownNow: Date;
   readonly monotonicMs: number;
-  /** How far off the reading may be: half of the round trip. */
+  /** Uncertainty of the reading: half of the round trip. */
   readonly errorMs: number;
 }
 
 /**
- * The clock that all processes share, so that none of them ends or repeats mail because its own clock is wrong: the database's
- * time at the last reading, and what has passed since by the monotonic clock.
+ * The clock that all processes share, so that a wrong clock on one host neither ends nor repeats mail: the database's
+ * time at the last reading, plus the monotonic time since then.
  *
  *   unread ──reading──► right ◄──readings──► wrong: the own clock is more than 5 s off
  *
- * Unread it shows the own clock's time. Reliable is it when right: a clock that is wrong may have been wrong in other ways.
+ * Unread, it returns the process's own time. It is reliable only while it is right.
  */
 export class DatabaseClock extends Clock {
   private anchor: { readonly databaseMs: number; readonly monotonicMs: number } | undefined;
@@ -62,7 +61,6 @@ export class DatabaseClock extends Clock {
     return this.state === 'right';
   }
 
-  /** Whether the database's clock has been read at all. */
   get isRead(): boolean {
     return this.state !== 'unread';
   }
@@ -80,12 +78,11 @@ export class DatabaseClock extends Clock {
     return this.own.monotonicMs();
   }
 
-  /** The process's own wall clock. */
   ownNow(): Date {
     return this.own.now();
   }
 
-  /** True when it changes what `isReliable` says. */
+  /** True when it changes `isReliable`. */
   read({ databaseNow, ownNow, monotonicMs, errorMs }: ClockReading): boolean {
     const databaseMs = databaseNow.getTime();
     const expectedMs = this.expectedMs(monotonicMs);

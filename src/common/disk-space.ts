@@ -15,7 +15,7 @@ export interface DiskSpaceOptions {
   readonly folders: readonly string[];
   /** Less than this free: nothing more is taken in. 0: no limit. */
   readonly reserveBytes: number;
-  /** Default: what the operating system says is free for this user. */
+  /** Default: the free space for this user, from the operating system. */
   readonly freeBytes?: (folder: string) => Promise<number>;
 }
 
@@ -41,7 +41,7 @@ export class DiskSpace {
     this.readFree = options.freeBytes ?? freeBytesOf;
   }
 
-  /** Reads at once and then every three seconds, for as long as the process lives. */
+  /** Reads at once and then every three seconds, until the process ends. */
   async watch(metrics: Metrics): Promise<void> {
     if (this.options.folders.length === 0) return;
     metrics.gauge({ name: 'disk_free_bytes', help: 'Free bytes of the fullest file system in use' }, () => {
@@ -84,7 +84,7 @@ export class DiskSpace {
   }
 }
 
-/** 503 for a client; the operator's log and metrics say which disk. */
+/** 503 for a client; the operator's log and metrics name the disk. */
 export class DiskFullError extends UnavailableError {
   constructor() {
     super('The service has no room for more at the moment', undefined, RETRY_AFTER_SECONDS);

@@ -21,5 +21,5 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Mail that came to an inbound route (contract, section 21): the one event that is about no email of ours. */
+/** Mail to an inbound route (contract, section 21): the one event that is about no email of this service. */
 export const INBOUND_RECEIVED = 'inbound.received';

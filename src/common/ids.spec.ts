@@ -1,4 +1,4 @@
-import { firstIdAt, IdGenerator, isUuid, newId, timeOfId } from './ids';
+import { firstIdAt, IdGenerator, isUuid, newId, takeTimeOfIdsFrom, timeOfId } from './ids';
 
 describe('newId', () => {
   it('makes ids that are unique and sort in the order in which they were made', () => {
@@ -24,7 +24,26 @@ describe('newId', () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  it('cannot be guessed from its neighbour: no two share their last 44 bits', () => {
+  it('goes by the clock again when that is set back by more than a minute: it had been wrong', () => {
+    const times = ['2026-03-06T12:00:00Z', '2026-03-01T12:00:00Z', '2026-03-01T12:00:00Z', '2026-03-01T11:59:30Z'];
+    const generator = new IdGenerator({ now: () => new Date(times.shift() ?? '') });
+    const [, ...ids] = [generator.next(), generator.next(), generator.next(), generator.next()];
+    expect(ids.map((id) => timeOfId(id))).toEqual(ids.map(() => new Date('2026-03-01T12:00:00Z')));
+    expect(ids.toSorted()).toEqual(ids);
+  });
+
+  it('goes by a given clock until that is released, or another one given', () => {
+    const [first, second] = [new Date('2031-01-01T00:00:00Z'), new Date('2032-01-01T00:00:00Z')];
+    const release = takeTimeOfIdsFrom({ now: () => first });
+    expect(timeOfId(newId())).toEqual(first);
+    const releaseSecond = takeTimeOfIdsFrom({ now: () => second });
+    release();
+    expect(timeOfId(newId())).toEqual(second);
+    releaseSecond();
+    expect(Math.abs(timeOfId(newId()).getTime() - Date.now())).toBeLessThan(60_000);
+  });
+
+  it('cannot be guessed from the one before: no two share their last 44 bits', () => {
     const tails = Array.from({ length: 1_000 }, () => newId().slice(-11));
     expect(new Set(tails).size).toBe(tails.length);
   });

@@ -35,7 +35,7 @@ const DOT_ATOM_UTF8 = /^[\w!#$%&'*+/=?^`{|}~\x80-\uffff-]+(?:\.[\w!#$%&'*+/=?^`{
 const UNFIT_IN_LOCAL_PART = /^\p{M}|[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 /** Controls, lone surrogates, line and paragraph separators, and what reorders the text around it. */
 const UNFIT_IN_NAME = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
-/** RFC 5322 section 3.2.3 `specials` except the dot, which everyone writes in names. */
+/** RFC 5322 section 3.2.3 `specials` except the dot, which is common in names. */
 const SPECIALS = /[()<>[\]:;@\\,"]/;
 const QUOTED_STRING = /^"((?:[^"\\]|\\.)*)"$/s;
 const NON_ASCII = /[^\x00-\x7f]/;
@@ -133,7 +133,7 @@ function refuse(message: string): Refusal {
   return { ok: false, message };
 }
 
-/** An address as it is shown to anyone who holds a link: `j***@example.com`. */
+/** An address as shown to holders of a link: `j***@example.com`. */
 export function maskAddress(email: string): string {
   const at = email.lastIndexOf('@');
   const [first = ''] = email.slice(0, Math.max(0, at));

@@ -1,7 +1,7 @@
 import { opensPort, parseUrl } from './network';
 
 describe('parseUrl', () => {
-  it('gives the same answer after many calls', () => {
+  it('returns the same after many calls', () => {
     for (let count = 0; count < 100_000; count += 1) parseUrl('https://a.example/');
     expect(parseUrl('https://bücher.example/é')?.href).toBe('https://xn--bcher-kva.example/%C3%A9');
   });
@@ -15,7 +15,7 @@ const failing = (code: string): Promise<never> => Promise.reject(Object.assign(n
 const at = { host: '127.0.0.1', port: 25 };
 
 describe('opensPort', () => {
-  it('hands on what the opening answers', async () => {
+  it('returns what the opening returns', async () => {
     await expect(opensPort('PORT', at, Promise.resolve(7))).resolves.toBe(7);
   });
 

@@ -1,3 +1,5 @@
+import { OperatorError } from './errors/app-error';
+
 /**
  * The address as a URL (WHATWG); undefined when it is none.
  *
@@ -20,7 +22,7 @@ export type PortVariable =
   | 'SUBMISSIONS_PORT'
   | 'DNS_PORT';
 
-/** The variable that says which address a listener is bound to. */
+/** The variable for the address of a listener. */
 const hostVariable = (variable: PortVariable): string => (variable === 'METRICS_PORT' ? 'METRICS_HOST' : 'HOST');
 
 const ADVICE: Record<string, (variable: PortVariable, host: string) => string> = {
@@ -50,6 +52,6 @@ export async function opensPort<T>(
     const { code = '' } = cause as NodeJS.ErrnoException;
     const advice = ADVICE[code];
     if (!advice) throw cause;
-    throw new Error(`${variable}: port ${port} on ${host} ${advice(variable, host)} (${code})`, { cause });
+    throw new OperatorError(`${variable}: port ${port} on ${host} ${advice(variable, host)} (${code})`, { cause });
   }
 }

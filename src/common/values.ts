@@ -5,7 +5,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 
 /**
  * How many characters the texts and names of a JSON value have together, plus one for each value. Counts no further than to
- * `limit`, so that it tells a small value from a large one at the price of a small one.
+ * `limit`, so that it distinguishes a small value from a large one at the price of a small one.
  */
 export function sizeOfValue(value: unknown, limit: number): number {
   if (typeof value === 'string') return value.length + 1;

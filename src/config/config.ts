@@ -49,6 +49,8 @@ export interface DatabaseConfig {
   readonly migrateOnStart: boolean;
   /** Whether requests are kept to their tenant by the database too. */
   readonly rowLevelSecurity: boolean;
+  /** Of the embedded server, from its next start on. */
+  readonly embeddedSharedBuffersMegabytes: number;
 }
 
 export interface DeliveryConfig {

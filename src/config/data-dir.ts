@@ -1,9 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 const KEY_BYTES = 32;
 const OWNER_ONLY = 0o600;
+/** The embedded database of a data directory, by the major version of Postgres. */
+const CLUSTER = /^pg\d+$/;
 
 /** 32 bytes in base64, either alphabet. */
 export const MASTER_KEY_TEXT = /^[A-Za-z0-9+/_-]{43}=?$/;
@@ -22,8 +33,12 @@ export class StoredMasterKey {
     this.previousFile = join(dataDir, 'master.key.previous');
   }
 
+  /** @throws when a database is there and its key is not: a new one would open nothing, and hide that the old one is lost */
   readOrCreate(): Buffer {
+    // First: of two processes that start at once, one makes key and database while the other looks.
+    const hasDatabase = existsSync(this.dataDir) && readdirSync(this.dataDir).some((name) => CLUSTER.test(name));
     if (!existsSync(this.file)) {
+      if (hasDatabase) throw new Error(missingKey(this.file));
       mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
       try {
         writeFileSync(this.file, textOf(randomBytes(KEY_BYTES)), { mode: OWNER_ONLY, flag: 'wx' });
@@ -96,6 +111,12 @@ function parseMasterKey(text: string, source: string): Buffer {
   return Buffer.from(text, 'base64');
 }
 
+function missingKey(file: string): string {
+  const remedy =
+    'restore it from a copy of the directory, set MASTER_KEY to it, or restore a backup --with-master-key into an empty directory';
+  return `${file} is missing, and the database beside it is encrypted under it: ${remedy}`;
+}
+
 function textOf(key: Buffer): string {
   return `${key.toString('base64')}\n`;
 }
@@ -105,6 +126,7 @@ const CAUSES: Record<string, string> = {
   EPERM: 'this user may not write there',
   EROFS: 'the file system is read-only',
   ENOTDIR: 'a part of the path is a file',
+  ENOENT: 'a part of the path is a link to nothing',
   EEXIST: 'it is a file',
   ENOSPC: 'the disk is full',
 };

@@ -54,6 +54,7 @@ export class Environment {
   @Count(200) DATABASE_POOL_SIZE = 10;
   @toBoolean @IsBoolean() MIGRATE_ON_START = true;
   @toBoolean @IsBoolean() ROW_LEVEL_SECURITY = true;
+  @Count(1_048_576, 16) EMBEDDED_SHARED_BUFFERS_MB = 32;
   @IsString() WAYBILL_DATA_DIR = '.data';
   @IsString() WAYBILL_ROLES = 'all';
 

@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import os, { tmpdir } from 'node:os';
 import path, { join } from 'node:path';
-import { ConfigurationError, loadConfig, loadEnvFile } from './load-config';
+import { ConfigurationError, loadConfig, loadEnvFile, misspelledVariables } from './load-config';
 import { parseRelay } from './to-config';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
@@ -12,6 +12,32 @@ beforeAll(() => (dataDir = mkdtempSync(join(tmpdir(), 'waybill-config-'))));
 afterAll(() => rmSync(dataDir, { recursive: true }));
 
 const load = (env: Record<string, string>) => loadConfig({ WAYBILL_DATA_DIR: dataDir, MASTER_KEY: KEY, ...env });
+
+describe('misspelledVariables', () => {
+  it.each([
+    ['RETENTION_CONTENT_DAYS', 'RETENTION_CONTENTS_DAYS'],
+    ['DELIVERY_CONCURENCY', 'DELIVERY_CONCURRENCY'],
+    ['database_url', 'DATABASE_URL'],
+    ['DATA_DIR', 'WAYBILL_DATA_DIR'],
+  ])('finds %s', (name, meant) => {
+    expect(misspelledVariables({ [name]: 'x' })).toEqual([
+      `${name} is not a setting, and nothing reads it: ${meant} is one`,
+    ]);
+  });
+
+  it('finds none among our own, and those of other programs', () => {
+    const names = [
+      'DATABASE_URL',
+      'OTEL_SERVICE_NAME',
+      'NODE_OPTIONS',
+      'POSTGRES_PASSWORD',
+      'WAYBILL_SERVICE_HOST',
+      'HOME',
+    ];
+    const others = ['HOSTNAME', 'SSH_CONNECTION', 'npm_config_port', 'API_PORT', 'MAIL', 'SHLVL', 'XDG_DATA_DIRS'];
+    expect(misspelledVariables(Object.fromEntries([...names, ...others].map((name) => [name, 'x'])))).toEqual([]);
+  });
+});
 
 describe('loadConfig', () => {
   it('has defaults for a first start', () => {
@@ -33,6 +59,30 @@ describe('loadConfig', () => {
     });
     expect(load({ ...direct, BLOCK_LISTS: 'none' }).delivery.blockLists).toEqual([]);
     expect(load({ ...direct, BLOCK_LISTS: '' }).delivery.blockLists).toHaveLength(3);
+  });
+
+  it('makes no new master key where the one of a database is missing', () => {
+    const folder = mkdtempSync(join(dataDir, 'lost-'));
+    const key = loadConfig({ WAYBILL_DATA_DIR: folder }).masterKey;
+    mkdirSync(join(folder, 'pg18'));
+    expect(loadConfig({ WAYBILL_DATA_DIR: folder }).masterKey).toEqual(key);
+    rmSync(join(folder, 'master.key'));
+    expect(() => loadConfig({ WAYBILL_DATA_DIR: folder })).toThrow(
+      /master\.key is missing, and the database beside it/,
+    );
+    expect(() => statSync(join(folder, 'master.key'))).toThrow('ENOENT');
+    expect(loadConfig({ WAYBILL_DATA_DIR: folder, MASTER_KEY: KEY }).masterKey).toEqual(Buffer.from(KEY, 'base64'));
+  });
+
+  it('lends the embedded database half of the memory at most', () => {
+    const buffersOf = (size: string) => load(size === '' ? {} : { EMBEDDED_SHARED_BUFFERS_MB: size }).database;
+    jest.spyOn(process, 'constrainedMemory').mockReturnValue(1_024 * 1_024 * 1_024);
+    expect(buffersOf('')).toMatchObject({ embeddedSharedBuffersMegabytes: 32 });
+    expect(buffersOf('512')).toMatchObject({ embeddedSharedBuffersMegabytes: 512 });
+    expect(() => buffersOf('513')).toThrow('EMBEDDED_SHARED_BUFFERS_MB must be at most 512, half of the memory here');
+    expect(load({ EMBEDDED_SHARED_BUFFERS_MB: '513', DATABASE_URL: 'postgres://h/db' }).database.url).toBeDefined();
+    jest.spyOn(process, 'constrainedMemory').mockReturnValue(40 * 1_024 * 1_024);
+    expect(buffersOf('')).toMatchObject({ embeddedSharedBuffersMegabytes: 32 });
   });
 
   it('listens everywhere outside local mode, and treats empty variables as absent', () => {
@@ -75,6 +125,9 @@ describe('loadConfig', () => {
     [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL'],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'OTEL_EXPORTER_OTLP_PROTOCOL'],
     [{ DELIVERY_CONCURRENCY: '0' }, 'DELIVERY_CONCURRENCY'],
+    [{ EMBEDDED_SHARED_BUFFERS_MB: '256MB' }, 'EMBEDDED_SHARED_BUFFERS_MB'],
+    [{ EMBEDDED_SHARED_BUFFERS_MB: '8' }, 'EMBEDDED_SHARED_BUFFERS_MB'],
+    [{ EMBEDDED_SHARED_BUFFERS_MB: String(1_048_577) }, 'EMBEDDED_SHARED_BUFFERS_MB'],
     [{ MESSAGE_LIFE_TRANSACTIONAL_HOURS: '0' }, 'MESSAGE_LIFE_TRANSACTIONAL_HOURS'],
     // RFC 5321 section 4.5.4.1: the engine gives up after four days in any case.
     [{ MESSAGE_LIFE_BULK_HOURS: '97' }, 'MESSAGE_LIFE_BULK_HOURS'],
@@ -101,7 +154,7 @@ describe('loadConfig', () => {
     expect(load({ SHUTDOWN_DELAY_SECONDS: '20' }).http.shutdownDelaySeconds).toBe(20);
   });
 
-  it('believes forwarded addresses of nobody, of everybody, or of the proxies that are named', () => {
+  it('believes forwarded addresses of no peer, of every peer, or of the proxies that are named', () => {
     const trusted = (TRUST_PROXY: string) => load({ TRUST_PROXY }).http.trustProxy;
     expect(load({}).http.trustProxy).toBe(false);
     expect([trusted(''), trusted('true'), trusted('1')]).toEqual([false, true, 1]);

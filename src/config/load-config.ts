@@ -1,8 +1,10 @@
 import 'reflect-metadata';
 import { statSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
+import { closest, distance } from 'fastest-levenshtein';
 import { parseUrl } from '../common/network';
 import { OTLP_PROTOCOLS } from '../common/tracing/tracing';
 import { type AppConfig, type Role, ROLES } from './config';
@@ -45,6 +47,25 @@ export function loadConfig(
   problems.push(...crossChecks(environment), ...trustProxyProblems(environment), ...pairProblems(environment));
   if (problems.length > 0) throw new ConfigurationError(problems);
   return toConfig(environment, masterKeysOf(environment));
+}
+
+/** A name as short as PORT is near to too many others. */
+const LEAST_MISSPELLED_LENGTH = 8;
+
+/**
+ * Variables that are none of ours, yet differ from one by a letter or two, or by `WAYBILL_`: they would be left out without a word. Not
+ * an error, since the environment is not ours alone.
+ *
+ * @returns a sentence for each
+ */
+export function misspelledVariables(env: NodeJS.ProcessEnv = process.env): string[] {
+  const known = Object.keys({ ...new Environment(), ...optionalNames });
+  return Object.keys(env).flatMap((name) => {
+    if (name.length < LEAST_MISSPELLED_LENGTH || known.includes(name)) return [];
+    const meant = known.includes(`WAYBILL_${name}`) ? `WAYBILL_${name}` : closest(name.toUpperCase(), known);
+    const isNear = meant.endsWith(`_${name}`) || distance(name.toUpperCase(), meant) <= 2;
+    return isNear ? [`${name} is not a setting, and nothing reads it: ${meant} is one`] : [];
+  });
 }
 
 /** Optional variables have no default, so an instance does not show their names. */
@@ -129,6 +150,7 @@ function crossChecks(environment: Environment): string[] {
 
 function databaseChecks(environment: Environment): [boolean, string][] {
   const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_READ_URL, MASTER_KEY } = environment;
+  const largestBuffers = Math.max(new Environment().EMBEDDED_SHARED_BUFFERS_MB, Math.floor(availableMegabytes() / 2));
   return [
     [
       DATABASE_URL === undefined || MASTER_KEY !== undefined,
@@ -138,7 +160,18 @@ function databaseChecks(environment: Environment): [boolean, string][] {
       DATABASE_URL !== undefined || (DATABASE_DIRECT_URL === undefined && DATABASE_READ_URL === undefined),
       'DATABASE_URL must be set when DATABASE_DIRECT_URL or DATABASE_READ_URL is: they are further ways to that database',
     ],
+    [
+      DATABASE_URL !== undefined || !(environment.EMBEDDED_SHARED_BUFFERS_MB > largestBuffers),
+      `EMBEDDED_SHARED_BUFFERS_MB must be at most ${largestBuffers}, half of the memory here`,
+    ],
   ];
+}
+
+/** Of the machine, or of the container. */
+function availableMegabytes(): number {
+  // 0, or more than the machine has: no limit.
+  const limit = process.constrainedMemory() || Infinity;
+  return Math.min(totalmem(), limit) / 1024 / 1024;
 }
 
 function pairProblems(environment: Environment): string[] {

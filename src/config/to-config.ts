@@ -94,6 +94,7 @@ function toDatabase(environment: Environment): AppConfig['database'] {
     poolSize: environment.DATABASE_POOL_SIZE,
     migrateOnStart: environment.MIGRATE_ON_START,
     rowLevelSecurity: environment.ROW_LEVEL_SECURITY,
+    embeddedSharedBuffersMegabytes: environment.EMBEDDED_SHARED_BUFFERS_MB,
   };
 }
 
@@ -161,11 +162,13 @@ function toDns(environment: Environment): AppConfig['dns'] {
   };
 }
 
+/** Host names of the delegated zone's servers, in lower case. */
 export function nameServersOf(environment: Environment): string[] {
   const named = list(environment.DKIM_ZONE_SERVERS).map((host) => host.toLowerCase());
   return named.length > 0 ? named : [mailHostOf(environment)];
 }
 
+/** The trimmed parts of a text between commas, without empty ones. */
 export function list(value: string | undefined): string[] {
   return (value ?? '')
     .split(',')
@@ -195,6 +198,7 @@ export function parseRelay(value: string | undefined): RelayConfig | undefined {
   };
 }
 
+/** Requests by class, from a JSON object of positive integers; undefined for any other text. */
 export function parseRequestLimits(value: string | undefined): Record<string, number> | undefined {
   if (!value) return {};
   try {

@@ -77,6 +77,7 @@ export function dataSourceOptions(url: string, settings: DataSourceSettings = {}
   };
 }
 
+/** TypeORM's data source, not yet connected. */
 export function createDataSource(url: string, settings: DataSourceSettings = {}): DataSource {
   return new DataSource(dataSourceOptions(url, settings));
 }

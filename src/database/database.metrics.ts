@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock, DatabaseClock, SECOND } from '../common/clock';
+import { takeTimeOfIdsFrom } from '../common/ids';
 import { Metrics } from '../common/metrics/metrics';
 import { AppConfig } from '../config/config';
 import { poolOf } from './data-source';
@@ -32,6 +33,7 @@ export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('Clock');
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
+  private releaseIds: (() => void) | undefined;
 
   constructor(
     private readonly database: Database,
@@ -51,6 +53,7 @@ export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
     await this.running;
+    this.releaseIds?.();
   }
 
   /** Never rejects: without a database nothing is decided anyway. */
@@ -69,7 +72,10 @@ export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
     const errorMs = (clock.monotonicMs() - startedMs) / 2;
     if (2 * errorMs > LONGEST_MS) return;
     const ownNow = new Date(clock.ownNow().getTime() - errorMs);
-    if (clock.read({ databaseNow, ownNow, monotonicMs: startedMs + errorMs, errorMs })) this.tell(clock);
+    const isFirst = !clock.isRead;
+    const isChanged = clock.read({ databaseNow, ownNow, monotonicMs: startedMs + errorMs, errorMs });
+    if (isFirst) this.releaseIds = takeTimeOfIdsFrom(clock);
+    if (isChanged) this.tell(clock);
   }
 
   private tell({ isReliable, offsetMs }: DatabaseClock): void {

@@ -19,6 +19,8 @@ export interface ServerFacts {
   /** As in `server_version_num`: 180004 for 18.4. */
   readonly versionNumber: number;
   readonly version: string;
+  /** A standby, or closed to changes by a setting. */
+  readonly isReadOnly: boolean;
   /** The server's clock. */
   readonly now: Date;
 }
@@ -27,6 +29,7 @@ const SERVER_FACTS = `
   select
     current_setting('server_version_num')::int as "versionNumber",
     current_setting('server_version') as version,
+    pg_is_in_recovery() or current_setting('default_transaction_read_only') = 'on' as "isReadOnly",
     clock_timestamp() as now`;
 
 /**

@@ -7,7 +7,11 @@ import type { AppConfig, DatabaseConfig } from '../config/config';
 import { ConfigurationError } from '../config/load-config';
 import { createDataSource } from './data-source';
 import { isUnavailable } from './database-errors';
-import { attachEmbeddedPostgres, startEmbeddedPostgres } from './embedded/embedded-postgres';
+import {
+  attachEmbeddedPostgres,
+  type EmbeddedPostgresOptions,
+  startEmbeddedPostgres,
+} from './embedded/embedded-postgres';
 import { ServerMonitor, type Restart } from './embedded/server-monitor';
 import { migrate } from './migrate';
 
@@ -42,7 +46,9 @@ export interface OpenDatabase {
   stop(): Promise<void>;
 }
 
-type NeededConfig = Pick<DatabaseConfig, 'url' | 'migrateOnStart'> & Partial<Pick<DatabaseConfig, 'directUrl'>>;
+type NeededConfig = Pick<DatabaseConfig, 'url' | 'migrateOnStart'> &
+  Partial<Pick<DatabaseConfig, 'directUrl' | 'embeddedSharedBuffersMegabytes'>>;
+type EmbeddedConfig = Pick<AppConfig, 'dataDir'> & { readonly database: NeededConfig };
 type Opened = Omit<OpenDatabase, 'applied' | 'directUrl'>;
 
 const DEFAULT_WAIT_SECONDS = 60;
@@ -68,7 +74,7 @@ export async function openDatabase(
     );
     return { url, directUrl: directUrl ?? url, embedded: false, applied, stop: () => Promise.resolve() };
   }
-  const opened = await openEmbedded(config.dataDir, options);
+  const opened = await openEmbedded(config, options);
   try {
     const applied = wantsMigrations ? await applyMigrations(opened.url, options.log) : [];
     options.signal?.throwIfAborted();
@@ -79,13 +85,13 @@ export async function openDatabase(
   }
 }
 
-async function openEmbedded(dataDir: string, options: OpenDatabaseOptions): Promise<Opened> {
+async function openEmbedded(config: EmbeddedConfig, options: OpenDatabaseOptions): Promise<Opened> {
   for (let attempt = 1; ; attempt += 1) {
-    const server = await attachOrStart(dataDir, options);
+    const server = await attachOrStart(config, options);
     try {
       const monitor = await ServerMonitor.open(
         server.url,
-        options.restart ? restartOf(server.url, dataDir, options) : undefined,
+        options.restart ? restartOf(server.url, config, options) : undefined,
       );
       const stop = async (): Promise<void> => {
         await monitor.end();
@@ -100,19 +106,24 @@ async function openEmbedded(dataDir: string, options: OpenDatabaseOptions): Prom
 }
 
 /** On the same port, since the pool goes on asking there. */
-function restartOf(url: string, dataDir: string, { log }: OpenDatabaseOptions): Restart {
+function restartOf(url: string, config: EmbeddedConfig, { log }: OpenDatabaseOptions): Restart {
   const port = Number(new URL(url).port);
-  return { log, start: () => startEmbeddedPostgres({ dataDir, log, port }) };
+  return { log, start: () => startEmbeddedPostgres({ ...embeddedOptions(config), log, port }) };
+}
+
+function embeddedOptions({ dataDir, database }: EmbeddedConfig): EmbeddedPostgresOptions {
+  const megabytes = database.embeddedSharedBuffersMegabytes;
+  return { dataDir, settings: { ...(megabytes !== undefined && { shared_buffers: `${megabytes}MB` }) } };
 }
 
 async function attachOrStart(
-  dataDir: string,
+  config: EmbeddedConfig,
   { log, stopWhenLast = false, signal }: OpenDatabaseOptions,
 ): Promise<Pick<Opened, 'url' | 'folder' | 'stop'>> {
   const leave = (): Promise<void> => Promise.resolve();
-  const running = stopWhenLast ? undefined : await attachEmbeddedPostgres(dataDir);
+  const running = stopWhenLast ? undefined : await attachEmbeddedPostgres(config.dataDir);
   if (running !== undefined) return { url: running, stop: leave };
-  const server = await startEmbeddedPostgres({ dataDir, log, signal });
+  const server = await startEmbeddedPostgres({ ...embeddedOptions(config), log, signal });
   const stop = (): Promise<void> => server.stop();
   const { url, folder } = server;
   return { url, folder, stop: server.startedHere || stopWhenLast ? stop : leave };
@@ -129,6 +140,9 @@ async function untilReachable<T>(url: string, options: OpenDatabaseOptions, reac
       return await unlessAborted(reach(), options.signal);
     } catch (error) {
       const reason = describeError(error);
+      if (isMissingFile(error)) {
+        throw new ConfigurationError([`DATABASE_URL: a file that it names cannot be read: ${reason}`]);
+      }
       if (isRefusal(error)) throw new ConfigurationError([`DATABASE_URL: the database ${name} refuses: ${reason}`]);
       if (!isUnavailable(error)) throw error;
       if (clock.monotonicMs() - begin >= waitMs) throw unreachable(name, reason);
@@ -156,6 +170,12 @@ function unreachable(name: string, reason: string): UnavailableError {
 /** SQLSTATE class 28 (invalid authorization), 3D000 (no such database): waiting would not help. */
 function isRefusal(error: unknown): boolean {
   return /^(28...|3D000)$/.test(String((error as { code?: unknown }).code));
+}
+
+/** The driver reads `sslrootcert`, `sslcert` and `sslkey`. A socket that is not there has the same code, and will be. */
+function isMissingFile(error: unknown): boolean {
+  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  return syscall === 'open' && ['ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR'].includes(code);
 }
 
 async function applyMigrations(url: string, log: (message: string) => void): Promise<string[]> {

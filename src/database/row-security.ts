@@ -1,17 +1,17 @@
 import type { QueryRunner } from 'typeorm';
 import { databaseErrorCode } from './database-errors';
 
-/** Whether statements of requests are kept to their tenant by the database itself. */
+/** Whether the database itself limits the statements of requests to their tenant. */
 export type RowSecurity =
   | { readonly state: 'on'; /** Quoted. */ readonly role: string }
   | { readonly state: 'off' }
-  | { readonly state: 'unavailable'; /** And what to do. */ readonly reason: string };
+  | { readonly state: 'unavailable'; /** Including what to do. */ readonly reason: string };
 
 /** insufficient_privilege */
 const REFUSED = '42501';
 /** lock_not_available */
 const LOCKED = '55P03';
-/** duplicate_object, unique_violation: another database of the server was faster. */
+/** duplicate_object, unique_violation: another database of the server created it first. */
 const ALREADY_THERE = ['42710', '23505'];
 
 /** Every table with rows of one organization. Partitions are reached through their parents only. */
@@ -60,9 +60,9 @@ const UNGRANTED = `
   order by relname`;
 
 /**
- * Gives every table with rows of one organization its policy, and the role `<owner>_tenant` the rights of a request. For the
- * end of each migration: a table that is new is protected by it. Changes nothing where the role cannot be made, and leaves
- * a table that stays locked to the next start; `examineRowSecurity` then says so.
+ * Gives every table with rows of one organization its policy, and the role `<owner>_tenant` the rights of a request.
+ * Runs after each migration, so that new tables are covered. Changes nothing where the role cannot be created; a table
+ * that stays locked waits for the next start, which `examineRowSecurity` reports.
  * @param runner not in a transaction, as the owner of the tables
  */
 export async function applyRowSecurity(runner: QueryRunner): Promise<void> {
@@ -78,9 +78,9 @@ export async function applyRowSecurity(runner: QueryRunner): Promise<void> {
 }
 
 /**
- * The list of organizations is a sub-select, so that it is read once for each statement and not for each row. Inside of `case`
- * it is no condition for an index: those are the query's own. As one it competed with them, and with a guess at the size of an
- * unknown tenant a look-up of 50 addresses read all of its 18,000. Several statements of one call are one transaction.
+ * The list of organizations is a sub-select, so that it is read once per statement, not per row. Inside `case` it is no
+ * index condition: as one it competed with those of the query, and a look-up of 50 addresses read all 18,000 of its
+ * tenant. Several statements of one call are one transaction.
  */
 function policyOf(table: string, column: string): string {
   return `
@@ -100,7 +100,7 @@ const GRANT_SCHEMA = `
     end if;
   end $do$`;
 
-/** Undefined when the user of this connection may not create it, and it does not exist. */
+/** Undefined when the role does not exist and this user may not create it. */
 async function ensureRole(runner: QueryRunner): Promise<TenantRole | undefined> {
   const [found] = (await runner.query(ROLE)) as TenantRole[];
   if (!found) return undefined;
@@ -122,8 +122,8 @@ async function unlessCode(codes: string | readonly string[], work: Promise<unkno
 }
 
 /**
- * Nodes of a distributed database know neither the role, which has no login, nor policies with a query (docs/scaling.md). The
- * function is there once the schema is up to date; a statement that names one that is missing fails, whatever it guards.
+ * Nodes of a distributed database have neither the role, which cannot log in, nor policies with a query (docs/scaling.md). The
+ * function exists once the schema is up to date; naming a missing one fails even in a branch not taken.
  */
 const CAN_TELL = `select to_regproc('is_distributed') is not null as yes`;
 const IS_DISTRIBUTED = `select is_distributed(to_regclass('emails')) as yes`;
@@ -136,7 +136,7 @@ async function isDistributed(runner: QueryRunner): Promise<boolean> {
   return (await isYes(CAN_TELL)) && (await isYes(IS_DISTRIBUTED));
 }
 
-/** Tries it out: as the role of requests, is each table restricted? @param runner is released */
+/** Checks as the role of requests that each table is restricted. @param runner is released */
 export async function examineRowSecurity(runner: QueryRunner): Promise<RowSecurity> {
   try {
     if (await isDistributed(runner)) {

@@ -3,20 +3,17 @@ import { SECOND } from '../common/clock';
 import { isOlderRelease, RELEASE } from '../common/release';
 import { MIGRATIONS, OLDEST_RELEASE } from './migrations';
 
-/** What TypeORM records the applied migrations in. */
+/** The table in which TypeORM records applied migrations. */
 export const MIGRATIONS_TABLE = 'schema_migrations';
 
-/**
- * A database's schema beside what this build knows. `newer`: there are migrations that this build does not know; whether
- * it runs all the same says `isUsable`.
- */
+/** A database's schema compared with this build. `newer`: it has migrations unknown to this build. */
 export interface SchemaState {
   readonly state: 'current' | 'empty' | 'behind' | 'newer';
   /** Names of the migrations that are still to be applied, in their order. */
   readonly pending: readonly string[];
-  /** Whether this build runs on it. */
+  /** True when this build runs on it, also on a newer one. */
   readonly isUsable: boolean;
-  /** For people, in one line: what it is, and what to do. */
+  /** One line for operators: the state, and what to do. */
   readonly sentence: string;
 }
 
@@ -30,7 +27,7 @@ const CONNECT_TIMEOUT_MS = 2 * SECOND;
 const KNOWN = MIGRATIONS.map((migration) => new migration().name);
 const ORIGIN = /^Made by release (\S+), for releases from (\S+) on$/;
 
-/** To be run after migrations have been applied: remembers who made this schema, for older builds that meet it. */
+/** Runs after migrations: stores which release made this schema, for older builds that open it later. */
 export const RECORD_ORIGIN = `comment on table ${MIGRATIONS_TABLE} is 'Made by release ${RELEASE}, for releases from ${OLDEST_RELEASE} on'`;
 
 /** Reads the state of the schema at `url`. Changes nothing. */
@@ -73,7 +70,7 @@ async function readOrigin(client: Client): Promise<SchemaOrigin | undefined> {
   return release === undefined || oldest === undefined ? undefined : { release, oldest };
 }
 
-/** @param origin undefined when the schema does not say */
+/** @param origin undefined when the schema does not record it */
 export function evaluateSchema(
   applied: readonly string[],
   origin: SchemaOrigin | undefined,

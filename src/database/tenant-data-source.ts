@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import { DataSource, type DataSourceOptions, type QueryRunner, type ReplicationMode } from 'typeorm';
-import { currentScope, type TenantScope } from '../common/tenant-scope';
+import { currentScope, type TenantScope } from '../common/tenant';
 import { examineRowSecurity, type RowSecurity } from './row-security';
 
 export type TenantDataSourceOptions = DataSourceOptions & {

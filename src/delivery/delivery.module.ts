@@ -1,38 +1,135 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { Clock } from '../common/clock';
+import { DnsResolver } from '../common/dns/dns-resolver';
+import { DnssecResolver } from '../common/dns/dnssec-resolver';
+import { NodeDnsResolver } from '../common/dns/node-dns-resolver';
 import { AppConfig } from '../config/config';
 import { BlockListsJob } from './block-lists/block-lists.job';
-import { DeliveryQueueModule } from './queue/delivery-queue.module';
+import { EgressCheck, EgressPools } from './egress/egress-pools';
+import { EgressService } from './egress/egress.service';
+import { readEgressPools } from './egress/pool-file';
+import { SourceChooser } from './egress/source-chooser';
+import { parseWarmUpSchedule, WarmUpVolumes } from './egress/warm-up-volumes';
 import { classifierOf, ReplyClassifier } from './policy/classify-reply';
 import { DESTINATION_LIMITER_DEFAULTS } from './policy/destination-limiter';
-import { EgressCheck } from './egress/egress-check';
+import { DeliveryQueueRepository, QueueActionsRepository } from './queue/delivery-queue.repository';
+import { LeaseConnection, WorkerSessionsRepository } from './queue/worker-sessions.repository';
+import { OpenDeliveries } from './queue/open-deliveries.service';
+import { QueueActionsService } from './queue/queue-actions.service';
+import { QueueAction } from './queue/queue.entity';
+import { QueueMetrics } from './queue/queue.metrics';
+import { WorkerWaker } from './queue/worker-waker.service';
+import { DestinationsRepository } from './shaping/destinations.repository';
+import { DestinationsService } from './shaping/destinations.service';
+import { HeldDestinations } from './shaping/held-destinations.service';
+import {
+  BlockListCheck,
+  DestinationReport,
+  DestinationRule,
+  EgressAddressState,
+  EgressSuspension,
+  EgressVolume,
+  MtaStsPolicyRow,
+  TlsSessionRow,
+} from './shaping/shaping.entity';
+import { DanePolicies } from './tls/dane.service';
+import { MtaStsFetcher } from './tls/mta-sts-policy';
+import { MtaStsPolicies } from './tls/mta-sts.service';
+import { TlsReportData } from './tls/tls-report-data.service';
+import { TlsSessionCounts } from './tls/tls-session-counts';
 import { CountTlsSessionsJob, RefreshMtaStsJob } from './tls/tls.job';
 import { AttemptDispatcher } from './worker/attempt-dispatcher';
 import { AttemptService } from './worker/attempt.service';
 import { ByteBudget } from './worker/byte-budget';
 import { ClaimPlanner } from './worker/claim-plan';
 import { Claimer } from './worker/claimer';
-import { CrashRecovery } from './worker/crash-recovery';
-import { DeadSessionsJob, GiveBackJob, RecordSendingJob } from './worker/claims.job';
+import {
+  DeadSessionsJob,
+  GiveBackJob,
+  PromoteDueJob,
+  QueueActionsJob,
+  QueueSweepJob,
+  RecordSendingJob,
+} from './worker/queue.job';
+import { CrashRecovery, JournalTakeover } from './worker/crash-recovery';
 import { DeliveryLog, DeliveryReport, DeliveryTraces } from './worker/delivery-log';
-import { DeliveryMetrics } from './worker/delivery.metrics';
-import { WorkerMetrics } from './worker/worker.metrics';
 import { DeliveryPipeline } from './worker/delivery-pipeline';
 import { DeliveryWorker } from './worker/delivery-worker';
+import { DeliveryMetrics } from './worker/delivery.metrics';
+import { WorkerMetrics } from './worker/worker.metrics';
 import { EgressSyncJob, WarmUpSyncJob } from './worker/egress.job';
-import { JournalTakeover } from './worker/journal-takeover';
 import { MessageComposer } from './worker/message-composer';
-import { MessagePreparer } from './worker/message-preparer';
-import { PromoteDueJob, QueueActionsJob, QueueSweepJob } from './worker/queue.job';
-import { ResultCommit, Settler } from './worker/settler';
+import { MessagePreparer, UnattemptedEndings } from './worker/message-preparer';
 import { ResultJournal } from './worker/result-journal';
-import { UnattemptedEndings } from './worker/unattempted-endings';
+import { ResultCommit, Settler } from './worker/settler';
 import { ShapingSync } from './worker/shaping-sync.job';
 import { SmtpTransmitter } from './worker/smtp-transmitter';
 import { SourceTransmitter } from './worker/source-transmitter';
 import { WorkSignal } from './worker/work-signal';
-import { WorkerSlots } from './worker/worker-slots';
 import { WorkerSession } from './worker/worker-session';
+import { WorkerSlots } from './worker/worker-slots';
+
+const egress: Provider = {
+  provide: EgressPools,
+  inject: [AppConfig, Clock],
+  useFactory: ({ delivery: { egressPools: file } }: AppConfig, clock: Clock) =>
+    new EgressPools(file === undefined ? [] : readEgressPools(file), clock),
+};
+
+const volumes: Provider = {
+  provide: WarmUpVolumes,
+  inject: [DestinationsRepository, AppConfig, Clock],
+  useFactory: (destinations: DestinationsRepository, { delivery }: AppConfig, clock: Clock) =>
+    new WarmUpVolumes(destinations, parseWarmUpSchedule(delivery.egressWarmUp), clock),
+};
+
+/** Encryption policies and reports of receiving domains. */
+const TLS_POLICIES: Provider[] = [
+  {
+    provide: DnsResolver,
+    inject: [AppConfig],
+    useFactory: ({ delivery }: AppConfig) => new NodeDnsResolver({ servers: delivery.dnsServers }),
+  },
+  { provide: MtaStsFetcher, inject: [AppConfig], useFactory: (config: AppConfig) => new MtaStsFetcher(config) },
+  {
+    provide: MtaStsPolicies,
+    inject: [DestinationsRepository, MtaStsFetcher, DnsResolver, Clock],
+    useFactory: (rows: DestinationsRepository, fetcher: MtaStsFetcher, resolver: DnsResolver, clock: Clock) =>
+      new MtaStsPolicies(rows, fetcher, resolver, clock),
+  },
+  {
+    provide: DanePolicies,
+    inject: [AppConfig, Clock],
+    useFactory: ({ delivery }: AppConfig, clock: Clock) =>
+      new DanePolicies(new DnssecResolver(delivery.dnsServers), clock),
+  },
+];
+
+/** The queue, and what workers and operators share of receivers and source addresses. A bad file of addresses ends the start. */
+@Module({
+  imports: [
+    TypeOrmModule.forFeature([
+      ...[BlockListCheck, DestinationReport, DestinationRule, QueueAction],
+      ...[EgressAddressState, EgressSuspension, EgressVolume, MtaStsPolicyRow, TlsSessionRow],
+    ]),
+  ],
+  providers: [
+    ...[DeliveryQueueRepository, OpenDeliveries, QueueMetrics],
+    ...[DestinationsRepository, DestinationsService, HeldDestinations, egress, EgressService],
+    ...[volumes, SourceChooser],
+    ...[QueueActionsRepository, QueueActionsService],
+    ...[...TLS_POLICIES, TlsReportData, TlsSessionCounts],
+    ...[LeaseConnection, WorkerSessionsRepository, WorkerWaker],
+  ],
+  exports: [
+    ...[DeliveryQueueRepository, OpenDeliveries, QueueActionsService, WorkerSessionsRepository, WorkerWaker],
+    ...[DestinationsRepository, DestinationsService, HeldDestinations, EgressPools, EgressService],
+    ...[WarmUpVolumes, SourceChooser],
+    ...[DanePolicies, DnsResolver, MtaStsPolicies, TlsReportData, TlsSessionCounts],
+  ],
+})
+export class DeliveryQueueModule {}
 
 const slots: Provider = {
   provide: WorkerSlots,
@@ -69,7 +166,7 @@ const budget: Provider = {
   useFactory: ({ delivery }: AppConfig) => new ByteBudget(delivery.workerMemoryBytes),
 };
 
-/** One hop of our own choosing needs no careful start. */
+/** A single, operator-chosen hop needs no slow start. */
 function startConcurrencyOf({ mode, connectionsPerHost }: AppConfig['delivery']): number {
   return mode === 'direct' ? DESTINATION_LIMITER_DEFAULTS.startConcurrency : connectionsPerHost;
 }

@@ -17,7 +17,7 @@ function create(enabled = true) {
 }
 
 describe('AuthenticationFailureLimiter', () => {
-  it('answers the failure itself a hundred times, then 429 until the minute is over', () => {
+  it('returns the failure itself a hundred times, then 429 until the minute is over', () => {
     const { clock, fail, limiter } = create();
     expect(fail('192.0.2.1', 100)).toBe('invalid_api_key');
     expect(fail('192.0.2.1')).toBe('rate_limit_exceeded');

@@ -104,7 +104,7 @@ function pass(guard: RateLimitGuard, call: Call) {
 const RESET = Date.UTC(2026, 0, 5, 12, 1) / 1_000;
 
 describe('RateLimitGuard', () => {
-  it('tells of the limit that is closest to being reached', () => {
+  it('reports the limit that is closest to being reached', () => {
     const { guard } = create({ reads: 3, organization: 4 });
     expect(pass(guard, {}).headers).toEqual({
       'x-ratelimit-limit': 3,

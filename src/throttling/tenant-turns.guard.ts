@@ -3,12 +3,10 @@ import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { SECOND } from '../common/clock';
 import { TooManyAtATimeError, UnavailableError } from '../common/errors/app-error';
-import { type EndpointClass, RATE_LIMIT_CLASS_METADATA } from '../common/http/request-limits';
+import { OWN_TURNS_METADATA } from '../common/http/request-limits';
 import { AppConfig } from '../config/config';
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
-/** Sends share their transactions; batches, and what waits for the DNS, have turns of their own (`SendEmailsService`, `DomainVerificationService`). */
-const UNBOUNDED: ReadonlySet<EndpointClass | undefined> = new Set(['send', 'batch', 'domain-writes']);
 /** Connections to the database that reads leave to all else. */
 const LEFT = 2;
 /** One organization alone then has one request of a kind at a time. */
@@ -53,8 +51,8 @@ export class TenantTurnsGuard implements CanActivate {
 
   private turnsOf({ method }: Request, context: ExecutionContext): RequestTurns | undefined {
     if (READS.has(method)) return this.reads;
-    const named = this.reflector.get<EndpointClass | undefined>(RATE_LIMIT_CLASS_METADATA, context.getHandler());
-    return UNBOUNDED.has(named) ? undefined : this.writes;
+    const hasOwn = this.reflector.get<true | undefined>(OWN_TURNS_METADATA, context.getHandler());
+    return hasOwn ? undefined : this.writes;
   }
 }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { acrossTenants } from '../common/tenant-scope';
+import { acrossTenants } from '../common/tenant';
 import { Database } from '../database/database.service';
 import {
   addRecentHit,

@@ -18,7 +18,7 @@ describe('WindowCounters', () => {
     expect(hitsOf(counters.current('a', MINUTE_MS, 59_999))).toBe(0);
   });
 
-  it('adds what others have counted once it is told', () => {
+  it('adds what others have counted once it has read it', () => {
     const counters = new WindowCounters(10);
     const counter = counters.current('a', MINUTE_MS, 0);
     counters.hit(counter);

@@ -23,6 +23,7 @@ export interface Flush {
   readonly row: Hits;
 }
 
+/** All known hits of a counter, counted here or by other processes. */
 export function hitsOf(counter: WindowCounter): number {
   return counter.shared + counter.flushing + counter.unflushed;
 }

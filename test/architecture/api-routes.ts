@@ -20,7 +20,7 @@ export interface ApiRoute {
   /** As OpenAPI writes it. */
   readonly path: string;
   readonly scope: string | undefined;
-  /** For whoever operates the installation, with keys of their own. */
+  /** For operators of the installation, with keys of their own. */
   readonly isOperators: boolean;
   readonly isPublic: boolean;
   /** Left out of the document on purpose. */

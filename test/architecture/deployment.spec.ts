@@ -108,6 +108,8 @@ describe('the Kubernetes manifests', () => {
         { httpGet: { path: '/health', port: 'metrics' } },
       ]);
       expect(securityContext.runAsNonRoot).toBe(true);
+      // For each Service of the namespace they set a variable: DNS_PORT=tcp://… for one named dns.
+      expect(spec.template.spec.enableServiceLinks).toBe(false);
       expect(container.securityContext.readOnlyRootFilesystem).toBe(true);
       expect(container.resources).toMatchObject({ requests: expect.anything(), limits: { memory: expect.anything() } });
       expect(terminationGracePeriodSeconds).toBeGreaterThanOrEqual(stopSeconds(Number(data.SHUTDOWN_DELAY_SECONDS)));
@@ -124,6 +126,24 @@ describe('the Kubernetes manifests', () => {
       const named = ports.get(metadata.name).map(({ name }: { name: string }) => name);
       for (const { targetPort } of spec.ports) expect(named).toContain(targetPort);
     }
+  });
+});
+
+describe('.env.example', () => {
+  const shown = new Map(
+    [...read('.env.example').matchAll(/^#([A-Z][A-Z0-9_]*)=(.*)$/gm)].map(([, name = '', value]) => [name, value]),
+  );
+  const own = [...variables].filter((name) => !OTHERS.includes(name) && !name.startsWith('OTEL_'));
+
+  it('has every variable of the service, and no other', () => {
+    const named = [...shown.keys()].filter((name) => !name.startsWith('OTEL_'));
+    expect(named.sort()).toEqual(own.sort());
+  });
+
+  it('shows the defaults of those that have one', () => {
+    const set = Object.entries(defaults).filter(([name, value]) => shown.has(name) && value !== undefined);
+    expect(set.length).toBeGreaterThan(40);
+    expect(set.map(([name]) => [name, shown.get(name)])).toEqual(set.map(([name, value]) => [name, String(value)]));
   });
 });
 

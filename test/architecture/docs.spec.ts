@@ -66,6 +66,36 @@ describe('pages and programs beside the source', () => {
   });
 });
 
+const MARKDOWN = [...PAGES.filter((page) => page.endsWith('.md')), 'docs/recipes/README.md', 'CHANGELOG.md'];
+
+/** Of headings, as GitHub makes them. */
+function anchorsOf(page: string): Set<string> {
+  const headings = read(page)
+    .replace(/^```[^]*?^```/gm, '')
+    .matchAll(/^#+ (.*)$/gm);
+  return new Set(
+    [...headings].map(([, heading = '']) =>
+      heading
+        .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}_ -]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+describe('links between the pages', () => {
+  it.each(MARKDOWN)('of %s lead to files and headings that exist', (page) => {
+    const links = [...read(page).matchAll(/\]\((?!\w+:)([^)#\s]*)#?([^)\s]*)\)/g)];
+    const broken = links.flatMap(([, file = '', anchor = '']) => {
+      const target = file === '' ? page : path.posix.join(path.posix.dirname(page), file);
+      if (!exists(target)) return [target];
+      return anchor !== '' && target.endsWith('.md') && !anchorsOf(target).has(anchor) ? [`${target}#${anchor}`] : [];
+    });
+    expect(broken).toEqual([]);
+  });
+});
+
 describe('the failure modes of docs/reliability.md', () => {
   const rows = [...read('docs/reliability.md').matchAll(/^\| (F\d\d) +\|.*$/gm)];
 

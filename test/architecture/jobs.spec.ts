@@ -12,7 +12,7 @@ const SHARED: Record<string, string> = {
   'end-disabled-webhooks': 'takes what no other has locked',
   'end-overdue': 'takes what no other has locked',
   'expand-webhooks':
-    'an endpoint is moved on by whoever comes first; a second must not wait for a lease when that one dies',
+    'an endpoint is moved on by the first process; a second must not wait for a lease when that one dies',
   'fold-stats': 'takes the deltas that no other has locked; late counters would be seen',
   'free-webhook-claims': 'takes what no other has locked',
   'give-back-claims': "of the process's own claims",

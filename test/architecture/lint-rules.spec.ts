@@ -113,10 +113,12 @@ interface Diagnostic {
 
 /** The rules that the files break, by their names without the plugin's. */
 function rulesBroken(folder: string): Set<string> {
-  const { stdout } = spawnSync(process.execPath, [OXLINT, '--type-aware', '--format', 'json', '.'], {
+  const { stdout, stderr } = spawnSync(process.execPath, [OXLINT, '--type-aware', '--format', 'json', '.'], {
     cwd: folder,
     encoding: 'utf8',
   });
+  // The linter reports what stops it (memory, a missing part) as plain text.
+  if (!stdout.startsWith('{')) throw new Error(`The linter has not run:\n${stdout}\n${stderr}`);
   const { diagnostics } = JSON.parse(stdout) as { diagnostics: Diagnostic[] };
   return new Set(diagnostics.map(({ code }) => code.replace(/^.*\((.*)\)$/, '$1')));
 }

@@ -22,7 +22,7 @@ const ACROSS_TENANTS: Record<string, string> = {
   'modules/tracking/unsubscribe.controller.ts': 'a signed token says whose mail it was',
 };
 
-const DEFINITIONS = ['common/tenant-scope.ts', 'common/http/scopes.ts', 'auth/api-key.guard.ts'];
+const DEFINITIONS = ['common/tenant.ts', 'common/http/scopes.ts', 'auth/access.guard.ts'];
 
 describe('row-level security', () => {
   it('is left only where this list says so', () => {
@@ -31,7 +31,7 @@ describe('row-level security', () => {
     expect(names.sort()).toEqual(Object.keys(ACROSS_TENANTS).sort());
   });
 
-  it('sees every statement: nobody else takes connections from the pool', () => {
+  it('sees every statement: only it takes connections from the pool', () => {
     const takers = SOURCES.filter(({ text }) => /\bpoolOf\(|\bcreateQueryRunner\(/.test(text)).map(({ name }) => name);
     expect(takers.sort()).toEqual([
       'database/data-source.ts',

@@ -27,7 +27,7 @@ const MAIL_WORDS = [
 /** One to four changes of a mail. */
 export const mutations = mutationsWith(MAIL_WORDS);
 
-/** One to four changes. @param words that mean something to whoever reads it */
+/** One to four changes. @param words that mean something to the reader under test */
 export function mutationsWith(words: readonly string[]): fc.Arbitrary<Mutation[]> {
   return fc.array(change(words), { minLength: 1, maxLength: 4 });
 }

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { selfSigned } from '../../src/common/tls/self-signed';
 
-/** What a web server says to whoever asks for a policy; `hang`: nothing. */
+/** What a web server returns for a policy; `hang`: nothing. */
 export type PolicyAnswer =
   | { readonly status?: number; readonly headers?: Record<string, string>; readonly body?: string }
   | 'hang';

@@ -1,5 +1,5 @@
 /**
- * For tests only: an authority that nobody trusts, and a certificate of it for mx.sink.test, whose key is public. Valid until
+ * For tests only: an untrusted authority, and a certificate of it for mx.sink.test, whose key is public. Valid until
  * 2119. Made with `openssl req -x509` and `openssl x509 -req -CA`.
  */
 export const TEST_CHAIN = {

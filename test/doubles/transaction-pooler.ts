@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { Client } from 'pg';
 
-/** What a connection leaves behind for whoever has it next. */
+/** What a connection leaves behind for its next user. */
 const OF_A_SESSION =
   /^\s*(?:listen|unlisten|prepare|deallocate|create temp|set (?!local|transaction)|declare .* with hold)|pg_(?:try_)?advisory_(?:lock|unlock)|set_config\([^)]*false\s*\)/i;
 

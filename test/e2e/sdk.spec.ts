@@ -383,6 +383,12 @@ describe('docs/recipes', () => {
     expect(await client.emails.get(stdout.trim())).toMatchObject({ toEmails: ['ada@customer.example'] });
   });
 
+  it.each(available)('%s %s fails where no mail is sent, and says why', async (command, args) => {
+    const env = { ...process.env, WAYBILL_URL: baseUrl, WAYBILL_API_KEY: 'wb_live_unknown' };
+    const failed = run(command, [...args], { cwd: join(ROOT, 'docs/recipes'), env });
+    await expect(failed).rejects.toMatchObject({ stdout: '', stderr: expect.stringContaining('invalid_api_key') });
+  });
+
   const python = available.filter(([command]) => command === 'python3');
   it.each(python)('%s brings a suppression list along, as often as one likes', async (command) => {
     const env = { ...process.env, WAYBILL_URL: baseUrl, WAYBILL_API_KEY: apiKey };

@@ -38,8 +38,20 @@ describe('a start that fails', () => {
   });
 
   it.each(['PORT', 'METRICS_PORT', 'INBOUND_SMTP_PORT'])('because %s is taken leaves nothing running', async (name) => {
-    await expect(ServiceProcess.start({ WAYBILL_DATA_DIR: dataDir, [name]: port })).rejects.toThrow(
-      `${name}: port ${port} on 127.0.0.1 is in use by another process`,
+    const broken = ServiceProcess.launch({ WAYBILL_DATA_DIR: dataDir, [name]: port, DELIVERY_CONCURENCY: '5' });
+    await waitFor(() => broken.exitCode !== null, { what: 'its end' });
+    expect(broken.exitCode).toBe(1);
+    // One line, and no stack.
+    const wrong = () => broken.lines.filter(({ level }) => level === 'error' || level === 'fatal');
+    await waitFor(() => wrong().length > 0, { what: 'its line' });
+    expect(wrong()).toEqual([
+      {
+        ...{ level: 'fatal', time: expect.anything(), code: 'start_failed' },
+        msg: expect.stringContaining(`start failed: ${name}: port ${port} on 127.0.0.1 is in use by another process`),
+      },
+    ]);
+    expect(broken.lines).toContainEqual(
+      expect.objectContaining({ level: 'warn', msg: expect.stringContaining('DELIVERY_CONCURENCY is not a setting') }),
     );
     expect(existsSync(join(dataDir, 'pg18/data/PG_VERSION'))).toBe(true);
     // Its last checkpoint may take longer than the process waits for it.

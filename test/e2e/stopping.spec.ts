@@ -100,7 +100,7 @@ describe('a stop', () => {
     await ended;
     expect(stuck.exitCode).toBe(0);
     expect(stuck.lines.filter(({ level }) => ['error', 'fatal'].includes(level))).toEqual([]);
-    // Given back, at nobody's charge.
+    // Given back, free of charge.
     expect(await openClaims()).toEqual([{ state: 'ready', crashes: 0, attempt: 0 }]);
     sink.behaviours.clear();
     const next = await startWorker();

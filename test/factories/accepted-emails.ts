@@ -1,5 +1,5 @@
 import { newId } from '../../src/common/ids';
-import type { AcceptCommand, AcceptedEmail } from '../../src/modules/emails/accept/submission';
+import type { AcceptCommand, AcceptedEmail } from '../../src/modules/emails/accept/send-request';
 import { parseSendRequest } from '../../src/modules/emails/accept/parse-send-request';
 import { sendBody } from './send-requests';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import type { Email } from 'postal-mime';
 import { composeMessage } from '../../src/delivery/message/compose-message';
-import type { CompleteMessage } from '../../src/delivery/ports/message-source';
+import type { CompleteMessage } from '../../src/delivery/ports/sources';
 import { anyCharacter } from './any-character';
 
 export const PIXEL = Buffer.from('89504e470d0a1a0a', 'hex');

@@ -6,7 +6,7 @@ import { ProcessModule, type ProcessOptions } from '../../src/bootstrap/process.
 import type { Clock } from '../../src/common/clock';
 import type { AppConfig } from '../../src/config/config';
 import { loadConfig } from '../../src/config/load-config';
-import { DeliveryQueueModule } from '../../src/delivery/queue/delivery-queue.module';
+import { DeliveryQueueModule } from '../../src/delivery/delivery.module';
 import { DomainsModule } from '../../src/modules/domains/domains.module';
 import { EmailsModule } from '../../src/modules/emails/emails.module';
 import { EventsModule } from '../../src/modules/events/events.module';

@@ -2,8 +2,12 @@ import { generateKeyPairSync } from 'node:crypto';
 import { dkimVerify } from 'mailauth/lib/dkim/verify';
 import { loadConfig } from '../../src/config/load-config';
 import type { ClaimedDelivery, EmailKey } from '../../src/delivery/ports/delivery';
-import { type MessageBody, MessageSource, type OutgoingMessage } from '../../src/delivery/ports/message-source';
-import type { SigningKey } from '../../src/delivery/ports/sender-sources';
+import {
+  type MessageBody,
+  MessageSource,
+  type OutgoingMessage,
+  type SigningKey,
+} from '../../src/delivery/ports/sources';
 import { ByteBudget } from '../../src/delivery/worker/byte-budget';
 import { MessageComposer } from '../../src/delivery/worker/message-composer';
 import { FakeClock } from '../doubles/fake-clock';

@@ -20,6 +20,7 @@ export interface Check extends Finding {
   readonly name: string;
 }
 
+/** A finding without a problem. */
 export function ok(message: string, details?: Record<string, unknown>): Finding {
   return { status: 'ok', message, ...(details && { details }) };
 }
@@ -62,6 +63,7 @@ export async function checkDisk(folder: string): Promise<Finding> {
   return rateFreeSpace(bavail * bsize, folder);
 }
 
+/** Evaluates the free bytes of a disk. */
 export function rateFreeSpace(freeBytes: number, folder: string): Finding {
   const message = `${Math.floor(freeBytes / MEBIBYTE)} MiB free in ${folder}`;
   const details = { folder, freeBytes };
@@ -93,10 +95,12 @@ export async function checkCertificate(
   return { status: days < EXPIRY_WARNING_DAYS ? 'warning' : 'ok', message, details };
 }
 
+/** Reads and evaluates the state of the schema. */
 export async function checkMigrations(url: string): Promise<Finding> {
   return rateSchema(await readSchemaState(url));
 }
 
+/** Evaluates the state of the schema: a warning while it is usable, else a problem. */
 export function rateSchema({ state, isUsable, pending, sentence }: SchemaState): Finding {
   const details = { pending };
   if (state === 'current') return ok(sentence, details);

@@ -3,7 +3,7 @@ import { BackfillsJob } from '../../database/backfills.job';
 import { Database } from '../../database/database.service';
 import type { DatabaseConnection } from '../../database/activity';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
-import type { QueueMeasure } from '../../delivery/queue/sql/measure-queue.sql';
+import type { QueueMeasure } from '../../delivery/queue/sql/view-queue.sql';
 import { EgressService } from '../../delivery/egress/egress.service';
 import { EncryptedDkimKeysService } from '../../modules/domains/dkim/encrypted-dkim-keys.service';
 import { RestrictionsService } from '../../modules/domains/restrictions/restrictions.service';
@@ -16,10 +16,15 @@ const CLOCK_LIMITS_MS = { warning: SECOND, problem: 5 * SECOND };
 const OLD_TRANSACTION_SECONDS = (10 * MINUTE) / SECOND;
 const OVERDUE_SECONDS = (5 * MINUTE) / SECOND;
 
+/** Version and writability of the database. */
 export async function checkDatabase(services: Services, embedded: boolean): Promise<Finding> {
-  const { version, versionNumber } = await services.get(Database).serverFacts();
+  const { version, versionNumber, isReadOnly } = await services.get(Database).serverFacts();
   const message = `${embedded ? 'embedded ' : ''}Postgres ${version}`;
-  const details = { version, embedded };
+  const details = { version, embedded, isReadOnly };
+  if (isReadOnly) {
+    const remedy = 'let DATABASE_URL name the primary, or end default_transaction_read_only';
+    return { status: 'problem', message: `${message} is read-only, a standby most often: ${remedy}`, details };
+  }
   if (Math.floor(versionNumber / 10_000) >= OLDEST_POSTGRES) return ok(message, details);
   return { status: 'problem', message: `${message} is older than ${OLDEST_POSTGRES}`, details };
 }
@@ -41,6 +46,7 @@ export function rateClock(differenceMs: number): Finding {
   return { status: statusAt(Math.abs(differenceMs), CLOCK_LIMITS_MS), message, details: { differenceMs } };
 }
 
+/** Reads and evaluates what the server's connections are doing. */
 export async function checkConnections(services: Services): Promise<Finding> {
   return rateConnections(await services.get(Database).activity());
 }
@@ -93,6 +99,7 @@ export async function checkMasterKey(services: Services): Promise<Finding> {
   return { status: 'problem', message, details };
 }
 
+/** Measures and evaluates the queue. */
 export async function checkQueue(services: Services): Promise<Finding> {
   return rateQueue(await services.get(DeliveryQueueRepository).measure());
 }
@@ -135,6 +142,7 @@ export async function checkEgress(services: Services): Promise<Finding> {
   return { status: 'warning', message: `refused for their reputation: ${said.join('; ')}`, details };
 }
 
+/** Whether a worker holds a lease. */
 export async function checkWorkers(services: Services): Promise<Finding> {
   const { workers } = await services.get(DeliveryQueueRepository).measure();
   if (workers > 0) return ok(`${workers} running`, { workers });

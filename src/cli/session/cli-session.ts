@@ -9,7 +9,7 @@ import { readMasterKeyFrom } from '../../config/data-dir';
 import { isVariableSet, loadConfig, variableOf } from '../../config/load-config';
 import { openDatabase, type OpenDatabaseOptions } from '../../database/open-database';
 import { readSchemaState } from '../../database/schema-state';
-import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
+import { DeliveryQueueModule } from '../../delivery/delivery.module';
 import { DomainsModule } from '../../modules/domains/domains.module';
 import { EmailsModule } from '../../modules/emails/emails.module';
 import { InboundModule } from '../../modules/inbound/inbound.module';

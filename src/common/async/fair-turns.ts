@@ -1,3 +1,6 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+import { TooManyAtATimeError } from '../errors/app-error';
+
 /**
  * Turns of the event loop for work that grows with what clients send. Of all such work one piece is done in a turn, so that it
  * never adds up, and holders come in rotation: however many large bodies one of them has under way, another one's goes on with
@@ -79,7 +82,7 @@ export async function* piecesInTurns(
   }
 }
 
-/** Bytes that are looked through in one turn: a fraction of a millisecond. */
+/** Bytes scanned in one turn: a fraction of a millisecond. */
 const SLICE_BYTES = 256 * 1024;
 
 /** The same as slices, of which no byte is copied. */
@@ -87,8 +90,40 @@ export async function* slicesInTurns(bytes: Buffer, holder: string): AsyncGenera
   for await (const { start, end } of piecesInTurns(bytes.length, SLICE_BYTES, holder)) yield bytes.subarray(start, end);
 }
 
-/** Where a piece of a text ends that begins at `start`: a character of two units is not cut in two. */
+/** The end of a piece of a text that starts at `start`: surrogate pairs are not split. */
 export function endOfPiece(text: string, start: number, size: number): number {
   const end = Math.min(start + size, text.length);
   return end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
+}
+
+/** Of one holder. */
+interface HolderLimits {
+  readonly atATime: number;
+  /** More would only fill memory. */
+  readonly waiting: number;
+}
+
+/** Limits concurrent work, in all and per holder: however much one holder submits, others wait for little of it. */
+export class FairLimit {
+  private readonly all: LimitFunction;
+  private readonly byHolder = new Map<string, LimitFunction>();
+
+  constructor(
+    concurrency: number,
+    private readonly limits: HolderLimits = { atATime: 1, waiting: 20 },
+  ) {
+    this.all = pLimit(concurrency);
+  }
+
+  /** @throws TooManyAtATimeError when too much of this holder waits already */
+  async run<T>(holder: string, work: () => Promise<T>): Promise<T> {
+    const own = this.byHolder.get(holder) ?? pLimit(this.limits.atATime);
+    if (own.pendingCount >= this.limits.waiting) throw new TooManyAtATimeError();
+    this.byHolder.set(holder, own);
+    try {
+      return await own(() => this.all(work));
+    } finally {
+      if (own.activeCount + own.pendingCount === 0) this.byHolder.delete(holder);
+    }
+  }
 }

@@ -91,7 +91,28 @@ describe('MicroBatcher', () => {
     await expect(all).resolves.toEqual(numbers);
   });
 
-  it('waits for more even when nothing is running, where nobody waits for the result', async () => {
+  it('takes the items of several holders in turn', async () => {
+    const batches: string[][] = [];
+    const batcher = new MicroBatcher<string, string>(
+      (batch) => {
+        batches.push(batch);
+        return Promise.resolve(batch);
+      },
+      { maxWeight: 3, concurrency: 1, holderOf: (item) => item.slice(0, 1) },
+    );
+    const names = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1'];
+    const all = Promise.all(names.map((name) => batcher.add(name)));
+    expect([batcher.depth, batcher.depthOf('a'), batcher.depthOf('d')]).toEqual([8, 5, 0]);
+    expect(await all).toEqual(names);
+    expect(batches).toEqual([
+      ['a1', 'b1', 'c1'],
+      ['a2', 'b2', 'a3'],
+      ['a4', 'a5'],
+    ]);
+    expect([batcher.depth, batcher.depthOf('a')]).toEqual([0, 0]);
+  });
+
+  it('waits for more even when nothing is running, where the result is not waited for', async () => {
     const patience = { weight: 3, ms: 60_000, always: true };
     const { batcher, sizes, finish } = withHeldBatches({ maxWeight: 10, concurrency: 1, patience });
     const all = [batcher.add(1), batcher.add(2)];

@@ -6,7 +6,8 @@
  * all that is under way, so that one is being made while another one is being written: a single large batch would have
  * event loop and database wait for each other. A further batch starts when its share has gathered or `patience` has ended:
  * many small ones cost more than few large ones, and a slow one holds up no caller for long.
- * Every caller gets the result at its own position, or the batch's error.
+ * Every caller gets the result at its own position, or the batch's error. Where items have holders, these come in turn: however many
+ * items of one wait, those of another one are in the next batches.
  */
 export interface MicroBatcherOptions<Item> {
   /** A batch stops growing once its items weigh this much; the first item always fits. */
@@ -15,6 +16,8 @@ export interface MicroBatcherOptions<Item> {
   readonly weightOf?: (item: Item) => number;
   readonly concurrency: number;
   readonly patience?: Patience;
+  /** Whose turn an item takes; without it, items come as they were added. */
+  readonly holderOf?: (item: Item) => string;
 }
 
 /** What a batch waits for while another one runs: that it weighs so much (and has its share), or so many milliseconds. */
@@ -39,7 +42,9 @@ interface Waiting<Item, Result> {
 const PATIENCE: Patience = { weight: 16, ms: 5 };
 
 export class MicroBatcher<Item, Result> {
-  private readonly waiting: Waiting<Item, Result>[] = [];
+  /** By holder, who is next first. */
+  private readonly waiting = new Map<string, Waiting<Item, Result>[]>();
+  private waitingItems = 0;
   private waitingWeight = 0;
   private running = 0;
   private runningWeight = 0;
@@ -57,21 +62,29 @@ export class MicroBatcher<Item, Result> {
 
   /** Items that wait for a batch. */
   get depth(): number {
-    return this.waiting.length;
+    return this.waitingItems;
+  }
+
+  depthOf(holder: string): number {
+    return this.waiting.get(holder)?.length ?? 0;
   }
 
   /** Joins the next batch and returns this item's own result. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       const weight = this.options.weightOf?.(item) ?? 1;
-      this.waiting.push({ item, weight, resolve, reject });
+      const holder = this.options.holderOf?.(item) ?? '';
+      const own = this.waiting.get(holder);
+      if (own) own.push({ item, weight, resolve, reject });
+      else this.waiting.set(holder, [{ item, weight, resolve, reject }]);
+      this.waitingItems += 1;
       this.waitingWeight += weight;
       this.schedule();
     });
   }
 
   private schedule(): void {
-    if (this.scheduled || this.waiting.length === 0 || this.running >= this.options.concurrency) return;
+    if (this.scheduled || this.waitingItems === 0 || this.running >= this.options.concurrency) return;
     const { ms, always = false } = this.patience;
     if ((this.running === 0 && !always) || this.waitingWeight >= this.share()) this.startSoon();
     else this.timer ??= setTimeout(() => this.startSoon(), ms);
@@ -95,13 +108,20 @@ export class MicroBatcher<Item, Result> {
 
   private takeNext(): Waiting<Item, Result>[] {
     const share = this.share();
+    const batch: Waiting<Item, Result>[] = [];
     let weight = 0;
-    const end = this.waiting.findIndex((entry, index) => {
+    // The loop comes to a holder again that it has moved to the end.
+    for (const [holder, own] of this.waiting) {
+      const entry = own[0] as Waiting<Item, Result>;
       weight += entry.weight;
-      return weight > share && index > 0;
-    });
-    const batch = this.waiting.splice(0, end === -1 ? this.waiting.length : end);
-    this.waitingWeight = weightOf(this.waiting);
+      if (weight > share && batch.length > 0) break;
+      batch.push(entry);
+      own.shift();
+      this.waiting.delete(holder);
+      if (own.length > 0) this.waiting.set(holder, own);
+    }
+    this.waitingItems -= batch.length;
+    this.waitingWeight = this.waitingItems === 0 ? 0 : this.waitingWeight - weightOf(batch);
     return batch;
   }
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { EVENT_LOOP } from './fair-turns';
 
-/** What is parsed first of all that has been read; what took little is followed by twice as much. */
+/** Bytes parsed first; a quick piece is followed by one of twice the size. */
 const FIRST_BYTES = 2 * 1024;
 /** Parsed for so long before everybody else has a turn. */
 const TURN_MS = 1;

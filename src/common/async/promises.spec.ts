@@ -13,7 +13,7 @@ describe('within', () => {
 });
 
 describe('endsWithin', () => {
-  it('tells whether something ended, however it did', async () => {
+  it('returns whether something ended, by success or failure', async () => {
     expect(await endsWithin(Promise.resolve(), 60_000)).toBe(true);
     expect(await endsWithin(Promise.reject(new Error('no')), 60_000)).toBe(true);
     expect(await endsWithin(new Promise(() => undefined), 1)).toBe(false);

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../clock';
 
-/** The result of `work`, or an error that says "timeout" after `timeoutMs`; `work` itself goes on. */
+/** The result of `work`, or a "timeout" error after `timeoutMs`; `work` itself goes on. */
 export function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`timeout after ${timeoutMs} ms`)), timeoutMs);
@@ -59,7 +59,7 @@ export class SingleFlight<T> {
 
 /**
  * Calls `load` at most once per `ttlMs`: callers in between share its result. A failure is kept like a result, so that a
- * broken store is not called in a storm.
+ * broken store is not called by all at once.
  */
 export class BriefCache<T> {
   private result: Promise<T> | undefined;

@@ -31,13 +31,18 @@ export interface IpAddress {
 export interface LookupOptions {
   /** Ends the look-up early, as `temporary`. */
   readonly signal?: AbortSignal;
+  /** On whose behalf: look-ups of one holder wait for each other sooner than another's for them. */
+  readonly holder?: string;
 }
 
 /** DNS look-ups. Never throws for anything that the DNS may answer; names are given as A-labels. */
 export abstract class DnsResolver {
-  /** Mail exchangers in no particular order. */
+  /** Mail exchangers in no particular order; of very many the preferred ones. */
   abstract resolveMx(name: string, options?: LookupOptions): Promise<DnsAnswer<MxRecord>>;
-  /** A and AAAA records, those of IPv4 first. What one family has is answered although the other fails (`failedFamily`). */
+  /**
+   * A and AAAA records, those of IPv4 first, of each the first 64. What one family has is answered although the other fails
+   * (`failedFamily`).
+   */
   abstract resolveAddresses(name: string, options?: LookupOptions): Promise<DnsAnswer<IpAddress>>;
   /** TXT records, each with its strings joined (RFC 7208 section 3.3). */
   abstract resolveTxt(name: string, options?: LookupOptions): Promise<DnsAnswer<string>>;

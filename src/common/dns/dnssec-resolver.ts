@@ -17,6 +17,8 @@ export type DnssecAnswer =
 
 /** Avoids fragments (DNS flag day 2020). */
 const UDP_BYTES = 1_232;
+/** More than any set of records with its signatures takes; each record costs this process some microseconds. */
+const MAX_REPLY_BYTES = 16 * 1024;
 const TIMEOUT_MS = 3 * SECOND;
 const TRIES = 2;
 const DNS_PORT = 53;
@@ -137,6 +139,7 @@ function exchangeStream({ host, port }: Endpoint, query: Buffer, timeoutMs: numb
     });
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
+      if (received.length >= 2 && received.readUInt16BE(0) > MAX_REPLY_BYTES) return void reject(new Error('ETOOLONG'));
       if (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
         resolve(received.subarray(2, 2 + received.readUInt16BE(0)));
       }

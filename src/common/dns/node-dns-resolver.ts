@@ -1,4 +1,4 @@
-import { Resolver } from 'node:dns/promises';
+import type { MxRecord as NodeMxRecord, RecordWithTtl } from 'node:dns';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { SECOND } from '../clock';
@@ -11,6 +11,7 @@ import {
   type LookupOptions,
   type MxRecord,
 } from './dns-resolver';
+import { LOOK_UPS, type LookUp } from './look-up-thread';
 
 export interface NodeDnsResolverOptions {
   /** `host:port` or `[v6]:port`, in order of preference; the system's own when empty. */
@@ -22,13 +23,10 @@ export interface NodeDnsResolverOptions {
 const QUERY_TIMEOUT_MS = 3 * SECOND;
 /** A lost datagram costs half the limit instead of the look-up. */
 const TRIES = 2;
+/** A reply over TCP holds 4,000 records, each of which costs those who read it some microseconds. */
+const MOST = { addresses: 64, exchangers: 200, names: 200, texts: 5_000 };
 
-/**
- * DNS through `node:dns`, which is c-ares: no hosts file, no search list, no cache.
- *
- * Each look-up has a c-ares channel of its own (29 µs), because `cancel()` ends everything that a channel has under
- * way, other callers' look-ups included.
- */
+/** DNS through `node:dns`, which is c-ares, in a thread of its own: no hosts file, no search list, no cache. */
 export class NodeDnsResolver extends DnsResolver {
   private readonly servers: readonly string[];
   private readonly queryTimeoutMs: number;
@@ -40,54 +38,46 @@ export class NodeDnsResolver extends DnsResolver {
   }
 
   override async resolveMx(name: string, options: LookupOptions = {}): Promise<DnsAnswer<MxRecord>> {
-    const answer = await this.query(name, options, (resolver) => resolver.resolveMx(name));
+    const answer = await this.query<NodeMxRecord>({ method: 'resolveMx', name, most: MOST.exchangers }, options);
     return mapRecords(answer, ({ priority, exchange }) => ({ preference: priority, exchange: normalize(exchange) }));
   }
 
   override async resolveAddresses(name: string, options: LookupOptions = {}): Promise<DnsAnswer<IpAddress>> {
     const [four, six] = await Promise.all([
-      this.query(name, options, (resolver) => resolver.resolve4(name, { ttl: true })),
-      this.query(name, options, (resolver) => resolver.resolve6(name, { ttl: true })),
+      this.query<RecordWithTtl>({ method: 'resolve4', name, most: MOST.addresses }, options),
+      this.query<RecordWithTtl>({ method: 'resolve6', name, most: MOST.addresses }, options),
     ]);
     return mergeFamilies(withFamily(four, 4), withFamily(six, 6));
   }
 
   override async resolveTxt(name: string, options: LookupOptions = {}): Promise<DnsAnswer<string>> {
-    const answer = await this.query(name, options, (resolver) => resolver.resolveTxt(name));
+    const answer = await this.query<string[]>({ method: 'resolveTxt', name, most: MOST.texts }, options);
     return mapRecords(answer, (strings) => strings.join(''));
   }
 
   override async resolveCname(name: string, options: LookupOptions = {}): Promise<DnsAnswer<string>> {
-    return mapRecords(await this.query(name, options, (resolver) => resolver.resolveCname(name)), normalize);
+    return mapRecords(await this.query<string>({ method: 'resolveCname', name, most: MOST.names }, options), normalize);
   }
 
   /** Looked up as a name: the platform's own reverse look-up would read the hosts file first. */
   override async resolvePtr(address: string, options: LookupOptions = {}): Promise<DnsAnswer<string>> {
     const name = reverseName(address) ?? '';
-    return mapRecords(await this.query(name, options, (resolver) => resolver.resolvePtr(name)), normalize);
+    return mapRecords(await this.query<string>({ method: 'resolvePtr', name, most: MOST.names }, options), normalize);
   }
 
   private async query<Item>(
-    name: string,
-    { signal }: LookupOptions,
-    lookUp: (resolver: Resolver) => Promise<Item[]>,
+    question: Pick<LookUp, 'method' | 'name' | 'most'>,
+    { signal, holder }: LookupOptions,
   ): Promise<DnsAnswer<Item>> {
     // c-ares reads a name up to a NUL, and an empty one as the root.
-    if (!isHostName(name)) return { kind: 'no-domain' };
+    if (!isHostName(question.name)) return { kind: 'no-domain' };
     if (signal?.aborted === true) return { kind: 'temporary', reason: 'ECANCELLED' };
-    const resolver = new Resolver({ timeout: Math.ceil(this.queryTimeoutMs / TRIES), tries: TRIES });
-    if (this.servers.length > 0) resolver.setServers(this.servers);
-    const cancel = () => resolver.cancel();
-    const timer = setTimeout(cancel, this.queryTimeoutMs);
-    signal?.addEventListener('abort', cancel);
+    const { servers, queryTimeoutMs: timeoutMs } = this;
     try {
-      const records = await lookUp(resolver);
-      return records.length > 0 ? { kind: 'found', records } : { kind: 'no-data' };
+      const records = await LOOK_UPS.ask({ ...question, servers, timeoutMs, tries: TRIES }, { signal, holder });
+      return records.length > 0 ? { kind: 'found', records: records as Item[] } : { kind: 'no-data' };
     } catch (error) {
       return answerOfError(error);
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', cancel);
     }
   }
 }

@@ -43,7 +43,7 @@ async function withReceiver<T>(
 const failure = (kind: string) => ({ kind: 'failed', failure: expect.objectContaining({ kind }) });
 
 describe('EgressClient', () => {
-  it('posts and answers the status', async () => {
+  it('posts and returns the status', async () => {
     await withReceiver({ status: 503, headers: { 'retry-after': '7' } }, async (receiver) => {
       expect(await post(receiver.url('/a?b=c', 'localhost'))).toEqual({
         kind: 'answered',
@@ -142,7 +142,7 @@ describe('EgressClient', () => {
     await withReceiver(answer, async (receiver) => expect(await post(receiver.url())).toEqual(failure(kind)));
   });
 
-  it('tells when nobody listens', async () => {
+  it('reports a port without a listener', async () => {
     const url = await withReceiver({ status: 200 }, (receiver) => Promise.resolve(receiver.url()));
     const reason = 'the connection was refused';
     expect(await post(url)).toEqual({ kind: 'failed', failure: { kind: 'connection', reason } });
@@ -187,7 +187,7 @@ describe('EgressClient', () => {
       );
     });
 
-    it('trusts nobody else', async () => {
+    it('trusts no other authority', async () => {
       await withReceiver(
         { status: 200 },
         async (receiver) => {
@@ -216,6 +216,23 @@ describe('EgressClient', () => {
         expect(dns.queries.filter((query) => query === 'A hook.example')).toHaveLength(1);
         await dns.stop();
       });
+    });
+
+    it('tries eight addresses, and no hundreds', async () => {
+      const server = createServer((socket) => {
+        socket.once('data', () => socket.end('HTTP/1.1 204 No Content\r\n\r\n'));
+      });
+      server.listen(0, '127.0.0.9');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const behind = (refusing: number) => {
+        const others = Array.from({ length: refusing }, (_value, index) => `127.0.1.${index}`);
+        return new FixedGuard({ kind: 'allowed', addresses: [...others, '127.0.0.9'] });
+      };
+      const url = `http://hook.example:${port}/`;
+      expect(await post(url, {}, behind(7))).toMatchObject({ kind: 'answered', status: 204 });
+      expect(await post(url, {}, behind(8))).toEqual(failure('connection'));
+      server.close();
     });
 
     it('looks again each time, and refuses a name that has turned private', async () => {

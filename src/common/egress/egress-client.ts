@@ -1,10 +1,11 @@
 import { request as requestPlain, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as requestSecure, type RequestOptions } from 'node:https';
-import { isIP, type LookupFunction, type Socket, type TcpNetConnectOpts } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import type { Socket, TcpNetConnectOpts } from 'node:net';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { EVENT_LOOP } from '../async/fair-turns';
 import { parseInTurns } from '../async/parse-in-turns';
 import { SECOND } from '../clock';
-import type { EgressGuard } from './egress-guard';
+import { answering, type EgressGuard, isAmong } from './egress-guard';
 import { EgressError, toEgressFailure, type EgressFailure } from './egress-failure';
 
 export interface EgressGet {
@@ -89,6 +90,8 @@ const NEXT_ADDRESS_MS = 1_500;
  * what was checked; each request has a connection of its own. No redirects, proxies, credentials, cookies or compression.
  */
 export class EgressClient {
+  private context: SecureContext | undefined;
+
   constructor(
     private readonly guard: EgressGuard,
     private readonly limits: EgressLimits = EGRESS_LIMITS,
@@ -121,7 +124,9 @@ export class EgressClient {
     outgoing.signal?.addEventListener('abort', stop);
     if (outgoing.signal?.aborted === true) stop();
     try {
-      const check = await this.guard.check(outgoing.url, { signal: deadline.signal });
+      const check = await this.guard.check(outgoing.url, { signal: deadline.signal, holder: holderOf(outgoing) });
+      // A handshake costs two milliseconds, and the replies to a hundred look-ups may come together.
+      await EVENT_LOOP.next(holderOf(outgoing));
       deadline.signal.throwIfAborted();
       if (check.kind !== 'allowed') {
         return failed({ kind: check.kind === 'refused' ? 'refused' : 'dns', reason: check.reason });
@@ -145,7 +150,7 @@ export class EgressClient {
     const end = () => request.destroy(signal.reason as Error);
     signal.addEventListener('abort', end);
     try {
-      return await read(await this.responseTo(request, addresses, outgoing.holder ?? outgoing.url.host));
+      return await read(await this.responseTo(request, addresses, holderOf(outgoing)));
     } finally {
       signal.removeEventListener('abort', end);
       request.destroy();
@@ -171,12 +176,21 @@ export class EgressClient {
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
       rejectUnauthorized: true,
-      minVersion: 'TLSv1.2',
+      ...(isSecure && { secureContext: this.secureContext }),
       maxHeaderSize: 16_384,
-      ...(this.limits.authorities !== undefined && { ca: this.limits.authorities }),
     };
     const request = isSecure ? requestSecure(options) : requestPlain(options);
     return request.end(body);
+  }
+
+  /** Made once: the authorities of the platform take two milliseconds. */
+  private get secureContext(): SecureContext {
+    const { authorities } = this.limits;
+    this.context ??= createSecureContext({
+      minVersion: 'TLSv1.2',
+      ...(authorities !== undefined && { ca: authorities }),
+    });
+    return this.context;
   }
 
   private responseTo(request: ClientRequest, addresses: readonly string[], holder: string): Promise<IncomingMessage> {
@@ -250,29 +264,16 @@ export class EgressClient {
   }
 }
 
+function holderOf({ holder, url }: Outgoing): string {
+  return holder ?? url.host;
+}
+
 function joinHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const joined = Object.entries(headers).map(([name, value]) => [
     name,
     Array.isArray(value) ? value.join(', ') : value,
   ]);
   return Object.fromEntries(joined) as Record<string, string>;
-}
-
-/** A resolver that knows one answer. */
-function answering(addresses: readonly string[]): LookupFunction {
-  const records = addresses.map((address) => ({ address, family: isIP(address) }));
-  return (_host, options, callback) => {
-    const [first] = records;
-    if (options.all === true) callback(null, records);
-    else callback(null, first?.address ?? '', first?.family);
-  };
-}
-
-/** Belt and braces: nothing in between has chosen another address. */
-function isAmong(address: string | undefined, checked: readonly string[]): boolean {
-  if (address === undefined || isIP(address) === 0) return false;
-  const plain = ipaddr.process(address).toString();
-  return checked.some((one) => ipaddr.process(one).toString() === plain);
 }
 
 function failed(failure: EgressFailure): Extract<EgressResult, { kind: 'failed' }> {

@@ -1,5 +1,6 @@
-import { isIP } from 'node:net';
-import type { DnsResolver } from '../dns/dns-resolver';
+import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { DnsResolver, LookupOptions } from '../dns/dns-resolver';
 import { isLoopback, isPublicAddress } from '../dns/public-address';
 
 /** What became of looking a host up. `refused`: it must not be connected to; `temporary`: nothing is known now. */
@@ -10,7 +11,7 @@ export type EgressCheck =
 /** Decides whether the service may open a connection of its own to where a customer points it (SSRF). */
 export abstract class EgressGuard {
   /** Looks up the URL's host and checks every address by range; connections go to these addresses and no others. */
-  abstract check(url: URL, options?: { readonly signal?: AbortSignal }): Promise<EgressCheck>;
+  abstract check(url: URL, options?: LookupOptions): Promise<EgressCheck>;
 }
 
 export interface PublicEgressOptions {
@@ -23,6 +24,8 @@ export interface PublicEgressOptions {
 /** One answer for all of these: it must not tell customers which names there are in our own network. */
 const NOT_PUBLIC: EgressCheck = { kind: 'refused', reason: 'the host must exist and have public addresses only' };
 const LOOPBACK = ['127.0.0.1', '::1'];
+/** Of each family: a name with thousands of addresses that refuse would have one request knock at all of them. */
+const MAX_ADDRESSES_TRIED = 8;
 
 /**
  * Lets connections out to the public Internet only. A host passes when every address it has is public by number, so that
@@ -37,7 +40,7 @@ export class PublicEgressGuard extends EgressGuard {
     super();
   }
 
-  override async check(url: URL, options: { readonly signal?: AbortSignal } = {}): Promise<EgressCheck> {
+  override async check(url: URL, options: LookupOptions = {}): Promise<EgressCheck> {
     if (url.protocol !== 'https:' && url.protocol !== 'http:') {
       return { kind: 'refused', reason: 'only https is sent to' };
     }
@@ -80,4 +83,25 @@ function isLocalName(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost');
 }
 
-/** True for 127.0.0.0/8, also inside `::ffff:0:0/96`, and for `::1`. */
+/** The first ones of each family. */
+function firstOfEach(addresses: readonly string[]): string[] {
+  const of = (family: number) => addresses.filter((one) => isIP(one) === family).slice(0, MAX_ADDRESSES_TRIED);
+  return [...of(4), ...of(6)];
+}
+
+/** A resolver that knows one answer: the first addresses of each family. */
+export function answering(addresses: readonly string[]): LookupFunction {
+  const records = firstOfEach(addresses).map((address) => ({ address, family: isIP(address) }));
+  return (_host, options, callback) => {
+    const [first] = records;
+    if (options.all === true) callback(null, records);
+    else callback(null, first?.address ?? '', first?.family);
+  };
+}
+
+/** Belt and braces: nothing in between has chosen another address. */
+export function isAmong(address: string | undefined, checked: readonly string[]): boolean {
+  if (address === undefined || isIP(address) === 0) return false;
+  const plain = ipaddr.process(address).toString();
+  return checked.some((one) => ipaddr.process(one).toString() === plain);
+}

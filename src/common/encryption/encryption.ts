@@ -39,7 +39,7 @@ const NONCE_BYTES = 12;
 const CIPHERTEXT_AT = NONCE_AT + NONCE_BYTES;
 const TAG_BYTES = 16;
 
-/** Thrown by `decrypt`. Says which kind of failure it was and nothing about key or content. */
+/** Thrown by `decrypt`. Names the kind of failure, and nothing about key or content. */
 export class DecryptionError extends Error {
   override readonly name = 'DecryptionError';
 }
@@ -98,7 +98,7 @@ export interface MasterKeys {
   readonly previousMasterKey?: Buffer | undefined;
 }
 
-/** The keys of one purpose: encrypts with the present one and decrypts with the one before as well. */
+/** The keys of one purpose: encrypts with the present key and also decrypts with the previous one. */
 export class Keyring {
   private readonly current: EncryptionKey;
   private readonly keys: ReadonlyMap<number, EncryptionKey>;

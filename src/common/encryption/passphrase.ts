@@ -16,7 +16,7 @@ export interface PassphraseEncrypted {
 
 /** 128 MiB for each guess. */
 const COST = { n: 2 ** 17, r: 8, p: 1 };
-/** What a file may ask for: it comes from elsewhere. */
+/** Limits for parameters in a file, which is untrusted. */
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024;
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;

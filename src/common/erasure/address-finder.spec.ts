@@ -108,23 +108,52 @@ describe('an address within a text', () => {
 });
 
 describe('an address in a long text', () => {
-  /** Where one turn of the event loop ends and the next one begins. */
-  const TURN = 32 * 1024;
+  /** Where one part that is looked through at a time ends and the next one begins. */
+  const WINDOW = 32 * 1024;
   const finder = new AddressFinder(ANN);
   const at = (place: number, text: string) => `${'. '.repeat(place / 2)}${text}${' .'.repeat(100)}`;
   const longest = [...ANN].map((each) => `&amp;amp;#x000000${each.charCodeAt(0).toString(16)};`).join('');
 
   it.each([
-    ['that begins in one turn and ends in the next', TURN - 4, ANN, '[erased]'],
-    ['in its longest spelling', TURN - 4, longest, '[erased]'],
-    ['that is a part of another, which began in the turn before', TURN - 2, 'joann@x.example', 'joann@x.example'],
+    ['that begins in one window and ends in the next', WINDOW - 4, ANN, '[erased]'],
+    ['in its longest spelling', WINDOW - 4, longest, '[erased]'],
+    ['that is a part of another, which began in the window before', WINDOW - 2, 'joann@x.example', 'joann@x.example'],
   ])('%s', async (_where, place, text, cleaned) => {
     const whole = await finder.cleanLong(at(place, text));
     expect(whole === at(place, cleaned)).toBe(true);
   });
 
-  it('leaves the event loop its turns', async () => {
-    expect(await loopTurnsOf(() => finder.cleanLong('. '.repeat(5 * TURN)))).toBeGreaterThanOrEqual(9);
+  describe('leaves the event loop its turns', () => {
+    const now = performance.now.bind(performance);
+    // Without Jest's mocks, which mutation testing does not have.
+    afterEach(() => void (performance.now = now));
+
+    it('when steps take long', async () => {
+      let nowMs = 0;
+      performance.now = () => (nowMs += 10);
+      expect(await loopTurnsOf(() => finder.cleanLong('. '.repeat(5 * WINDOW)))).toBeGreaterThanOrEqual(9);
+      expect(await loopTurnsOf(() => finder.holdsLong('=3D. '.repeat(WINDOW)))).toBeGreaterThanOrEqual(3);
+    });
+
+    it('after five milliseconds, and then after five more', async () => {
+      let nowMs = 0;
+      performance.now = () => (nowMs += 1);
+      const many = '=?utf-8?Q?x?= . '.repeat(WINDOW / 16);
+      const turns = await loopTurnsOf(() => finder.holdsLong(many));
+      expect(turns).toBeGreaterThanOrEqual(nowMs / 8);
+      expect(turns).toBeLessThanOrEqual(nowMs / 5);
+    });
+
+    it('not when they take no time', async () => {
+      performance.now = () => 0;
+      expect(await loopTurnsOf(() => finder.holdsLong('=3D. '.repeat(WINDOW)))).toBeLessThanOrEqual(1);
+    });
+  });
+
+  it('is found by a search in turns as by one at once', async () => {
+    expect(await finder.holdsLong(at(100, ANN))).toBe(true);
+    expect(await finder.holdsLong(at(100, encodeURIComponent(Buffer.from(`to ${ANN}`).toString('base64'))))).toBe(true);
+    expect(await finder.holdsLong(at(100, 'another@x.example'))).toBe(false);
   });
 });
 
@@ -152,6 +181,35 @@ describe('an address that is in a text or not', () => {
     ['ann-xn--a@x.example', true],
   ])('%s is read as ASCII: %s', (email, isAscii) => {
     expect(new AddressFinder(email).isAscii).toBe(isAscii);
+  });
+});
+
+describe('a raw message', () => {
+  const finder = new AddressFinder(ANN);
+  const lines = (text: string) => base64(text).replace(/.{76}/g, '$&\r\n');
+  const part = (body: string) => `Content-Transfer-Encoding: base64\r\n\r\n${body}\r\n--b--\r\n`;
+
+  it.each([
+    ['in its header and its text', `To: ${ANN}\r\n\r\nDear ${ANN}!`, 'To: [erased]\r\n\r\nDear [erased]!'],
+    ['as a word of base64', `Hello ${base64(`to ${ANN}`)} there`, 'Hello [erased] there'],
+    ['as the last word of a line', `Hello\r\nto ${base64(`to ${ANN}`)}\r\nBye`, 'Hello\r\nto [erased]\r\nBye'],
+    ['as the first word of a line', `${base64(`to ${ANN}`)} is for you\r\n`, '[erased] is for you\r\n'],
+    ['on a line of its own, as it is', `Dear\r\n${ANN}\r\nBye`, 'Dear\r\n[erased]\r\nBye'],
+    ['nowhere', part(lines('nothing to see here, nothing at all'.repeat(9))), undefined],
+  ])('keeps its parts when the address is %s', async (_where, message, cleaned = message) => {
+    expect(await finder.cleanMessage(message)).toBe(cleaned);
+  });
+
+  it.each([
+    ['several lines', part(lines(`${'x'.repeat(80)} ${ANN} ${'x'.repeat(80)}`))],
+    ['one line', part(base64(`to ${ANN}`))],
+    ['one line that ends in blanks', part(`${base64(`to ${ANN}`)} \t`)],
+    ['one line that ends in LF', `\n${base64(`to ${ANN}, and on`)}\n--b--`],
+    ['all that there is', base64(`to ${ANN}`)],
+    ['one line with padding', part(base64(`to ${ANN}.`))],
+    ['one line with more padding', part(base64(`to ${ANN}..`))],
+  ])('cannot be cleaned when it is within lines of base64: %s', async (_where, message) => {
+    expect(await finder.cleanMessage(message)).toBeUndefined();
   });
 });
 

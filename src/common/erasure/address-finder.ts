@@ -2,39 +2,37 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { domainToUnicode } from 'node:url';
 import { addressPattern } from './address-pattern';
 import { domainOf } from '../mail-address';
-import { holds, occurrencesIn, occurrencesWithin, type Sought } from './decodings';
-import { allTexts, asciiTexts, type Occurrence, runsOf, withReplaced } from './encoded-runs';
+import { occurrencesIn, occurrencesWithin, type Sought } from './decodings';
+import { allTexts, asciiTexts, type Occurrence, runsOf, type Step, withReplaced } from './encoded-runs';
 
-/** What is left of an address within a text. */
+/** Replaces an address within a text. */
 export const REPLACEMENT = '[erased]';
 
-/** Characters that are looked through in one turn of the event loop: some milliseconds, twenty of what is made to be slow. */
+/** Characters searched at a time. */
 const WINDOW = 32 * 1024;
-/** No spelling is longer than so many times the address. */
+/** Milliseconds until the event loop gets a turn: text made to be slow takes 50 for a window. */
+const TURN_MS = 5;
+/** No spelling is longer than this many times the address. */
 const MAX_SPELLING = 64;
 
-/** Letters, digits and signs that would belong to a local part which ends there. */
+/** Characters that would belong to a local part which ends there. */
 const LOCAL_PART_BEFORE = /[A-Za-z0-9][._+-]*$/;
 /** An encoded character that ends there (`%3D`, `\u003d`, `\n`): a separator, although it ends in a letter or a digit. */
 const ENCODED_BEFORE = /(?:%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[bfnrtv])$/;
-/** More of the last label. A dot may end a sentence or begin a file's extension: rather too much is taken than too little. */
+/** A longer last label. A dot may end a sentence or begin a file extension: it is better to remove too much than too little. */
 const LABEL_AFTER = /^-*[A-Za-z0-9]/;
-/** As much of what stands around an occurrence as decides. */
+/** Characters around an occurrence that decide whether it counts. */
 const SURROUNDINGS = 64;
 
-/**
- * Finds one address wherever it is written in texts, also where it is encoded twice (`DEPTH`), but not where it is a part of another
- * address.
- */
+/** Finds one address wherever it occurs in texts, also encoded twice (`DEPTH`), but not as a part of another address. */
 export class AddressFinder {
   private readonly pattern: RegExp;
   private readonly sought: Sought;
-  /** No occurrence is longer: windows of a text have to overlap by so much. */
+  /** Upper bound of an occurrence, and so the overlap of windows. */
   readonly maxLength: number;
-  /** Otherwise how its bytes are to be read depends on the character set. */
+  /** Without it, the character set decides how bytes are read. */
   readonly isAscii: boolean;
 
-  /** @param email normal form */
   constructor(email: string) {
     const pattern = addressPattern(email);
     this.pattern = new RegExp(pattern, 'g');
@@ -45,29 +43,35 @@ export class AddressFinder {
     this.sought = { minBytes, ...runs, spelled: (text) => this.spelled(text) };
   }
 
-  /** As it is written, whatever the text may encode. @param text of some hundred kB at most */
+  /** As written, whatever the text may encode. @param text of some hundred kB at most */
   holdsPlainly(text: string): boolean {
     return this.spelled(text).next().done !== true;
   }
 
-  /** @param text of some hundred kB at most */
   holds(text: string): boolean {
-    return holds(text, this.sought);
+    for (const step of occurrencesIn(text, this.sought)) if (step) return true;
+    return false;
+  }
+
+  /** As `holds`, with turns of the event loop. */
+  async holdsLong(text: string): Promise<boolean> {
+    for await (const _found of inTurns(occurrencesIn(text, this.sought))) return true;
+    return false;
   }
 
   /** @param text of some hundred kB at most; else `cleanLong` */
   clean(text: string): string {
-    return withReplaced(text, [...occurrencesIn(text, this.sought)], REPLACEMENT);
+    return withReplaced(text, [...occurrencesIn(text, this.sought)].filter(isFound), REPLACEMENT);
   }
 
-  /** A text of any length; the event loop has its turn in between. */
+  /** A text of any length, with turns of the event loop. */
   async cleanLong(text: string): Promise<string> {
     return withReplaced(text, await this.occurrencesInLong(text), REPLACEMENT);
   }
 
   /**
-   * As `cleanLong`, for a raw message whose parts can be read afterwards; undefined when the address is within lines of base64: without
-   * them a part could not be decoded.
+   * As `cleanLong`, for a raw message whose parts stay readable; undefined when the address is within base64 lines,
+   * which could not be decoded afterwards.
    */
   async cleanMessage(message: string): Promise<string | undefined> {
     const found = await this.occurrencesInLong(message);
@@ -76,14 +80,11 @@ export class AddressFinder {
 
   private async occurrencesInLong(text: string): Promise<Occurrence[]> {
     const found: Occurrence[] = [];
-    for (let start = 0; start < text.length; start += WINDOW) {
-      if (start > 0) await nextTurn();
-      for (const each of this.inWindow(text, start, start + WINDOW + this.maxLength)) found.push(each);
-    }
+    for await (const each of inTurns(this.inWindows(text))) found.push(each);
     return found;
   }
 
-  /** A JSON value without the address, in no name and in no text. */
+  /** A JSON value without the address in any name or text. */
   cleanValue(value: unknown): unknown {
     if (typeof value === 'string') return this.clean(value);
     if (Array.isArray(value)) return value.map((element) => this.cleanValue(element));
@@ -98,7 +99,7 @@ export class AddressFinder {
     return Object.fromEntries(cleaned);
   }
 
-  /** Two names that differ in the address only stay two, and so does one that an earlier erasure has left. */
+  /** Two names that differ only in the address stay two, also beside one that an earlier erasure replaced. */
   private newName(name: string, isTaken: (name: string) => boolean): string {
     const cleaned = this.clean(name);
     if (cleaned === name || !isTaken(cleaned)) return cleaned;
@@ -107,14 +108,20 @@ export class AddressFinder {
     return `${cleaned}-${number}`;
   }
 
-  private *inWindow(text: string, start: number, end: number): Generator<Occurrence> {
+  private *inWindows(text: string): Generator<Step> {
+    for (let start = 0; start < text.length; start += WINDOW) {
+      yield* this.inWindow(text, start, start + WINDOW + this.maxLength);
+    }
+  }
+
+  private *inWindow(text: string, start: number, end: number): Generator<Step> {
     const window = text.slice(start, end);
     for (const each of this.spelled(window)) {
       const occurrence = moved(each, start);
-      // What stands around the window counts too.
+      // Text around the window counts too.
       if (!isPartOfAnother(text, occurrence)) yield occurrence;
     }
-    for (const each of occurrencesWithin(window, this.sought)) yield moved(each, start);
+    for (const step of occurrencesWithin(window, this.sought)) yield step && moved(step, start);
   }
 
   private *spelled(text: string): Generator<Occurrence> {
@@ -130,6 +137,21 @@ export class AddressFinder {
   }
 }
 
+/** Matches; the event loop gets a turn between long steps. */
+async function* inTurns(steps: Iterable<Step>): AsyncGenerator<Occurrence> {
+  let endsMs = performance.now() + TURN_MS;
+  for (const step of steps) {
+    if (step) yield step;
+    if (performance.now() < endsMs) continue;
+    await nextTurn();
+    endsMs = performance.now() + TURN_MS;
+  }
+}
+
+function isFound(step: Step): step is Occurrence {
+  return step !== undefined;
+}
+
 function moved({ start, end }: Occurrence, by: number): Occurrence {
   return { start: start + by, end: end + by };
 }
@@ -141,7 +163,7 @@ function shortestLength(email: string): number {
   return readable === email && /^[\x00-\x7f]*$/.test(email) ? email.length : readable.length >> 1;
 }
 
-/** Whole lines, as a part of a message has them (RFC 2045 section 6.8), not a word of a text. */
+/** Whole lines, as in a part of a message (RFC 2045 section 6.8), not one word of a text. */
 function isBase64Lines(text: string, { start, end }: Occurrence): boolean {
   const isWhole =
     (start === 0 || text[start - 1] === '\n') && /^[ \t]*(?:\r?\n|$)/.test(text.slice(end, end + SURROUNDINGS));

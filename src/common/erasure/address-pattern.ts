@@ -33,7 +33,7 @@ function anyForm(texts: readonly string[]): string {
   return `(?:${[...forms].map((form) => [...form].map(spelling).join('')).join('|')})`;
 }
 
-/** Repetitions are bounded, so that an occurrence is never longer than `AddressFinder` looks ahead. */
+/** Repetitions are bounded, so that an occurrence is never longer than the overlap of `AddressFinder`'s windows. */
 function spelling(character: string): string {
   const cases = [...new Set([character, character.toLowerCase(), character.toUpperCase()])];
   const plain = ALPHANUMERIC.test(character)
@@ -43,7 +43,7 @@ function spelling(character: string): string {
   return `(?:${[plain, ...others, ...encodings(cases)].join('|')})`;
 }
 
-/** Of both cases together: the expression is compiled in half of the time, which V8 does anew after some collections of garbage. */
+/** Both cases in one expression, which halves its compilation; V8 repeats that after some garbage collections. */
 function encodings(cases: readonly string[]): string[] {
   const written = cases.flatMap((form) => [Buffer.from(form), ...(isLatin(form) ? [Buffer.from(form, 'latin1')] : [])]);
   const octets = written.map((bytes) => [...bytes].map((octet) => octet.toString(16).padStart(2, '0')));

@@ -91,6 +91,16 @@ describe('bytes', () => {
     expect(await holds('анна@x.example', koi8)).toBe(false);
   });
 
+  it('what is not ASCII, in encoded words of any character set', async () => {
+    const ann = 'анна@x.example';
+    const koi8 = Buffer.from([0xc1, 0xce, 0xce, 0xc1]);
+    expect(await holds(ann, 'To: =?koi8-r?Q?=C1=CE=CE=C1=40x.example?=')).toBe(true);
+    expect(await holds(ann, 'To: =?KOI8-R?q?=c1=ce=ce=c1?= =?utf-8?q?=40x?=\r\n =?utf-8?b?LmV4YW1wbGU=?=')).toBe(true);
+    expect(await holds(ann, `To: =?koi8-r?B?${koi8.toString('base64')}?= =?nonsense?Q?@x.example?=`)).toBe(true);
+    expect(await holds(ann, `To: =?nonsense?B?${Buffer.from(ann).toString('base64')}?=`)).toBe(true);
+    expect(await holds(ann, 'To: =?iso-8859-5?Q?=C1=CE=CE=C1=40x.example?=')).toBe(false);
+  });
+
   it('what is not ASCII, in one of the first four character sets that are declared', async () => {
     const koi8 = Buffer.from([0xc1, 0xce, 0xce, 0xc1, ...Buffer.from('@x.example')]);
     const declared = (...names: string[]) => names.map((name) => `charset=${name}`).join(' ');

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AddressFinder } from './address-finder';
 import { compressedStreams } from './compressed-streams';
 
-/** Bytes that are looked through in one turn of the event loop, in some ten milliseconds; even, for UTF-16. */
+/** Bytes scanned at a time; even, for UTF-16. */
 const WINDOW = 32 * 1024;
 /** An address is at most so many times longer in a transport encoding. */
 const TRANSPORT = 4;
@@ -10,7 +10,7 @@ const MAX_UNPACKED = 32 * 1024 * 1024;
 /** A file in a file in a file. */
 const MAX_DEPTH = 3;
 
-/** What is known of bytes beside themselves. */
+/** Metadata of bytes. */
 export interface ByteSource {
   /** May name a character set. */
   readonly contentType?: string;
@@ -66,14 +66,13 @@ async function holdsAsText(finder: AddressFinder, bytes: Buffer, source: ByteSou
 async function holdsInTransport(finder: AddressFinder, text: string): Promise<boolean> {
   if (finder.holdsPlainly(text)) return true;
   await nextTurn();
-  if (finder.holds(text)) return true;
+  if (await finder.holdsLong(text)) return true;
   const unfolded = text.replace(FOLDING, '');
   if (unfolded === text) return false;
-  await nextTurn();
-  return finder.holds(unfolded);
+  return finder.holdsLong(unfolded);
 }
 
-/** ASCII in UTF-16 and UTF-32 of either order is read as well, as it has only zeros beside it. */
+/** ASCII in UTF-16 and UTF-32 of either order is read too, as it has only zeros beside it. */
 function readPlain({ isAscii }: AddressFinder): (bytes: Buffer) => string {
   return (bytes) => bytes.toString(isAscii ? 'latin1' : 'utf8').replaceAll('\0', '');
 }

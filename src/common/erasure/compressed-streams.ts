@@ -7,7 +7,7 @@ const ZIP_HEADER = 30;
 const GZIP = Buffer.from([0x1f, 0x8b, 0x08]);
 const PDF = Buffer.from('%PDF-');
 const PDF_STREAM = Buffer.from('stream');
-/** So many streams of one file are looked at. */
+/** Streams of one file that are searched. */
 const MAX_STREAMS = 10_000;
 
 /** Of what is unpacked so much is handed over at a time, */

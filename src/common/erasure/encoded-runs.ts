@@ -1,8 +1,13 @@
+import { TextDecoder } from 'node:util';
+
 /** A place in a text, in UTF-16 units. */
 export interface Occurrence {
   readonly start: number;
   readonly end: number;
 }
+
+/** Of a search: a place that was found, or none. Between two of them the event loop may have its turn. */
+export type Step = Occurrence | undefined;
 
 /** RFC 2047: words that stand together are read together. */
 const ENCODED_WORDS = /=\?[^?\s]{1,40}\?[BbQq]\?[^?\s]*\?=(?:\s+=\?[^?\s]{1,40}\?[BbQq]\?[^?\s]*\?=)*/g;
@@ -14,9 +19,12 @@ export interface Runs {
   readonly runs: RegExp;
   /** Within such a run, hexadecimal digits of so many bytes. */
   readonly digits: RegExp;
-  /** What bytes may say, as it depends on the character set. */
+  /** Texts that bytes may stand for, by character set. */
   readonly textsOf: (bytes: Buffer) => readonly string[];
 }
+
+/** Whether a decoded text holds the searched value; the event loop may get a turn between its steps. */
+type Holds = (decoded: string) => Generator<undefined, boolean>;
 
 /** What is long enough to hold so many bytes. */
 export function runsOf(minBytes: number, textsOf: Runs['textsOf']): Runs {
@@ -28,15 +36,17 @@ export function runsOf(minBytes: number, textsOf: Runs['textsOf']): Runs {
 }
 
 /**
- * Runs of a text that are encoded as a whole, and hold something: base64 (RFC 4648 sections 4 and 5) wherever in the run it
- * begins, hexadecimal digits, encoded words.
+ * Runs of a text that are encoded as a whole, and hold the searched value: base64 (RFC 4648 sections 4 and 5) at any offset
+ * within the run, hexadecimal digits, encoded words.
  */
-export function* decodedRuns(text: string, sought: Runs, holds: (decoded: string) => boolean): Generator<Occurrence> {
+export function* decodedRuns(text: string, sought: Runs, holds: Holds): Generator<Step> {
   for (const match of text.matchAll(sought.runs)) {
-    if (holdsDecoded(match[0], sought, holds)) yield placeOf(match);
+    yield undefined;
+    if (yield* holdsDecoded(match[0], sought, holds)) yield placeOf(match);
   }
   for (const match of text.matchAll(ENCODED_WORDS)) {
-    if (holds(decodeWords(match[0]))) yield placeOf(match);
+    yield undefined;
+    if (yield* holds(decodeWords(match[0]))) yield placeOf(match);
   }
 }
 
@@ -56,16 +66,21 @@ function placeOf(match: RegExpMatchArray): Occurrence {
   return { start, end: start + match[0].length };
 }
 
-function holdsDecoded(run: string, { digits, textsOf }: Runs, holds: (decoded: string) => boolean): boolean {
-  const holdsBytes = (bytes: Buffer) => textsOf(bytes).some((text) => holds(text));
-  const inBase64 = [0, 1, 2, 3].some((skipped) => holdsBytes(Buffer.from(run.slice(skipped), 'base64')));
-  if (inBase64) return true;
-  return [...run.matchAll(digits)].some(([each]) =>
-    [0, 1].some((skipped) => holdsBytes(Buffer.from(each.slice(skipped), 'hex'))),
-  );
+function* holdsDecoded(run: string, { digits, textsOf }: Runs, holds: Holds): Generator<undefined, boolean> {
+  for (const bytes of decodedFrom(run, digits)) {
+    for (const text of textsOf(bytes)) if (yield* holds(text)) return true;
+  }
+  return false;
 }
 
-/** ASCII, in UTF-16 and UTF-32 of either order as well, as it has only zeros beside it. */
+function* decodedFrom(run: string, digits: RegExp): Generator<Buffer> {
+  for (const skipped of [0, 1, 2, 3]) yield Buffer.from(run.slice(skipped), 'base64');
+  for (const [each] of run.matchAll(digits)) {
+    for (const skipped of [0, 1]) yield Buffer.from(each.slice(skipped), 'hex');
+  }
+}
+
+/** ASCII, also in UTF-16 and UTF-32 of either order, as it has only zeros beside it. */
 export function asciiTexts(bytes: Buffer): string[] {
   return [bytes.toString('latin1').replaceAll('\0', '')];
 }
@@ -82,8 +97,13 @@ export function allTexts(bytes: Buffer): string[] {
 }
 
 function decodeWords(words: string): string {
+  const decoders = new Map<string, TextDecoder | undefined>();
   return [...words.matchAll(ENCODED_WORD)]
-    .map(([, charset = '', encoding = '', content = '']) => decode(bytesOf(content, encoding), charset))
+    .map(([, charset = '', encoding = '', content = '']) => {
+      if (!decoders.has(charset)) decoders.set(charset, decoderOf(charset));
+      const bytes = bytesOf(content, encoding);
+      return decoders.get(charset)?.decode(bytes) ?? bytes.toString();
+    })
     .join('');
 }
 
@@ -96,11 +116,11 @@ function bytesOf(content: string, encoding: string): Buffer {
   );
 }
 
-/** In an unknown character set as UTF-8. */
-function decode(bytes: Buffer, charset: string): string {
+/** @returns nothing for an unknown character set, which is read as UTF-8 */
+function decoderOf(charset: string): TextDecoder | undefined {
   try {
-    return new TextDecoder(charset).decode(bytes);
+    return new TextDecoder(charset);
   } catch {
-    return bytes.toString();
+    return undefined;
   }
 }

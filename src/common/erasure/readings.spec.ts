@@ -1,4 +1,4 @@
-import { joinedReading, readings } from './readings';
+import { joinedReading, readings } from './decodings';
 
 const read = (text: string) => [...readings(text)].map((reading) => reading.text);
 

@@ -5,7 +5,7 @@ import { type Occurrence, runsOf, utf8Texts, withReplaced } from './encoded-runs
 const CHARACTER = String.raw`(?:\\{1,4}u[0-9a-f]{4}|&#x?[0-9a-f]{1,6};|[^\s@<>"'${'`'},;:()[\]{}=&/\\])`;
 /** Also as it stands in a query, in JSON and in HTML. */
 const AT = String.raw`(?:@|%(?:25){0,2}40|\\{1,4}u0040|&#(?:64|x40);|&commat;)`;
-/** Looked for by its @, and bounded, so that no text makes it slow. One that the end of the text cuts is one too. */
+/** Found by its @, and bounded, so that no text makes the search slow. An address cut by the end of the text counts too. */
 const ADDRESS = new RegExp(`${AT}(?<=(${CHARACTER}{1,64})${AT})(?:${CHARACTER}{1,255}|$)`, 'gi');
 const REPLACEMENT = '[address]';
 
@@ -27,14 +27,18 @@ const CUT = /@(?<=([\p{L}\p{N}._%+-]{2,64})@)[\p{L}\p{N}.-]{0,63}$/gu;
 const MIN_BYTES = 6;
 const ANY: Sought = { minBytes: 0, ...runsOf(MIN_BYTES, utf8Texts), spelled };
 
-/** Other people's words without addresses: for places that erasures do not look into. */
+/** Texts of others without addresses: for places that erasures do not search. */
 export function withoutAddresses(text: string): string {
   return withReplaced(text, placesOf(text, ADDRESS), REPLACEMENT);
 }
 
 /** The same where programs write, also where they are encoded, twice even (`DEPTH`). @param text of some kB at most */
 export function withoutEncodedAddresses(text: string): string {
-  return withReplaced(text, [...occurrencesIn(text, ANY)], REPLACEMENT);
+  return withReplaced(
+    text,
+    [...occurrencesIn(text, ANY)].filter((step) => step !== undefined),
+    REPLACEMENT,
+  );
 }
 
 /** A JSON value without addresses in its texts, however they are encoded. */

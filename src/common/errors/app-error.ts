@@ -125,3 +125,8 @@ export class UnavailableError extends AppError {
     super('service_unavailable', message, { retryAfterSeconds, cause });
   }
 }
+
+/** An error that prevents the start, for the operator: the cause and the remedy. Logged as one line, without a stack. */
+export class OperatorError extends Error {
+  override readonly name = 'OperatorError';
+}

@@ -9,9 +9,9 @@ import { readJson } from './json-body';
 import { BODY_METADATA, type BodyOptions, DEFAULT_BODY, hasBody } from './request-body';
 
 /**
- * Reads the body, as JSON in UTF-8, into `request.body`. It runs after the guards that decide by the headers alone, so a
- * caller without a key learns nothing about a body, and costs none of the memory for it. An absent or empty body is
- * `undefined`, whatever its declared type, for the routes that take none; so is the body of GET and HEAD.
+ * Reads the body, as JSON in UTF-8, into `request.body`. It runs after the guards that decide by the headers alone, so the body
+ * of a caller without a key takes no memory. An absent or empty body is `undefined`, whatever its declared type, for the routes
+ * that take none; so is the body of GET and HEAD.
  */
 @Injectable()
 export class BodyGuard implements CanActivate {
@@ -48,8 +48,8 @@ interface Declared {
 }
 
 /**
- * Refuses query and body fields on API routes that declare none; routes that do name their unknown fields themselves.
- * Runs last, when the caller is known and counted; public routes take whatever query a browser sends.
+ * Refuses query and body fields on API routes that declare none; routes that do name their unknown fields themselves. Runs
+ * last, after authentication and rate limits; public routes accept any query.
  */
 @Injectable()
 export class UndeclaredInputGuard implements CanActivate {

@@ -14,7 +14,7 @@ function addressOf(trustProxy: boolean | number | readonly string[], forwarded?:
 
 describe('the client address', () => {
   it.each<[string, boolean | number | readonly string[], string | undefined, string]>([
-    ['the peer when nobody is trusted', false, CHAIN, PEER],
+    ['the peer when no proxy is trusted', false, CHAIN, PEER],
     ['the peer when nothing was forwarded', ['10.0.0.0/8'], undefined, PEER],
     ['what so many proxies vouch for', 2, CHAIN, '203.0.113.5'],
     ['what one proxy vouches for', 1, CHAIN, '10.0.0.8'],

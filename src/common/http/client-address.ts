@@ -1,14 +1,14 @@
-import { isIP } from 'node:net';
+import { isIP, type Server, type Socket } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 import { isLoopback } from '../dns/public-address';
 
-/** `192.0.2.1:1234`, `[2001:db8::1]:1234`: some proxies write the port as well. */
+/** `192.0.2.1:1234`, `[2001:db8::1]:1234`: some proxies add the port. */
 const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+)):\d{1,5}$/;
 
 /**
- * The client's address as far as the trusted proxies vouch for it (`TRUST_PROXY`). What they pass on that is no address is
- * text that a client made up: then it is the peer's. Empty once the connection is gone.
+ * The client's address, from the trusted proxies' header (`TRUST_PROXY`) or the peer. A forwarded value that is no address is
+ * made up by a client: then the peer's counts. Empty once the connection is closed.
  */
 export function clientAddressOf({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {
   const [, six, four] = WITH_PORT.exec(ip) ?? [];
@@ -26,10 +26,57 @@ export function clientNetworkOf(ip: string): string {
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
 
 /**
- * Whether a client is on this machine, by the peer address of its connection: what a proxy forwards comes from elsewhere.
- * False once the connection is gone.
+ * Whether a client is on this machine, by the peer address of its connection: forwarded requests come from elsewhere. False
+ * once the connection is closed.
  */
 export function isOnThisMachine({ headers, socket }: Pick<Request, 'headers' | 'socket'>): boolean {
   if (FORWARDING.some((name) => headers[name] !== undefined)) return false;
   return isLoopback(socket.remoteAddress);
+}
+
+/**
+ * Bounds the connections of a server, and closes those beyond the limits. No client may have more than is left to the others:
+ * one alone gets half, each of n gets 1/(n+1), and a further one always gets a connection. A proxy counts as one client.
+ */
+export function shareConnections(server: Server, maxConnections: number): void {
+  let open = 0;
+  const openBy = new Map<string, number>();
+  server.maxConnections = maxConnections;
+  server.on('connection', (socket: Socket) => {
+    const client = clientNetworkOf(socket.remoteAddress ?? '');
+    const own = (openBy.get(client) ?? 0) + 1;
+    if (own > maxConnections - open - 1) {
+      socket.destroy();
+      return;
+    }
+    open += 1;
+    openBy.set(client, own);
+    atItsEnd(socket, () => {
+      open -= 1;
+      const left = (openBy.get(client) ?? 0) - 1;
+      if (left > 0) openBy.set(client, left);
+      else openBy.delete(client);
+    });
+  });
+}
+
+/** Not a listener: when TLS starts on a socket (STARTTLS), smtp-server removes all of them. */
+function atItsEnd(socket: Socket, work: () => void): void {
+  const destroy = socket._destroy.bind(socket);
+  socket._destroy = (error, callback) => {
+    work();
+    destroy(error, callback);
+  };
+}
+
+/** The same; existing listeners do not see refused connections. When TLS starts on a destroyed socket, Node 20 crashes. */
+export function shareUnseen(server: Server, maxConnections: number): void {
+  const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
+  server.removeAllListeners('connection');
+  shareConnections(server, maxConnections);
+  for (const listener of listeners) {
+    server.on('connection', (socket: Socket) => {
+      if (!socket.destroyed) listener(socket);
+    });
+  }
 }

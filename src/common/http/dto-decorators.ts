@@ -2,7 +2,7 @@ import { Transform } from 'class-transformer';
 import { ValidateBy, type ValidationArguments } from 'class-validator';
 import { parseTimestamp } from './timestamps';
 
-/** Digits only: no sign, no blank, no exponent, no leading zero, nothing that `Number()` alone would let through. */
+/** Digits only: no sign, no blank, no exponent, no leading zero, although `Number()` accepts them. */
 const INTEGER = /^(0|[1-9]\d{0,9})$/;
 
 const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([

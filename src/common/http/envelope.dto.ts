@@ -35,7 +35,7 @@ export class PaginationDto {
   partial?: boolean;
 }
 
-/** How a list that is walked by the id of the last entry is asked for. */
+/** Query of a list with a cursor: the id of the last entry. */
 export class CursorQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 50 }) @QueryInteger(1, 100) limit: number =
     50;

@@ -21,8 +21,8 @@ const CODES_BY_STATUS: ReadonlyMap<number, readonly [code: ErrorCode, message: s
 const NOT_FOUND = [404, 414];
 
 /**
- * The error that the API returns for any thrown value. Only the exceptions of Nest and of Express and its middleware are
- * believed about their status; all else is an internal error whose text reveals nothing.
+ * The error that the API returns for any thrown value. Only exceptions of Nest, Express and its middleware keep their status;
+ * all else is an internal error whose text discloses nothing.
  */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
@@ -61,6 +61,7 @@ function messagesOf(error: Error): string[] {
   return Array.isArray(messages) ? messages.map(String) : [error.message];
 }
 
+/** The HTTP status of an error. */
 export function statusOf(error: AppError): number {
   return ERROR_CODES[error.code].status;
 }
@@ -92,7 +93,7 @@ export function endWith(response: ServerResponse, body: string | Uint8Array): vo
   response.end(body);
 }
 
-/** Turns errors of lower layers (the database driver's) into an `AppError` where it knows them. */
+/** Turns errors of lower layers (the database driver) into an `AppError` where it recognises them. */
 export type ErrorTranslator = (error: unknown) => unknown;
 
 /** Global filter: hands whatever a guard, pipe or handler throws to the error handler of the HTTP server. */

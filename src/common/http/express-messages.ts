@@ -61,7 +61,7 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
 function responded<Response extends ServerResponse>(response: Response): Response {
   const request = response.req as Request;
   releaseBody(request);
-  // Without a head when its client has gone.
+  // Without a head when its client has closed.
   request.onResponded?.();
   return response;
 }

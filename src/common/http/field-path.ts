@@ -14,12 +14,12 @@ export function fieldPath(segments: readonly (string | number)[]): string {
   return path === '' ? 'body' : path;
 }
 
-/** Of so many unknown fields of one object the near ones are looked for: ten thousand of them would hold up the event loop. */
+/** Similar names are searched for this many unknown fields of one object: ten thousand would block the event loop. */
 const MAX_SUGGESTED = 20;
-/** And so many are named: an answer is no larger for what a client makes up. */
+/** And so many are named: a response does not grow with what a client makes up. */
 const MAX_NAMED = 50;
 
-/** The names of an object's fields that are not known, as far as a message needs them, each with its message. */
+/** The unknown field names of an object, as many as a message needs, each with its message. */
 export function unknownFields(value: object, known: ReadonlySet<string>): [name: string, message: string][] {
   const unknown = Object.keys(value).filter((name) => !known.has(name));
   const more = unknown.length - MAX_NAMED;
@@ -33,8 +33,8 @@ export function unknownFields(value: object, known: ReadonlySet<string>): [name:
 const NOT_KNOWN = 'is not a known field';
 
 /**
- * The message for a field that is not known. One that differs by its spelling only (`reply_to` for `replyTo`), or by a
- * letter or two, is named.
+ * The message for an unknown field. A known one that differs by its spelling only (`reply_to` for `replyTo`), or by a letter or
+ * two, is suggested.
  */
 function unknownField(name: string, known: Iterable<string>): string {
   const nearest = nearestField(name, [...known]);

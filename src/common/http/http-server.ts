@@ -2,7 +2,7 @@ import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { SECOND } from '../clock';
-import { seeNothing } from '../tenant-scope';
+import { seeNothing } from '../tenant';
 import { Draining } from './draining';
 import { endWith, type ErrorTranslator, JSON_TYPE, sendError, statusOf, toAppError } from './error-response';
 import { expressMessages } from './express-messages';
@@ -12,11 +12,11 @@ import { standardHeaders } from './response-headers';
 import { type RouteHandler, RouteTable } from './route-table';
 
 export interface HttpServerOptions extends NodeServerOptions {
-  /** Whose `X-Forwarded-For` is believed: no one's, everyone's, that of so many proxies, or of these addresses and networks. */
+  /** Whose `X-Forwarded-For` is used: of no peer, every peer, this many proxies, or these addresses and networks. */
   readonly trustProxy: boolean | number | readonly string[];
-  /** Bytes of bodies above 256 KiB held at a time, half of them for one organization; more are refused with 503. */
+  /** Bytes of bodies above 256 KiB held at a time, half of them for one organization; beyond it, 503. */
   readonly maxHeldBodyBytes: number;
-  /** Shared with other listeners of this process; default: one of its own, of `maxHeldBodyBytes`. */
+  /** Shared with other listeners of this process; default: its own, of `maxHeldBodyBytes`. */
   readonly bodyBudget?: BodyBudget;
   /** Adds Strict-Transport-Security: when clients reach the service over https. */
   readonly strictTransport: boolean;
@@ -41,15 +41,15 @@ const DEFAULTS: Omit<HttpServerOptions, 'draining'> = {
 };
 
 /**
- * The HTTP server of the API: every response, also to what Node's own parser refuses, carries `X-Request-Id` and the
- * security headers, every error the envelope; bodies are JSON in UTF-8 within bounds (`BodyGuard`); paths match exactly;
- * HEAD is served where GET is. Express middleware runs before the routes: `app.use` and Nest's `MiddlewareConsumer`.
+ * The HTTP server of the API. Every response, also to what Node's parser refuses, has `X-Request-Id` and the security
+ * headers; every error has the envelope; bodies are bounded JSON in UTF-8 (`BodyGuard`); paths match exactly; HEAD is
+ * served where GET is. Express middleware runs before the routes: `app.use` and Nest's `MiddlewareConsumer`.
  */
 export function createHttpAdapter(options: Partial<HttpServerOptions> = {}): HttpAdapter {
   return new HttpAdapter({ ...DEFAULTS, draining: new Draining(), ...options });
 }
 
-/** Nest's Express adapter without what an API does not need: see docs/adr/0001-express-under-nest.md. */
+/** Nest's Express adapter without what an API does not need (docs/adr/0001-express-under-nest.md). */
 export class HttpAdapter extends ExpressAdapter {
   private readonly routes = new RouteTable();
 
@@ -109,7 +109,7 @@ export class HttpAdapter extends ExpressAdapter {
     this.routes.add(method, String(path), handler as RouteHandler);
   }
 
-  /** Called after all middleware and routes are registered. Nest's own handler would speak another dialect. */
+  /** Called after all middleware and routes are registered. Nest's own handler would return another error format. */
   override setNotFoundHandler(): void {
     this.use((request: Request, response: Response, next: NextFunction) =>
       this.routes.dispatch(request, response, next),
@@ -119,7 +119,7 @@ export class HttpAdapter extends ExpressAdapter {
 
   override setErrorHandler(): void {
     this.use((error: unknown, request: Request, response: Response, next: NextFunction) => {
-      // Express knows an error handler by its four parameters.
+      // Express recognises an error handler by its four parameters.
       void next;
       this.fail(error, request, response);
     });
@@ -139,7 +139,7 @@ export class HttpAdapter extends ExpressAdapter {
     const known = toAppError(this.settings.translateError(error));
     if (statusOf(known) >= 500) request.failure = known.cause ?? known;
     if (!response.headersSent) sendError(response, known);
-    // Half a response is out: only a broken connection can still report the error to the client.
+    // Half a response is out: only a broken connection can still report the error.
     else if (!response.writableEnded) response.destroy();
   }
 

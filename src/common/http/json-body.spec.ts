@@ -15,7 +15,7 @@ function refusedField(text: string | Uint8Array): string | undefined {
 }
 
 describe('parseJson', () => {
-  it('answers what JSON.parse answers', () => {
+  it('returns what JSON.parse returns', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
         const text = JSON.stringify(value);
@@ -94,7 +94,7 @@ describe('parseJson', () => {
     expect(refusedField(text)).toBe(field);
   });
 
-  it('tells the position of broken JSON', () => {
+  it('reports the position of broken JSON', () => {
     expect(() => parseJson(Buffer.from('{"a":1,}'))).toThrow(
       expect.objectContaining({ details: { validation: { body: ['is not valid JSON at position 7'] } } }),
     );

@@ -77,8 +77,8 @@ export function parseJson(bytes: Buffer, maxItems: number = DEFAULT_BODY.maxItem
 }
 
 /**
- * Reads a JSON array whose elements stand alone: a problem inside one makes that one a `ValidationError`.
- * @throws ValidationError for what concerns the text as a whole
+ * Reads a JSON array with independent elements: a problem inside one makes that one a `ValidationError`.
+ * @throws ValidationError for problems of the text as a whole
  */
 export function parseElements(bytes: Buffer, maxItems: number): unknown {
   return parse(bytes, maxItems, (text, limits) => {

@@ -43,6 +43,7 @@ const MESSAGES: Record<JsonProblem, string> = {
   length: 'has a name or a text that is too long',
 };
 
+/** The validation error for a problem of the JSON text. */
 export function refused({ problem, path }: JsonFinding): ValidationError {
   return new ValidationError({ [path]: [MESSAGES[problem]] });
 }

@@ -163,7 +163,7 @@ describe('JsonReader', () => {
     );
   });
 
-  it('tells the place of broken JSON', () => {
+  it('reports the position of broken JSON', () => {
     expect(() => stepwise(Buffer.from('{"é":1,}'), false)).toThrow(
       expect.objectContaining({ details: { validation: { body: ['is not valid JSON at byte 8'] } } }),
     );

@@ -22,7 +22,7 @@ type Expected = 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'com
 
 const BEFORE_VALUE: ReadonlySet<Expected> = new Set(['value', 'value or end']);
 const BEFORE_KEY: ReadonlySet<Expected> = new Set(['key', 'key or end']);
-/** By what they begin with. */
+/** Kinds of values by their first byte. */
 const LITERALS: ReadonlyMap<number, readonly [text: string, value: boolean | null]> = new Map([
   [0x74, ['true', true]],
   [0x66, ['false', false]],

@@ -3,7 +3,7 @@ import { type JsonLimits, type JsonProblem, type ScanListener, scanJson } from '
 const LIMITS: JsonLimits = { maxDepth: 5, maxItems: 30 };
 const scan = (text: string) => scanJson(Buffer.from(text), LIMITS).problem;
 
-/** Writes down what a scan tells, and passes over every problem if it is told to. */
+/** Records what a scan reports, and passes over every problem where the test says so. */
 class Recorder implements ScanListener {
   readonly told: string[] = [];
 
@@ -31,7 +31,7 @@ function told(text: string, passesOver = false, doubles: readonly string[] = [])
   return recorder.told.join(' ');
 }
 
-describe('what a scan tells', () => {
+describe('what a scan reports', () => {
   it.each([
     ['{"a":[1,"b"],"c":{}}', '{ "a" [ , "b" end , "c" { end end'],
     ['[true, -1.5e1, "x\\"y\\\\"]', '[ , , "x\\"y\\\\" end'],

@@ -20,7 +20,7 @@ export type JsonProblem =
   | 'length';
 
 export interface JsonScan {
-  /** The first problem; of `duplicate-key` only `explainJson` and `JsonReader` know, of `length` only the latter. */
+  /** The first problem; only `explainJson` and `JsonReader` find `duplicate-key`, only the latter `length`. */
   readonly problem: JsonProblem | undefined;
   /** How many members the objects of the text have together, those of equal names included. */
   readonly members: number;
@@ -57,7 +57,7 @@ const CLOSE = 3;
 const SEPARATOR = 4;
 const NUMBER = 5;
 
-/** What a byte outside a string begins. */
+/** Kinds of bytes outside a string. */
 const KINDS = new Uint8Array(256);
 for (const [characters, kind] of [
   ['"', STRING],
@@ -92,7 +92,7 @@ export const FINITE_DIGITS = 300;
 /** The exact decimal form of a double has fewer than 1,100 characters; reading one of megabytes would be a long piece of work. */
 export const LONGEST_NUMBER = 2_000;
 
-/** Looks through well-formed UTF-8. Linear in the input; stops at the first problem that the listener does not pass over. */
+/** Scans well-formed UTF-8. Linear in the input; stops at the first problem that the listener does not accept. */
 export function scanJson(bytes: Buffer, limits: JsonLimits, listener?: ScanListener): JsonScan {
   return new Scanner(bytes, limits, listener).run();
 }
@@ -196,7 +196,7 @@ class Scanner {
     const paired = unit < 0xdc00 && this.bytes[at + 6] === BACKSLASH && this.bytes[at + 7] === LETTER_U;
     const low = paired ? this.hex(at + 8) : 0;
     if (low >= 0xdc00 && low <= 0xdfff) return at + 12;
-    // `JSON.parse` takes an unpaired surrogate and reads on right behind it: so must this, or it loses the string's end.
+    // `JSON.parse` accepts an unpaired surrogate and continues right after it: so must this, or it misses the string's end.
     this.report('surrogate');
     return at + 6;
   }

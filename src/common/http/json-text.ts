@@ -31,9 +31,9 @@ export class JsonText {
   private readonly pieces: string[] = [];
   private length = 0;
   private isAscii = true;
-  /** Where bytes that are characters as they stand begin: they are copied once, however many pieces they were. */
+  /** Start of bytes that need no decoding: they are copied once, however many pieces they were. */
   private plainFrom: number | undefined;
-  /** The first half of a character whose second half may begin the next piece. */
+  /** The first half of a surrogate pair whose second half may start the next piece. */
   private half = '';
 
   constructor(
@@ -49,7 +49,7 @@ export class JsonText {
 
   /**
    * Reads a piece.
-   * @param at where to begin: behind the opening quote, then where the last piece ended
+   * @param at the start: after the opening quote, then the end of the last piece
    * @throws ValidationError for what is no JSON or no UTF-8
    */
   read(at: number): Progress {

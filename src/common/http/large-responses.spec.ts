@@ -12,7 +12,7 @@ const TEXT = fc
   )
   .map(([length, text]) => `${'x'.repeat(length)}${text}😀"\\\u0001<&'`);
 
-describe('answers with long texts', () => {
+describe('responses with long texts', () => {
   it('are the JSON that they are in one piece', async () => {
     const value = fc.dictionary(fc.string(), fc.oneof(TEXT, fc.array(TEXT, { maxLength: 3 }), fc.jsonValue()));
     await fc.assert(

@@ -5,9 +5,8 @@ import { EVENT_LOOP } from '../async/fair-turns';
 import { SECOND } from '../clock';
 import type { RequestSpan } from '../tracing/tracing';
 import { AppError } from '../errors/app-error';
-import { startRequest } from '../tenant-scope';
-import { clientNetworkOf } from './client-address';
-import { shareConnections } from './connection-shares';
+import { startRequest } from '../tenant';
+import { clientNetworkOf, shareConnections } from './client-address';
 import type { Draining } from './draining';
 import { sendError } from './error-response';
 import type { expressMessages } from './express-messages';
@@ -36,9 +35,9 @@ export interface NodeServerOptions {
   readonly servedWhileDraining: string;
   /** Whether statements of requests keep to their tenant. */
   readonly tenantScopes: boolean;
-  /** Called once per request, when its response is complete or its connection gone. */
+  /** Called once per request, when its response is complete or its connection closed. */
   readonly log: LogRequest;
-  /** Begins the span of a request, from its `traceparent`; undefined when its trace is not sampled. */
+  /** Starts the span of a request, from its `traceparent`; undefined when its trace is not sampled. */
   readonly startSpan?: (traceParent: string | undefined) => RequestSpan | undefined;
 }
 
@@ -124,7 +123,7 @@ function traceParentOf({ headers: { traceparent } }: Request): string | undefine
   return typeof traceparent === 'string' ? traceparent : undefined;
 }
 
-/** Our own message classes are what Express takes its requests for. */
+/** Our message classes are those that Express expects. */
 function asExpress(request: IncomingMessage): Request {
   return request as Request;
 }
@@ -156,7 +155,7 @@ function cutOffLater(request: Request): void {
 const served = Symbol('requests served');
 
 /**
- * Node's own limit says "close" but leaves the connection open, and then sends an empty 503 to a client that goes on.
+ * Node's own limit sends "close" but keeps the connection open, and then sends an empty 503 to a client that continues.
  * @returns the number of requests on this connection, this one included.
  */
 function countOn(socket: Socket & { [served]?: number }): number {

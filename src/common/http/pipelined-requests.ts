@@ -35,7 +35,7 @@ export class PipelinedRequests {
     parseInTurns(socket, holder, { whenServed: () => requests.whenServed() });
   }
 
-  /** Calls `serve` once the requests before it are answered; never when the connection is over by then. */
+  /** Calls `serve` once the earlier requests have their responses; never when the connection is closed by then. */
   static serve({ socket }: IncomingMessage, response: ServerResponse, serve: () => void): void {
     const requests = PipelinedRequests.of.get(socket);
     if (requests) requests.add({ response, serve });

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { EVENT_LOOP } from '../async/fair-turns';
 import { SingleFlight } from '../async/promises';
 import { opensPort, type PortVariable } from '../network';
-import { shareConnections } from './connection-shares';
+import { shareConnections } from './client-address';
 import { PipelinedRequests } from './pipelined-requests';
 
 /** Text goes out as it is, anything else as JSON. */
@@ -15,7 +15,7 @@ export interface ProbeResponse {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** `GET` paths and their responses, which are made anew for each request. */
+/** `GET` paths and their responses, made for each request. */
 export type ProbeRoutes = Readonly<Record<string, () => ProbeResponse | Promise<ProbeResponse>>>;
 
 export interface ProbeServerOptions {
@@ -46,7 +46,7 @@ const FAILED: ProbeResponse = { status: 500, body: 'the answer could not be made
 /** Serves a few fixed paths for monitors, without a framework: in every role, and before there is an application. */
 export async function startProbeServer(options: ProbeServerOptions): Promise<ProbeServer> {
   const { routes, otherwise = () => NOT_FOUND } = options;
-  // One response is made at a time for each path, and who asks meanwhile gets the same: one of metrics takes some milliseconds.
+  // Concurrent requests for a path share one response: metrics take some milliseconds.
   const responses = new SingleFlight<ProbeResponse>();
   const server = createServer(LIMITS, (request, response) => {
     const { method, url = '' } = request;

@@ -48,7 +48,7 @@ function refuseEncoding(url: string): AppError | undefined {
   }
 }
 
-/** What this module needs to know of the server. */
+/** The server's properties that this module uses. */
 export interface RawServer {
   readonly headers: StandardHeaders;
   readonly log: LogRequest;
@@ -64,8 +64,8 @@ export function refuseUnrouted(request: Request, response: ServerResponse, error
 const refused = new WeakSet<Duplex>();
 
 /**
- * For `clientError`: what Node's parser refuses gets the envelope like any other error. A response that is already under
- * way is left alone: the error then concerns a later request on the same connection.
+ * For `clientError`: what Node's parser refuses gets the envelope like any other error. A response under way stays as it is:
+ * the error then concerns a later request on the same connection.
  */
 export function refuseUnparsed(error: Error & { code?: string }, socket: Duplex, server: RawServer): void {
   if (refused.has(socket)) return;

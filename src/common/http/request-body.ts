@@ -14,7 +14,7 @@ export interface BodyOptions {
   readonly maxItems: number;
   /** The body is read, within its limit, and dropped: routes that take any media type and need none of it. */
   readonly ignored: boolean;
-  /** Elements of a top-level array stand alone: one that cannot be taken becomes its `ValidationError`. */
+  /** Elements of a top-level array are independent: an invalid one becomes its `ValidationError`. */
   readonly elementwise: boolean;
 }
 
@@ -40,9 +40,9 @@ export const MAX_HELD_BYTES = 192 * MIB;
 export const FREE_BYTES = 256 * KIB;
 
 /**
- * How many bytes of large bodies this process holds at a time: many large requests at once may not exhaust its memory.
- * No holder may have more than is left to the others: one alone gets half, each of n gets 1/(n+1), and a further one always
- * finds room.
+ * How many bytes of large bodies this process holds at a time: many large requests at once may not exhaust its memory. No
+ * holder may have more than is left to the others: one alone gets half, each of n gets 1/(n+1), and a further one always gets a
+ * share.
  */
 export class BodyBudget {
   private held = 0;
@@ -72,7 +72,7 @@ export class BodyBudget {
 }
 
 /**
- * Takes so much for a response until its client has read it or is gone: it may read slowly, and ask for many at once.
+ * Reserves memory for a response until its client has read it or closed: a client may read slowly, and request many at once.
  * @throws UnavailableError
  */
 export function holdUntilRead(budget: BodyBudget, holder: string, bytes: number, response: Response): void {
@@ -81,7 +81,7 @@ export function holdUntilRead(budget: BodyBudget, holder: string, bytes: number,
   response.once('close', () => budget.give(holder, bytes));
 }
 
-/** Who holds the body of a request. Decided once: a connection that is gone has no address any more. */
+/** The holder of a request's body. Decided once: a closed connection has no address any more. */
 export function holderOf(request: Request): string {
   request.bodyHolder ??= request.principal?.organizationId ?? clientNetworkOf(clientAddressOf(request));
   return request.bodyHolder;
@@ -99,12 +99,13 @@ export function holdMore(request: Request, bytes: number): void {
   request.heldBytes += bytes;
 }
 
-/** Gives back what a request held of the budget. It is still worked on after its client has gone, until its response is made. */
+/** Returns a request's share of the budget. Processing continues after its client has closed, until its response is made. */
 export function releaseBody(request: Request): void {
   request.bodyBudget.give(request.bodyHolder ?? '', request.heldBytes);
   request.heldBytes = 0;
 }
 
+/** Whether a request announces a body; that of GET and HEAD is not read. */
 export function hasBody({ method, headers }: Request): boolean {
   if (method === 'GET' || method === 'HEAD') return false;
   const length = headers['content-length'];

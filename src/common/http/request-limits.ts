@@ -5,7 +5,7 @@ import type { Principal } from './principal';
 /** Counts a request against its limits; throttling implements it, auth counts what it refuses through it. */
 export abstract class RequestLimits {
   /**
-   * Sets the rate limit headers. Throws at once, or rejects where a limit is looked up asynchronously.
+   * Sets the rate limit headers. Throws at once, or rejects when a limit is read asynchronously.
    * @throws AppError rate_limit_exceeded
    */
   abstract count(context: ExecutionContext): Promise<unknown> | undefined;
@@ -55,4 +55,14 @@ export const RATE_LIMIT_CLASS_METADATA = 'waybill:rate-limit-class';
  */
 export function RateLimitClass(name: EndpointClass): MethodDecorator & ClassDecorator {
   return SetMetadata(RATE_LIMIT_CLASS_METADATA, name);
+}
+
+export const OWN_TURNS_METADATA = 'waybill:own-turns';
+
+/**
+ * A change that takes no turn among its organization's changes, as it has turns of its own, or shares the transactions of all: sends, and what
+ * waits for the DNS.
+ */
+export function HasOwnTurns(): MethodDecorator {
+  return SetMetadata(OWN_TURNS_METADATA, true);
 }

@@ -7,7 +7,7 @@ import type { Operator, Principal } from './principal';
 
 declare module 'express-serve-static-core' {
   interface Request {
-    /** The client's `X-Request-Id` or one of our own. */
+    /** The client's `X-Request-Id` or a new one. */
     id: string;
     /** `performance.now()` when the headers had arrived. */
     startedAtMs: number;
@@ -26,7 +26,10 @@ declare module 'express-serve-static-core' {
     /** Whose share of the budget that is. */
     bodyHolder?: string | undefined;
     readonly bodyBudget: BodyBudget;
-    /** Called when the response begins, however slowly its client reads it, and when it is made; also when its client has gone. */
+    /**
+     * Called when the response starts, however slowly its client reads it, and when it is made; also when its client has
+     * closed.
+     */
     onResponded: (() => void) | undefined;
   }
 }
@@ -37,7 +40,7 @@ export interface RequestLine {
   readonly method: string;
   /** Undefined when no route took the request. */
   readonly route: string | undefined;
-  /** What was asked for, when no route took it. */
+  /** The requested path, when no route matched. */
   readonly path?: string;
   readonly status: number;
   readonly durationMs: number;
@@ -46,13 +49,13 @@ export interface RequestLine {
   readonly operatorKeyId?: string;
   /** The client went away before the response was complete. */
   readonly aborted?: true;
-  /** Behind a 5xx. */
+  /** The cause of a 5xx. */
   readonly err?: unknown;
 }
 
 export type LogRequest = (line: RequestLine) => void;
 
-/** To be called when the response is complete or the connection gone. */
+/** Call it when the response is complete or the connection closed. */
 export function lineOf(request: Request, response: Response): RequestLine {
   const { principal, operator, failure } = request;
   const route = patternOf(request);
@@ -97,6 +100,7 @@ const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const prefix = randomBytes(9).toString('base64url');
 let counter = 0;
 
+/** An id that is unique among processes and requests. */
 export function newRequestId(): string {
   counter += 1;
   return `${prefix}-${counter.toString(36)}`;

@@ -14,7 +14,7 @@ const POLICY = 'content-security-policy';
 
 /**
  * The security headers, as helmet writes them. They are the same for all responses, so helmet runs once, at the start.
- * @param strictTransport true when clients reach the service over https (the proxy in front may say so as well).
+ * @param strictTransport true when clients reach the service over https (a proxy in front may send the header too).
  */
 export function standardHeaders(strictTransport: boolean): StandardHeaders {
   const headers = new Map(helmetHeaders(strictTransport));

@@ -24,10 +24,10 @@ const ALL = 'ALL';
 const MAX_PARAMETER_LENGTH = 3_000;
 
 /**
- * The routes of the controllers as one Express middleware, in Express's own path syntax. Paths without parameters are
- * found by name; the others are tried in order, the more specific first. Express's router would try every route before it
- * in turn, for each request. Paths match exactly: case and slashes count. What is a name for one method is no parameter for
- * another: `GET /v1/emails/batch` asks for no email.
+ * The routes of the controllers as one Express middleware, in Express's own path syntax. Paths without parameters are found by
+ * name; the others are tried in order, the more specific first. Express's router would try every route before it in turn, for
+ * each request. Paths match exactly: case and slashes count. A fixed path of one method is no parameter of another: `GET
+ * /v1/emails/batch` is no email's id.
  */
 export class RouteTable {
   private readonly exact = new Map<string, Map<string, Route>>();

@@ -1,5 +1,14 @@
-import { applyDecorators, SetMetadata } from '@nestjs/common';
+import {
+  applyDecorators,
+  type CanActivate,
+  type ExecutionContext,
+  Injectable,
+  SetMetadata,
+  UseGuards,
+} from '@nestjs/common';
 import { ApiBearerAuth, ApiExtension, ApiSecurity } from '@nestjs/swagger';
+import { AppError } from '../errors/app-error';
+import type { Principal } from './principal';
 
 /** Every scope a key can carry, with what it covers. */
 export const SCOPES = {
@@ -72,7 +81,41 @@ export function Public(): MethodDecorator & ClassDecorator {
   return applyDecorators(SetMetadata(PUBLIC_METADATA, true), ApiSecurity({}));
 }
 
-/** A route whose statements see everyone's rows: what it finds is decided by a token, or it is the operator's. */
+/** A route whose statements see the rows of all organizations: a token decides what it finds, or it is the operator's. */
 export function AcrossTenants(): MethodDecorator & ClassDecorator {
   return SetMetadata(ACROSS_TENANTS_METADATA, true);
+}
+
+function principalOf(context: ExecutionContext): Principal | undefined {
+  return context.switchToHttp().getRequest<{ principal?: Principal }>().principal;
+}
+
+/** Refuses keys that are bound to one domain. */
+@Injectable()
+class UnboundGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    if (principalOf(context)?.domainId === undefined) return true;
+    throw new AppError('domain_not_allowed', 'This API key is bound to one domain');
+  }
+}
+
+/** Refuses test keys: both modes share what live mail depends on. */
+@Injectable()
+class LiveOnlyGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    if (principalOf(context)?.mode !== 'test') return true;
+    throw new AppError('insufficient_permissions', 'A test key cannot change what live mail depends on', {
+      suggestion: 'Use a live key',
+    });
+  }
+}
+
+/** A route or controller that concerns all domains of the organization: not for a key that is bound to one (403). */
+export function Unbound(): MethodDecorator & ClassDecorator {
+  return applyDecorators(UseGuards(UnboundGuard));
+}
+
+/** A route or controller that changes what live mail depends on: not for test keys (403). */
+export function LiveOnly(): MethodDecorator & ClassDecorator {
+  return applyDecorators(UseGuards(LiveOnlyGuard));
 }

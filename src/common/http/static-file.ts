@@ -14,6 +14,7 @@ interface FileOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A file with its headers; the ETag is the SHA-256 of its bytes. */
 export function staticFile(content: string | Buffer, { type, maxAgeSeconds, headers }: FileOptions): StaticFile {
   const body = Buffer.from(content);
   const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;

@@ -22,7 +22,7 @@ describe('parseTimestamp', () => {
     );
   });
 
-  it('never throws and never answers an invalid date', () => {
+  it('never throws and never returns an invalid date', () => {
     const text = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'0123456789-:T.Z+') }));
     fc.assert(
       fc.property(text, (input) => expect(parseTimestamp(input)?.getTime()).not.toBeNaN()),

@@ -11,7 +11,7 @@ const LONGEST = 40;
 /**
  * Reads an ISO 8601 timestamp in the profile of RFC 3339: `2026-11-20T10:00:00Z`, with an offset, with a fraction (cut to
  * milliseconds), or a date alone, which means midnight UTC. Beyond the profile: without seconds, and offsets as `+0100` and
- * `+01`, which other languages' libraries write. Undefined for all else: no offset, no such day, a leap second, a year
+ * `+01`, which libraries of other languages write. Undefined for all else: no offset, no such day, a leap second, a year
  * outside 1970–2999.
  */
 export function parseTimestamp(text: unknown): Date | undefined {

@@ -31,7 +31,7 @@ function problems(value: unknown): Record<string, string[]> {
 }
 
 describe('validateDto', () => {
-  it('answers an instance with defaults and converted values', () => {
+  it('returns an instance with defaults and converted values', () => {
     const message = validateDto(Message, {
       subject: 'x',
       at: '2026-11-20',
@@ -88,7 +88,7 @@ describe('validateDto', () => {
     expect(problems({ subject: 'x', [name]: 1 })[name]).toEqual([`${name} is not a known field${suggestion}`]);
   });
 
-  it('names unknown fields in an answer that is no larger for what a client makes up', () => {
+  it('names unknown fields in a response that does not grow with their number', () => {
     const made = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`f${index}`.padEnd(5_000, 'x'), 1]));
     const found = problems({ subject: 'x', ...made });
     expect(JSON.stringify(found).length).toBeLessThan(10_000);

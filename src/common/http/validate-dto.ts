@@ -9,7 +9,7 @@ import { fieldPath, unknownFields } from './field-path';
 /** For arrays that declare no `@ArrayMaxSize`. */
 const MAX_ELEMENTS = 1_000;
 
-/** Types that say nothing about the shape; routes that declare them check for themselves. */
+/** Types that do not describe the shape; routes that declare them validate by themselves. */
 const UNSHAPED: readonly unknown[] = [String, Number, Boolean, Array, Object, Date];
 
 interface Plan {
@@ -23,9 +23,9 @@ interface Plan {
 const plans = new WeakMap<Type, Plan>();
 
 /**
- * Global pipe: turns a query or body into an instance of its declared class and validates it. Unknown fields are refused
- * by name; nothing is converted unless a decorator says so; `null` counts as absent, unless the property is `@Nullable()`; arrays are measured
- * before their elements are looked at, because class-validator visits all of them even after `ArrayMaxSize` has failed.
+ * Global pipe: turns a query or body into an instance of its declared class and validates it. Unknown fields are refused by
+ * name; nothing is converted without a decorator; `null` counts as absent, unless the property is `@Nullable()`; the length of
+ * an array is checked before its elements, because class-validator visits all of them even after `ArrayMaxSize` has failed.
  */
 @Injectable()
 export class DtoPipe implements PipeTransform {
@@ -101,7 +101,7 @@ function collect(error: PropertyError, above: readonly (string | number)[], into
   for (const child of error.children ?? []) collect(child, path, into);
 }
 
-/** Rules about how long, how large or how it is spelled; a value of the wrong kind breaks most of them as well. */
+/** Rules about length, size or spelling; a value of the wrong type breaks most of them too. */
 const SECOND_RULES = /length|min|max|size|unique|matches|empty/i;
 
 /** One message for a field: what it should be at all, before how long or how large. */

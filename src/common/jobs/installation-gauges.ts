@@ -37,12 +37,12 @@ export class InstallationGauges implements OnModuleDestroy {
     this.workers = new Election('worker-gauges', leases, clock);
   }
 
-  /** Known to processes of every role, any of which may be the one to show it: no worker need be alive. */
+  /** Available in processes of every role, any of which may show it: no worker needs to run. */
   show(gauge: InstallationGauge, read: () => Reading | Promise<Reading>): void {
     this.add(gauge, this.everywhere, read);
   }
 
-  /** Known to workers; one of these shows it. */
+  /** Available in workers; one of these shows it. */
   showOfWorkers(gauge: InstallationGauge, read: () => Reading | Promise<Reading>): void {
     if (this.runsJobs) this.add(gauge, this.workers, read);
   }
@@ -83,7 +83,7 @@ class Election {
     private readonly clock: Clock,
   ) {}
 
-  /** Asked at each scrape, several times at once. */
+  /** Called at each scrape, several times at once. */
   async isWon(): Promise<boolean> {
     if (this.isOver) return false;
     this.scrapedMs = this.clock.monotonicMs();
@@ -115,7 +115,7 @@ class Election {
     if (isHeld) await within(this.leases.release(this.name), TIMEOUT_MS).catch(() => undefined);
   }
 
-  /** Never rejects; without an answer a lease that is held ends at its time. */
+  /** Never rejects; without a reply a lease that is held ends at its time. */
   private async ask(): Promise<void> {
     const startedMs = this.clock.monotonicMs();
     this.askedMs = startedMs;

@@ -1,4 +1,4 @@
-import { OrganizationRing } from './organization-ring';
+import { OrganizationRing } from './periodic-jobs';
 
 /** What is open, by organization; a look takes one item of each of the next two. */
 class Backlog {

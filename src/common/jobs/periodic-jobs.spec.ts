@@ -3,8 +3,7 @@ import { waitFor } from '../../../test/setup/wait-for';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { type Clock, DatabaseClock, SystemClock } from '../clock';
 import { Metrics } from '../metrics/metrics';
-import { deleteInBatches } from './delete-in-batches';
-import { type JobLeases, PeriodicJobs } from './periodic-jobs';
+import { deleteInBatches, type JobLeases, PeriodicJobs } from './periodic-jobs';
 
 /** `held`: by job, whether another process has its lease. */
 function jobsOf(
@@ -86,7 +85,7 @@ describe('PeriodicJobs', () => {
     }
   });
 
-  it('tells a run to end with the process', async () => {
+  it('aborts a run at the end of the process', async () => {
     let isUnderWay = false;
     const run = (going: AbortSignal) =>
       new Promise<void>((resolve) => {

@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { Clock, SECOND } from '../clock';
 import { UnavailableError } from '../errors/app-error';
+import { NIL_ID } from '../ids';
 import { Metrics } from '../metrics/metrics';
 
 export interface PeriodicJob {
@@ -14,8 +15,8 @@ export interface PeriodicJob {
    */
   readonly exclusive?: boolean;
   /**
-   * @param going is aborted when the run is to come to an end: with the process, or because it stood still for longer than its
-   * lease and another process runs the job now. A run that takes long, or tells others, applies it.
+   * @param going is aborted when the run must end: with the process, or because it was blocked for longer than its lease and
+   * another process runs the job now. Long runs, and runs that notify others, check it.
    */
   readonly run: (going: AbortSignal) => Promise<unknown>;
 }
@@ -27,7 +28,7 @@ const JITTER = 0.2;
 /** The label of a job. Prometheus has the name `job` for what it scrapes. */
 const JOB = 'job_name';
 const RESULTS = ['ok', 'failed', 'elsewhere', 'clock_wrong'] as const;
-/** A process that dies leaves its lease behind for so long; one that lives renews it at a third of that. */
+/** How long the lease of a crashed process stays; a running one renews it at a third of that. */
 const LEASE_SECONDS = 60;
 
 /** Who may run a job that two processes must not run at a time. Kept in the database, whose clock decides. */
@@ -93,7 +94,7 @@ export class PeriodicJobs implements OnModuleDestroy {
     }
   }
 
-  /** Aborted when jobs are to come to an end with the process. */
+  /** Aborted when jobs must end with the process. */
   get ending(): AbortSignal {
     return this.stopping.signal;
   }
@@ -180,4 +181,41 @@ export class PeriodicJobs implements OnModuleDestroy {
 async function runOf(job: PeriodicJob, going: AbortSignal): Promise<'ok'> {
   await job.run(going);
   return 'ok';
+}
+
+interface Turn {
+  readonly organizationId: string;
+}
+
+/**
+ * Takes turns in background work: walks the organizations with work in the order of their ids, each time from the end of the
+ * last walk, so that one with a long backlog gets no more turns than one with a single item. Each process walks by itself.
+ */
+export class OrganizationRing {
+  private last = NIL_ID;
+
+  /**
+   * The next turns, in the order of the organizations' ids; empty when there is nothing to do for any of them.
+   * @param read those of organizations with an id greater than the given one
+   */
+  async next<T extends Turn>(read: (after: string) => Promise<readonly T[]>): Promise<T[]> {
+    let found = await read(this.last);
+    if (found.length === 0 && this.last !== NIL_ID) found = await read(NIL_ID);
+    const turns = [...found].sort((one, other) => (one.organizationId < other.organizationId ? -1 : 1));
+    this.last = turns.at(-1)?.organizationId ?? NIL_ID;
+    return turns;
+  }
+}
+
+/**
+ * Repeats a bounded deletion until it finds less than its limit, so that no statement runs long; returns how many rows were deleted.
+ * @param deleteBatch returns how many it deleted
+ */
+export async function deleteInBatches(limit: number, deleteBatch: (limit: number) => Promise<number>): Promise<number> {
+  let total = 0;
+  for (;;) {
+    const deleted = await deleteBatch(limit);
+    total += deleted;
+    if (deleted < limit) return total;
+  }
 }

@@ -102,7 +102,7 @@ describe('NestLogger', () => {
     expect(JSON.stringify(lines)).not.toContain('secret');
   });
 
-  it('keeps what Nest tells of its own start out of the way', () => {
+  it('keeps messages of Nest at its start out of the log', () => {
     const { lines, logger } = collect();
     const nest = new NestLogger(logger);
     nest.log('AppModule dependencies initialized', 'InstanceLoader');

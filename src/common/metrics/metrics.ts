@@ -10,15 +10,15 @@ interface MetricOptions {
   readonly labels?: readonly string[];
 }
 
-/** The values of each label, where they are known beforehand. */
+/** The values of each label, if known beforehand. */
 type KnownValues = Readonly<Record<string, readonly string[]>>;
 
 interface CounterOptions extends Omit<MetricOptions, 'labels'> {
-  /** Series whose values are known begin at 0, so that `rate()` sees the first increment too. */
+  /** Series with known values start at 0, so that `rate()` sees the first increment too. */
   readonly labels?: readonly string[] | KnownValues;
 }
 
-/** What a gauge shows now: one value, or one for each value of its label; undefined when it is not known. */
+/** The present value of a gauge: one value, or one for each value of its label; undefined when unknown. */
 export type Reading = number | Readonly<Record<string, number>> | undefined;
 
 const PREFIX = 'waybill_';
@@ -27,8 +27,8 @@ const PREFIX = 'waybill_';
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**
- * One Prometheus registry per process. Requesting a metric again by the same name returns the same metric. Counters begin
- * at 0 and gauges absent: what has not been measured is not 0.
+ * One Prometheus registry per process. Requesting a metric again by the same name returns the same metric. Counters start at 0
+ * and gauges absent: an unmeasured value is not 0.
  */
 @Injectable()
 export class Metrics {
@@ -72,7 +72,7 @@ export class Metrics {
     this.gauge({ name: 'build_info', help, labels }).set(build, 1);
   }
 
-  /** Memory, event loop, garbage collection of this process, by the names that every dashboard of Node.js knows. */
+  /** Memory, event loop, garbage collection of this process, under the usual names of Node.js dashboards. */
   collectProcessMetrics(): void {
     collectDefaultMetrics({ register: this.registry });
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);

@@ -8,8 +8,8 @@ const SEGMENT = { least: 4 * KIB, most: 64 * KIB };
 const TURN = 2 * KIB * KIB;
 
 /**
- * A body as it arrives. What comes in small pieces is copied together: a Buffer costs more than a hundred bytes, so that a body
- * that comes byte by byte would take a hundred times the memory that it pays for.
+ * A body as it arrives. Small pieces are copied together: a Buffer costs more than a hundred bytes, so a body in single bytes
+ * would take a hundred times its size.
  */
 export class BodyParts {
   private parts: Buffer[] = [];

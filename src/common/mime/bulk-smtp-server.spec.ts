@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js';
-import { readInBulk } from './bulk-smtp-server';
+import { SharedTurns } from '../async/shared-turns';
+import { readInBulk, readInTurns } from './bulk-smtp-server';
 
 interface Read {
   readonly content: string;
@@ -59,5 +60,28 @@ describe('DATA that is read in bulk', () => {
     await new Promise((resolve) => parser.write(Buffer.from('..\r\n'.repeat(4_000)), resolve));
     expect(write).toHaveBeenCalledTimes(1);
     expect(write.mock.calls[0]?.[0]).toHaveLength(3 * 4_000 - 3);
+  });
+});
+
+describe('commands that are read in turns', () => {
+  it('are few in a turn of the event loop, in order, and none once the parser is closed', async () => {
+    let nowMs = 0;
+    const parser = new SMTPStream();
+    const done: string[] = [];
+    parser.oncommand = (command, next) => {
+      nowMs += 1;
+      done.push(command.toString());
+      next?.();
+    };
+    readInTurns(parser, 'a', new SharedTurns(() => nowMs));
+    const all = Array.from({ length: 60 }, (_, index) => `NOOP ${index}`);
+    parser.write(Buffer.from(`${all.join('\r\n')}\r\n`));
+    expect(done.length).toBeLessThanOrEqual(5);
+    while (done.length < 50) await new Promise((resolve) => setImmediate(resolve));
+    parser.isClosed = true;
+    const count = done.length;
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(done).toEqual(all.slice(0, count));
+    expect(count).toBeLessThan(60);
   });
 });

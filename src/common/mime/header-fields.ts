@@ -5,7 +5,6 @@ const SPACE = 0x20;
 const COLON = 0x3a;
 const HEADER_END = '\r\n\r\n';
 
-/** Where a header field lies within its message. */
 export interface FieldRange {
   readonly start: number;
   readonly colon: number;
@@ -13,7 +12,7 @@ export interface FieldRange {
   readonly end: number;
 }
 
-/** The fields of a message's header by lower-case name, in the order of the message, and where the body begins. */
+/** The fields of a message's header by lower-case name, in the order of the message, and the start of the body. */
 export interface ParsedHeader {
   readonly bytes: Buffer;
   readonly fields: ReadonlyMap<string, readonly FieldRange[]>;
@@ -22,8 +21,7 @@ export interface ParsedHeader {
 
 /**
  * Finds the header fields of a message with CRLF line ends.
- * @throws TypeError when no empty line ends the header, a line is neither a field nor the continuation of one, or there are
- * more than `maxFields`
+ * @throws TypeError when the header does not end, has a malformed line, or has more than `maxFields`
  */
 export function parseHeader(message: Buffer, maxFields = Infinity): ParsedHeader {
   const headerEnd = message.indexOf(HEADER_END);
@@ -85,9 +83,8 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 /**
- * What a signature is over (RFC 6376 section 3.7): the relaxed form of the signed fields, each with CRLF, then that of the
- * signature field itself with an empty `b=`.
- *
+ * What a signature covers (RFC 6376 section 3.7): the signed fields in relaxed form, then the signature itself with an
+ * empty `b=`.
  * @param own the signature field from its name on, without a line end
  */
 export function signedData(header: ParsedHeader, ranges: readonly FieldRange[], own: Buffer): Buffer {

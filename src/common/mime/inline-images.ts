@@ -1,6 +1,6 @@
 /** A part of a message that its html may refer to. */
 export interface InlinePart {
-  /** As the sender says. */
+  /** As given by the sender. */
   readonly type: string;
   /** Without angle brackets. */
   readonly contentId: string | undefined;

@@ -88,7 +88,7 @@ function countBareLineEnds(bytes: Buffer): number {
  */
 export type LineEnds = 'crlf' | 'lf' | 'mixed';
 
-/** Looks at a message piece by piece; a byte takes about a nanosecond. */
+/** Scans a message piece by piece; a byte takes about a nanosecond. */
 export class LineEndCheck {
   private pairs = 0;
   private bareFeeds = 0;

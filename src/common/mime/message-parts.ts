@@ -5,10 +5,10 @@ import { type ContentType, type HeaderFields, readContentType, readHeader } from
 export const PART_LIMITS = {
   /** Multiparts inside one another; one that lies deeper is taken for a file. */
   depth: 8,
-  /** Parts that are no multiparts; what comes after them is not looked at. */
+  /** Leaf parts; later ones are ignored. */
   parts: 500,
   headerBytes: 256 * 1024,
-  /** Lines that begin like a delimiter, in all; beyond it no more are looked for. */
+  /** Lines that start like a delimiter, in all; beyond it the search ends. */
   candidates: 20_000,
 } as const;
 
@@ -80,10 +80,10 @@ class PartFinder {
     }
   }
 
-  /** The next line that is the delimiter, perhaps with white space behind it. */
+  /** The next line that is the delimiter, with optional white space after it. */
   private async findDelimiter({ start, end }: Span, text: Buffer, from: number): Promise<Delimiter | undefined> {
     const beginning = Buffer.concat([Buffer.from('\n'), text.subarray(0, SEARCHED)]);
-    // The line end before `from` counts, unless the body begins there.
+    // The line end before `from` counts, unless the body starts there.
     let at = from === start ? start - 1 : await this.find(beginning, from - 1, end);
     while (at !== -1 || from === start) {
       const line = at + 1;

@@ -16,7 +16,7 @@ export interface MessageFile {
   readonly index: number;
   /** Without folders; never empty. */
   readonly filename: string;
-  /** As the sender says: to be shown, not to be believed. */
+  /** As given by the sender: for display, not trustworthy. */
   readonly contentType: string;
   /** Decoded bytes. */
   readonly size: number;

@@ -1,4 +1,20 @@
-import { MIME_LIMITS } from './mime-limits';
+/**
+ * What one message may make a reader do. All work is linear in these numbers, whatever a message holds.
+ */
+export const MIME_LIMITS = {
+  /** Bytes that `splitMessage` reads: the listener takes no more of a report either. */
+  messageLength: 2 * 1024 * 1024,
+  /** Multiparts inside one another. */
+  depth: 8,
+  /** In the whole message. */
+  parts: 50,
+  /** Lines of one header, folded ones counted singly. */
+  headerLines: 1000,
+  /** Characters of one field after unfolding; the rest is dropped. */
+  fieldLength: 4096,
+  /** Encoded characters of one part that are decoded and read as text. */
+  textLength: 64 * 1024,
+} as const;
 
 interface Field {
   /** In lower case. */
@@ -92,7 +108,7 @@ export function readContentType(field = ''): ContentType {
   return type === undefined ? PLAIN : { type: type.toLowerCase(), parameters: parametersOf(field) };
 }
 
-/** The parameters behind a type or a disposition; the first value of each name counts. */
+/** The parameters after a type or a disposition; the first value of each name counts. */
 export function parametersOf(field: string): ReadonlyMap<string, string> {
   const found = [...field.matchAll(PARAMETER)].map(([, name = '', quoted, bare = '']): [string, string] => [
     name.toLowerCase(),
@@ -153,7 +169,7 @@ class MessageSplitter {
 
 interface Delimiter {
   readonly start: number;
-  /** Behind its line. */
+  /** Position after its line. */
   readonly end: number;
   readonly closes: boolean;
 }
@@ -164,12 +180,12 @@ const TAIL = /^(--)?[ \t\r]{0,100}(?:\n|$)/;
 const SEARCHED = 8;
 
 /**
- * The next line that is the delimiter, perhaps with white space behind it. Only the beginning of a delimiter is searched
- * for: the search for all of it takes a time of body × boundary on a body that resembles it.
+ * The next line that is the delimiter, with optional white space after it. Only the start of a delimiter is searched: searching
+ * all of it takes body × boundary on a body that resembles it.
  */
 function findDelimiter(body: string, dashBoundary: string, from: number): Delimiter | undefined {
   const start = `\n${dashBoundary.slice(0, SEARCHED)}`;
-  // The line end before `from` counts, unless the body begins there.
+  // The line end before `from` counts, unless the body starts there.
   const first = from === 0 && body.startsWith(dashBoundary) ? 0 : nextLine(body, start, from - 1);
   for (let at = first; at !== -1; at = nextLine(body, start, at)) {
     if (!body.startsWith(dashBoundary, at)) continue;
@@ -180,7 +196,7 @@ function findDelimiter(body: string, dashBoundary: string, from: number): Delimi
   return undefined;
 }
 
-/** Where the next line begins that has this start, the line end before it included; -1 when there is none. */
+/** Start of the next line with this prefix, the line end before it included; -1 when there is none. */
 function nextLine(body: string, start: string, from: number): number {
   const lineEnd = body.indexOf(start, from);
   return lineEnd === -1 ? -1 : lineEnd + 1;

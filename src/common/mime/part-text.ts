@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TextDecoder } from 'node:util';
-import { MIME_LIMITS } from './mime-limits';
-import type { MessagePart } from './mime-message';
+import { type MessagePart, MIME_LIMITS } from './mime-message';
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&nbsp;': ' ',
@@ -24,7 +23,7 @@ export function decodedBody(part: MessagePart, maxLength: number = MIME_LIMITS.t
   return encoding === 'quoted-printable' ? decodeQuotedPrintable(body) : body;
 }
 
-/** The beginning of a part as text; of HTML, the words between the tags. */
+/** The start of a part as text; of HTML, the text between the tags. */
 export function textOf(part: MessagePart): string {
   const text = decodeCharset(decodedBody(part), part.contentType.parameters.get('charset'));
   return part.contentType.type === 'text/html' ? withoutTags(text) : text;
@@ -37,7 +36,7 @@ export function decodeField(value: string): string {
     .replace(/=\?([\w-]{1,40})(?:\*[\w-]{1,20})?\?([bq])\?([^?\s]{0,500})\?=/gi, decodeWord);
 }
 
-/** Reads bytes in a named character set; without a known one as UTF-8 when they are that, else as Windows-1252. */
+/** Decodes bytes in a named character set; without a known one as UTF-8 if valid, else as Windows-1252. */
 export function decodeCharset(bytes: string, charset: string | undefined): string {
   const buffer = Buffer.from(bytes, 'latin1');
   return decoderOf(buffer, charset).decode(buffer);
@@ -46,7 +45,7 @@ export function decodeCharset(bytes: string, charset: string | undefined): strin
 /** Decoded in one turn of the event loop: a millisecond or two, in every character set. */
 const PIECE_BYTES = 128 * 1024;
 
-/** The same of bytes of any number, without NUL, which no JSON of ours holds. */
+/** The same for any number of bytes, without NUL, which our JSON never contains. */
 export async function decodeCharsetInTurns(bytes: Buffer, charset: string | undefined): Promise<string> {
   const decoder = decoderOf(bytes, charset);
   let text = '';
@@ -77,7 +76,7 @@ function decodeWord(_word: string, charset: string, encoding: string, text: stri
   return decodeCharset(bytes, charset);
 }
 
-/** RFC 2045 section 6.7, in one pass; an `=` that begins no escape stands for itself. */
+/** RFC 2045 section 6.7, in one pass; an `=` that starts no escape stands for itself. */
 function decodeQuotedPrintable(text: string): string {
   const bytes = Buffer.alloc(text.length);
   let length = 0;

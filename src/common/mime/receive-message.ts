@@ -1,9 +1,9 @@
-/** Of a message whose client does not say how large it is. */
+/** For a message whose client does not declare its size. */
 const FIRST_BYTES = 16 * 1024;
 /** The client may count line ends or dots in another way. */
 const MARGIN_BYTES = 1024;
 
-/** A message in one piece, of which there are never two: as large as the client says, else twice as large whenever it is full. */
+/** A message in one buffer, never two: of the declared size, else doubled whenever it is full. */
 class MessageCollector {
   private bytes: Buffer;
   private length = 0;
@@ -50,10 +50,9 @@ export interface Reception {
 }
 
 /**
- * Reads a message to its end and hands it to `use`; its bytes are a share of the memory for bodies until that has ended.
- * Reads on beyond a limit, since a client reads its reply at the end of its data only, but not for ever.
- *
- * @throws one of the refusals, the stream's error when the client has gone, or what `use` throws
+ * Reads a message to its end and passes it to `use`; its bytes count against the memory for bodies until that has ended. Reads
+ * on beyond a limit, up to a second limit, since a client reads the reply only after its data.
+ * @throws one of the refusals, the stream's error when the client has closed, or the errors of `use`
  */
 export async function receiveMessage<Result>(
   stream: MessageStream,

@@ -50,7 +50,7 @@ function base64Decoder(): (window: Buffer, isLast: boolean) => Buffer {
   };
 }
 
-/** Behind the last line end of a window, where no escape can be cut; of a line that is longer, before its last escape. */
+/** After the last line end of a window, where no escape is cut; in a longer line, before its last escape. */
 function wholeLinesEnd(body: Buffer, from: number): number {
   const end = from + WINDOW_BYTES;
   if (end >= body.length) return body.length;
@@ -60,7 +60,7 @@ function wholeLinesEnd(body: Buffer, from: number): number {
   return escape > from && end - escape <= MAX_PADDING + 3 ? escape : end;
 }
 
-/** RFC 2045 section 6.7, in one pass of some nanoseconds a byte; an `=` that begins no escape stands for itself. */
+/** RFC 2045 section 6.7, in one pass of some nanoseconds a byte; an `=` that starts no escape stands for itself. */
 export function decodeQuotedPrintable(body: Buffer): Buffer {
   const bytes = Buffer.allocUnsafe(body.length);
   let length = 0;
@@ -87,7 +87,7 @@ function hexValue(byte = 0): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : Number.NaN;
 }
 
-/** Behind the line end that does not count, perhaps with white space before it; 0 when there is none. */
+/** Position after a soft line break, with optional white space before it; 0 when there is none. */
 function softBreakEnd(body: Buffer, from: number): number {
   let at = from;
   while (at < from + MAX_PADDING && (body[at] === SPACE || body[at] === TAB)) at += 1;

@@ -1,11 +1,15 @@
+import { X509Certificate } from 'node:crypto';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { Logger } from '@nestjs/common';
-import { type Clock, SECOND } from '../clock';
+import { type Clock, DAY, SECOND } from '../clock';
+import { OperatorError } from '../errors/app-error';
 import { type Certificate, selfSigned } from './self-signed';
 
 const EVERY_MS = 5 * SECOND;
+/** Renewal is usual a month before the end; with so little left it has failed. */
+const WARNING_MS = 14 * DAY;
 
 /** PEM files. */
 export interface CertificateFiles {
@@ -27,6 +31,8 @@ export interface CertificateSource {
 export class ListenerCertificate {
   private readonly logger;
   private version = '';
+  /** State of the files, and when their validity was last logged. */
+  private used: { readonly pair: Certificate; readonly saidAtMs: number } | undefined;
 
   /** @param listener whose it is, in the log */
   constructor(
@@ -43,9 +49,11 @@ export class ListenerCertificate {
     if (!files) return ownFolder === undefined ? undefined : this.ownCertificate(ownFolder);
     try {
       this.version = await versionOf(files);
-      return await readPair(files);
+      const pair = await readPair(files);
+      this.sayWhenInvalid(pair);
+      return pair;
     } catch (cause) {
-      throw new Error(`TLS_CERT_FILE and TLS_KEY_FILE: ${(cause as Error).message}`, { cause });
+      throw new OperatorError(`TLS_CERT_FILE and TLS_KEY_FILE: ${(cause as Error).message}`, { cause });
     }
   }
 
@@ -56,19 +64,38 @@ export class ListenerCertificate {
     return () => clearInterval(timer);
   }
 
-  /** Looks once whether the files have changed. */
+  /** Checks once whether the files have changed. */
   async reload(use: (certificate: Certificate) => void): Promise<void> {
     const { files } = this.source;
     if (!files) return;
     const version = await versionOf(files).catch(() => this.version);
-    if (version === this.version) return;
+    if (version === this.version) return this.sayDaily();
     this.version = version;
     try {
-      use(await readPair(files));
+      const pair = await readPair(files);
+      use(pair);
       this.logger.log('The certificate has been read again');
+      this.sayWhenInvalid(pair);
     } catch (error) {
       this.logger.error(`The new certificate cannot be used, the one before stays: ${(error as Error).message}`);
     }
+  }
+
+  private sayDaily(): void {
+    const { used } = this;
+    if (used && this.clock.now().getTime() - used.saidAtMs >= DAY) this.sayWhenInvalid(used.pair);
+  }
+
+  /** It is used all the same: a sender that checks no certificate is better served with it than in plaintext. */
+  private sayWhenInvalid(pair: Certificate): void {
+    const { validFrom, validTo } = new X509Certificate(pair.cert);
+    const now = this.clock.now().getTime();
+    this.used = { pair, saidAtMs: now };
+    const leftMs = Date.parse(validTo) - now;
+    const which = `The certificate in ${this.source.files?.certificateFile}`;
+    if (leftMs <= 0) this.logger.error(`${which} expired on ${validTo}: clients that check it refuse the connection`);
+    else if (Date.parse(validFrom) > now) this.logger.error(`${which} is not valid before ${validFrom}`);
+    else if (leftMs < WARNING_MS) this.logger.warn(`${which} expires on ${validTo}`);
   }
 
   private async ownCertificate(folder: string): Promise<Certificate> {

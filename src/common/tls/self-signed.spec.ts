@@ -18,7 +18,7 @@ describe('selfSigned', () => {
     expect(selfSigned(now).cert).not.toBe(cert);
   });
 
-  it('is taken by a client that has been told to trust it', async () => {
+  it('is accepted by a client that trusts it', async () => {
     const { key, cert } = selfSigned(now);
     const server = createServer({ key, cert }, (socket) => socket.end('hello')).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));

@@ -42,8 +42,8 @@ const KINDS = {
 
 /**
  * Traces over OTLP. The SDK reads its own variables: where to send them and how (`OTEL_EXPORTER_OTLP_…`), which to keep
- * (`OTEL_TRACES_SAMPLER`), how to batch (`OTEL_BSP_…`). Spans are made of what is known at the end of the work, so nothing
- * follows a request through the event loop, and what is not sampled costs nothing after its first decision.
+ * (`OTEL_TRACES_SAMPLER`), how to batch (`OTEL_BSP_…`). Spans are created at the end of the work, so no context follows a
+ * request through the event loop, and unsampled work costs nothing after the first decision.
  */
 export class OpenTelemetryTracing extends Tracing {
   readonly isOn = true;

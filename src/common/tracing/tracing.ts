@@ -9,7 +9,7 @@ export type OtlpProtocol = (typeof OTLP_PROTOCOLS)[number];
  */
 export type TraceContext = string;
 
-/** What a span says of itself. No addresses, no texts. */
+/** Attributes of a span. No addresses, no texts. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** A piece of work that is over. */
@@ -21,7 +21,7 @@ export interface FinishedSpan {
   readonly startedAt: Date;
   readonly endedAt: Date;
   readonly attributes: SpanAttributes;
-  /** What went wrong, in a word. */
+  /** The error, as one word. */
   readonly error?: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface RequestSpan {
 /** A message that is being taken over SMTP, and is traced. */
 export interface MessageSpan {
   readonly context: TraceContext;
-  /** @param code of the reply to its end; undefined when the client has gone */
+  /** @param code of the final reply; undefined when the client has closed */
   end(reply: { readonly code: number | undefined; readonly reason?: string | undefined }): void;
 }
 
@@ -43,12 +43,12 @@ export interface MessageSpan {
 export abstract class Tracing {
   abstract readonly isOn: boolean;
   /**
-   * Begins the span of a request, as the child of the client's.
-   * @param traceParent the header `traceparent` (W3C Trace Context), if it came
+   * Starts the span of a request, as the child of the client's.
+   * @param traceParent the header `traceparent` (W3C Trace Context), if present
    * @returns undefined when the trace is not sampled
    */
   abstract startRequest(traceParent: string | undefined): RequestSpan | undefined;
-  /** Begins the span of a message over SMTP, and with it a trace. @returns undefined when it is not sampled */
+  /** Starts the span of a message over SMTP, and with it a trace. @returns undefined when it is not sampled */
   abstract startMessage(): MessageSpan | undefined;
   /** Records what is over. @returns its context, for those within it */
   abstract record(span: FinishedSpan): TraceContext;

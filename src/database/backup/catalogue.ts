@@ -54,14 +54,17 @@ const DROPS = `
 
 export type Connection = Pick<Client, 'query'>;
 
+/** The tables that a backup holds. */
 export async function listTables(client: Connection): Promise<BackupTable[]> {
   return (await client.query<BackupTable & object>(TABLES)).rows;
 }
 
+/** The sequences that a backup holds. */
 export async function listSequences(client: Connection): Promise<BackupSequence[]> {
   return (await client.query<BackupSequence & object>(SEQUENCES)).rows;
 }
 
+/** Drops what the database holds, before a restore. */
 export async function dropEverything(client: Connection): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(DROPS);
   for (const { statement } of rows) await client.query(statement);
@@ -72,6 +75,7 @@ export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/** The columns as SQL, quoted and joined by commas. */
 export function columnList({ columns }: Pick<BackupTable, 'columns'>): string {
   return columns.map(identifier).join(', ');
 }

@@ -1,6 +1,7 @@
 import type { ClientConfig } from 'pg';
 import { Client } from 'pg';
 import { isDataOf } from './cluster-location';
+import type { ServerSettings } from './server-settings';
 
 /** The role and the database of the service. The role owns the database but is no superuser: as with a hosted Postgres. */
 const SERVICE_NAME = 'waybill';
@@ -91,5 +92,20 @@ export function countConnections(address: ServerAddress): Promise<number> {
       [APPLICATION_NAME],
     );
     return rows[0]?.count ?? 0;
+  });
+}
+
+/** The settings that a running server has otherwise, with its values. The server writes 1024MB as 1GB. */
+export function differingSettings(address: ServerAddress, wanted: ServerSettings): Promise<[string, string][]> {
+  const names = Object.keys(wanted);
+  if (names.length === 0) return Promise.resolve([]);
+  return withClient(address, async (client) => {
+    const { rows } = await client.query<{ name: string; value: string }>(
+      `SELECT name, current_setting(name, true) AS value FROM unnest($1::text[], $2::text[]) AS wanted (name, value)
+       WHERE CASE WHEN wanted.value ~ '^\\d+MB$' THEN pg_size_bytes(current_setting(name, true)) <> pg_size_bytes(wanted.value)
+         ELSE current_setting(name, true) <> wanted.value END`,
+      [names, Object.values(wanted)],
+    );
+    return rows.map(({ name, value }) => [name, value]);
   });
 }

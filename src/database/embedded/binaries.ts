@@ -2,6 +2,7 @@ import { chmod, cp, lstat, readdir, readFile, realpath, stat, symlink } from 'no
 import path from 'node:path';
 import { createFolderOnce, exists, makeFolder, removePartialFolders } from './once-folder';
 import { type Access, findClosedComponent, type ServerUser } from './server-user';
+import { OperatorError } from '../../common/errors/app-error';
 
 /** Absolute paths of the programs. */
 export interface Binaries {
@@ -40,7 +41,7 @@ function findNativeFolder(): string {
   try {
     return path.resolve(path.dirname(require.resolve(name)), '..', 'native');
   } catch (cause) {
-    throw new Error(
+    throw new OperatorError(
       `The embedded Postgres is not installed (optional package ${name}). ` +
         'Set DATABASE_URL to a Postgres server, or install with optional packages on a platform that has one.',
       { cause },

@@ -3,6 +3,7 @@ import { chmod, lstat, mkdtemp, readlink, realpath, rmdir, symlink } from 'node:
 import path from 'node:path';
 import { exists, ignoreMissing, makeFolder } from './once-folder';
 import { findClosedComponent, findServerUser, type ServerUser } from './server-user';
+import { OperatorError } from '../../common/errors/app-error';
 
 /**
  * Where root keeps the cluster of a data directory that the server's user cannot enter, on systems without /proc; earlier
@@ -54,6 +55,7 @@ export interface ClusterPaths {
   log: string;
 }
 
+/** Where the parts of a cluster are in its folder. */
 export function clusterPaths(folder: string): ClusterPaths {
   const cluster = path.join(folder, CLUSTER);
   return {
@@ -77,7 +79,7 @@ export async function findClusterFolder(dataDir: string): Promise<string | undef
   if (!found.isSymbolicLink()) return realpath(dataDir);
   const folder = path.dirname(path.resolve(dataDir, await readlink(entry)));
   if (await exists(folder)) return realpath(folder);
-  throw new Error(
+  throw new OperatorError(
     `The database of ${dataDir} lies in ${folder}, which does not exist. ` +
       `Restore it, or remove the link ${entry} to begin with an empty database.`,
   );
@@ -100,7 +102,7 @@ export async function locateCluster(dataDir: string, log: (message: string) => v
     log(`${closed} is closed to user id ${user.uid}, as which Postgres has to run`);
     return { folder: await chooseFolderOutside(dataDir, log), user, isClosed: false };
   }
-  throw new Error(
+  throw new OperatorError(
     `Postgres has to run as user id ${user.uid} for the database in ${folder}, but ${closed} is closed to it. ` +
       `Allow passing through (chmod o+x ${closed}), or set DATABASE_URL to another Postgres server.`,
   );

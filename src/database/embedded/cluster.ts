@@ -6,6 +6,7 @@ import { type ClusterLocation, type ClusterPaths, clusterPaths, viewOf } from '.
 import { createFolderOnce, exists, removePartialFolders } from './once-folder';
 import { type CommandResult, runCommand } from './run-command';
 import type { ServerUser } from './server-user';
+import { OperatorError } from '../../common/errors/app-error';
 
 /** The same cluster everywhere: without these, initdb takes encoding and locale from the user who runs it. */
 const INITDB_ARGUMENTS = [
@@ -39,7 +40,7 @@ export async function ensureCluster(
     return paths;
   }
   if (await exists(paths.cluster)) {
-    throw new Error(`${paths.cluster} exists but holds no database: remove it, or restore what belongs there.`);
+    throw new OperatorError(`${paths.cluster} exists but holds no database: remove it, or restore what belongs there.`);
   }
   options.log(`creating a database in ${paths.cluster}`);
   await createFolderOnce(paths.cluster, (partial) => initialise(partial, location, binaries, options));
@@ -51,9 +52,12 @@ export async function readPassword(paths: ClusterPaths): Promise<string> {
   try {
     return (await readFile(paths.password, 'utf8')).trim();
   } catch (cause) {
-    throw new Error(
-      `The password of the embedded Postgres in ${paths.password} cannot be read (${(cause as Error).message}): ` +
-        'run this as the user that runs the service.',
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new OperatorError(
+      `The password of the embedded Postgres in ${paths.password} cannot be read (${message}): ` +
+        (code === 'ENOENT'
+          ? 'restore it from a copy of the directory.'
+          : 'run this as the user that runs the service.'),
       { cause },
     );
   }
@@ -85,7 +89,9 @@ async function initialise(
     await rm(tools, { recursive: true });
   }
   if (result.exitCode !== 0) {
-    throw new Error(`The embedded Postgres could not be created, see ${log}: ${describeFailure('initdb', result)}`);
+    throw new OperatorError(
+      `The embedded Postgres could not be created, see ${log}: ${describeFailure('initdb', result)}`,
+    );
   }
   // From here on it is the service that needs the password.
   if (user) await chown(password, 0, 0);
@@ -143,7 +149,9 @@ export async function createInitdbForUnnamedUser(binaries: Binaries, folder: str
 function exchangeLookUp(program: Buffer): Buffer {
   const position = program.indexOf(LOOK_UP);
   if (position < 0 || program.includes(LOOK_UP, position + 1)) {
-    throw new Error('Postgres cannot make a database for a user id without an account: add one, or set DATABASE_URL.');
+    throw new OperatorError(
+      'Postgres cannot make a database for a user id without an account: add one, or set DATABASE_URL.',
+    );
   }
   REPLACEMENT.copy(program, position);
   return program;

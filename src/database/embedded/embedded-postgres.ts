@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { unusableDataDir } from '../../config/data-dir';
-import { serviceUrl } from './administration';
+import { differingSettings, serviceUrl } from './administration';
 import { findBinaries } from './binaries';
 import { ensureCluster, readPassword } from './cluster';
 import { clusterPaths, findClusterFolder, locateCluster } from './cluster-location';
@@ -9,6 +9,7 @@ import { exists, makeFolder } from './once-folder';
 import type { RunningServer, Server } from './server';
 import { attachOrStart, findRunningServer, stopServer } from './server';
 import type { ServerSettings } from './server-settings';
+import { OperatorError } from '../../common/errors/app-error';
 
 export interface EmbeddedPostgresOptions {
   /** Made if missing. One machine (or container) at a time: two that share it do not see each other's server. */
@@ -60,6 +61,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const server = { location, paths, binaries, password: await readPassword(paths) };
   const running = await attachOrStart(server, { settings: options.settings ?? {}, port: options.port, signal });
   log(`Postgres ${running.startedHere ? 'started' : 'runs already'} on port ${running.address.port}`);
+  if (!running.startedHere) await logOtherSettings(running, options.settings ?? {}, log);
   return createHandle(server, running, log);
 }
 
@@ -78,14 +80,23 @@ export async function attachEmbeddedPostgres(dataDir: string): Promise<string | 
   return address && serviceUrl(address);
 }
 
+/** What the call asks for and a server that ran before it does not have: that server outlived a killed process, or is shared. */
+async function logOtherSettings({ address }: RunningServer, wanted: ServerSettings, log: (message: string) => void) {
+  for (const [name, value] of await differingSettings(address, wanted)) {
+    log(`Postgres runs with ${name} = ${value}, not ${wanted[name]}, until it is started again`);
+  }
+}
+
 async function prepareDataDir(dataDir: string): Promise<string> {
   // pg_ctl puts paths between double quotes and hands them to a shell.
   if (/["`$\n]/.test(path.resolve(dataDir))) {
-    throw new Error(`The data directory ${dataDir} has a character in its path that Postgres cannot be started with.`);
+    throw new OperatorError(
+      `The data directory ${dataDir} has a character in its path that Postgres cannot be started with.`,
+    );
   }
   // Root only passes through: the server's user has no business in the directory itself, which holds other secrets too.
   await makeFolder(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700).catch((cause: Error) => {
-    throw new Error(unusableDataDir(dataDir, cause) ?? cause.message, { cause });
+    throw new OperatorError(unusableDataDir(dataDir, cause) ?? cause.message, { cause });
   });
   return realpath(dataDir);
 }

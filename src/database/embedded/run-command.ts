@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { FileHandle } from 'node:fs/promises';
 import { open } from 'node:fs/promises';
 import type { ServerUser } from './server-user';
+import { OperatorError } from '../../common/errors/app-error';
 
 export interface CommandOptions {
   /** undefined: the user of this process. */
@@ -62,7 +63,7 @@ function spawnAndWait(file: string, args: string[], log: FileHandle, options: Co
 }
 
 function cannotRun(file: string, cause: Error): Error {
-  return new Error(
+  return new OperatorError(
     `The embedded Postgres cannot run here: ${file}: ${cause.message}. It needs a system with glibc (not Alpine). ` +
       'Set DATABASE_URL to use another Postgres server.',
     { cause },

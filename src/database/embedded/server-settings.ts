@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { OperatorError } from '../../common/errors/app-error';
 
 /** Names as in postgresql.conf, values as text. */
 export type ServerSettings = Record<string, string>;
@@ -35,7 +36,9 @@ export function serverOptions(port: number, settings: ServerSettings): string {
 
 function serverOption([name, value]: [string, string]): string {
   if (!/^[a-z_.]+$/.test(name) || !/^[\w .,:/+-]*$/.test(value)) {
-    throw new Error(`The setting ${name}=${value} of the embedded Postgres has characters that cannot be passed on.`);
+    throw new OperatorError(
+      `The setting ${name}=${value} of the embedded Postgres has characters that cannot be passed on.`,
+    );
   }
   return `-c "${name}=${value}"`;
 }
@@ -43,7 +46,7 @@ function serverOption([name, value]: [string, string]): string {
 /** A free port of the loopback interface: the preferred one if it still is free, else any. */
 export async function findFreePort(preferred: number | undefined): Promise<number> {
   const port = (preferred === undefined ? undefined : await listenOnce(preferred)) ?? (await listenOnce(0));
-  if (port === undefined) throw new Error('The embedded Postgres found no free port on 127.0.0.1.');
+  if (port === undefined) throw new OperatorError('The embedded Postgres found no free port on 127.0.0.1.');
   return port;
 }
 

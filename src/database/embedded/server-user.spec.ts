@@ -11,7 +11,7 @@ describe('pickAccount', () => {
     expect(pickAccount(passwd.slice(0, 2).join('\n'))).toEqual({ uid: 65534, gid: 65533 });
   });
 
-  it('never answers root, not even under another name', () => {
+  it('never returns root, not even under another name', () => {
     expect(pickAccount(`${ROOT}\npostgres:x:0:0::/:/bin/sh`)).toBeUndefined();
     expect(pickAccount('')).toBeUndefined();
   });

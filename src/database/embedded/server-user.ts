@@ -2,6 +2,7 @@ import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ignoreMissing } from './once-folder';
+import { OperatorError } from '../../common/errors/app-error';
 
 /** The numbers under which a child process runs. Supplementary groups are dropped. */
 export interface ServerUser {
@@ -38,7 +39,7 @@ export async function findServerUser(dataFolder: string): Promise<ServerUser | u
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   const account = pickAccount(await readFile('/etc/passwd', 'utf8'));
   if (account) return account;
-  throw new Error(
+  throw new OperatorError(
     'Postgres does not run as root, and /etc/passwd has none of the accounts postgres, node and nobody: ' +
       'start the service as another user, or set DATABASE_URL to a Postgres server.',
   );
@@ -46,7 +47,7 @@ export async function findServerUser(dataFolder: string): Promise<ServerUser | u
 
 function assertOwnedBy(self: number, owner: number | undefined, dataFolder: string): undefined {
   if (owner === undefined || owner === self) return undefined;
-  throw new Error(
+  throw new OperatorError(
     `The database in ${dataFolder} belongs to user id ${owner}, and this is user id ${self}: ` +
       'start the service as that user, or set WAYBILL_DATA_DIR to a directory of your own.',
   );

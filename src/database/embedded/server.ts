@@ -11,6 +11,7 @@ import type { CommandResult } from './run-command';
 import { runCommand } from './run-command';
 import type { ServerSettings } from './server-settings';
 import { findFreePort, serverOptions } from './server-settings';
+import { OperatorError } from '../../common/errors/app-error';
 
 /** A cluster that exists, and what is needed to run it. */
 export interface Server {
@@ -76,7 +77,7 @@ export async function attachOrStart(server: Server, options: StartOptions): Prom
     if ('address' in attempt) return attempt;
     options.signal?.throwIfAborted();
     if (clock.monotonicMs() - begin > attempt.limitMs) {
-      throw new Error(`The embedded Postgres does not start, see ${server.paths.log}: ${attempt.reason}`);
+      throw new OperatorError(`The embedded Postgres does not start, see ${server.paths.log}: ${attempt.reason}`);
     }
     await delay(RETRY_MS);
   }
@@ -130,7 +131,7 @@ export async function stopServer(server: Server, evenIfInUse: boolean): Promise<
   const result = await control(server, ['stop', '-m', 'fast']);
   const file = await readPostmasterFile(server.paths.data);
   if (result.exitCode !== 0 && file && isAlive(file.pid)) {
-    throw new Error(
+    throw new OperatorError(
       `The embedded Postgres does not stop, see ${server.paths.log}: ${describeFailure('pg_ctl stop', result)}`,
     );
   }

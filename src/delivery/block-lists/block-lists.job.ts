@@ -13,13 +13,13 @@ import { DestinationsRepository, type HeldListing, type Listing } from '../shapi
 const MAX_REPLY = 500;
 const MAX_ADDRESSES = 256;
 
-/** The name under which a list (RFC 5782 section 2) answers for an address. */
+/** The name to query in a list for an address (RFC 5782 section 2). */
 export function listingName(address: string, list: string): string | undefined {
   const reversed = reverseName(address)?.replace(/\.(in-addr|ip6)\.arpa$/, '');
   return reversed === undefined ? undefined : `${reversed}.${list}`;
 }
 
-/** Looks an address up in every list; one that does not answer holds up no other. */
+/** Queries every list for an address; a list that does not reply delays no other. */
 export function lookUp(resolver: DnsResolver, address: string, lists: readonly string[]): Promise<Listing[]> {
   return Promise.all(lists.map((list) => lookUpIn(resolver, address, list)));
 }
@@ -36,8 +36,8 @@ async function lookUpIn(resolver: DnsResolver, address: string, list: string): P
 }
 
 /**
- * Lists answer with addresses of 127/8 (RFC 5782 section 2.1). Those of 127.255.255/24 are the errors of large ones: a resolver
- * that they do not serve, too many questions. What is outside is no list's answer but a resolver's that invents some.
+ * Lists return addresses of 127/8 (RFC 5782 section 2.1); those of 127.255.255/24 are errors, such as an unserved resolver or
+ * too many queries. Addresses outside 127/8 are made up by a resolver.
  */
 function rate(answer: DnsAnswer<IpAddress>): Pick<Listing, 'state' | 'reply'> {
   if (answer.kind === 'temporary') return { state: 'unknown', reply: `no answer (${answer.reason})` };
@@ -57,8 +57,8 @@ function rate(answer: DnsAnswer<IpAddress>): Pick<Listing, 'state' | 'reply'> {
 }
 
 /**
- * The public addresses that mail leaves from: those of the pools, and those of the mail host.
- * @param known those that were found before: they stay while the name does not answer, or one family of it
+ * The public addresses that mail leaves from: those of the pools and of the mail host.
+ * @param known addresses found before: they stay while the name, or one family of it, does not resolve
  */
 export async function ownAddresses(
   resolver: DnsResolver,
@@ -72,11 +72,11 @@ export async function ownAddresses(
   return [...new Set([...pooled, ...named, ...(isKnown ? [] : known)])].filter(isPublicAddress).slice(0, MAX_ADDRESSES);
 }
 
-/** Lists ask not to be asked more often than that; another worker may be the next to do it. */
+/** Lists ask for no more queries than this; another worker may make the next check. */
 const EVERY_MS = HOUR;
 const LOOK_MS = 10 * MINUTE;
 
-/** Once an hour, in one of the workers, looks the installation's addresses up in block lists. */
+/** Checks the installation's addresses in block lists, once an hour, in one of the workers. */
 @Injectable()
 export class BlockListsJob implements OnApplicationBootstrap {
   private readonly logger = new Logger(BlockListsJob.name);
@@ -105,7 +105,7 @@ export class BlockListsJob implements OnApplicationBootstrap {
     this.gauges.showOfWorkers(unanswered, async () => countBy(await this.found(), 'list', 'unknown'));
   }
 
-  /** Does nothing while the last look is recent. */
+  /** Does nothing when the last check is recent. */
   async run(going = this.jobs.ending): Promise<void> {
     const age = await this.checks.newestListingAgeMs();
     if (age !== undefined && age < EVERY_MS) return;
@@ -123,7 +123,7 @@ export class BlockListsJob implements OnApplicationBootstrap {
     }
   }
 
-  /** What was found before lists were switched off says nothing of now. */
+  /** Results from before lists were switched off are outdated. */
   private async found(): Promise<readonly HeldListing[]> {
     return this.config.delivery.blockLists.length === 0 ? [] : this.checks.listListings();
   }

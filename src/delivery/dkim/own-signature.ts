@@ -22,7 +22,7 @@ interface Candidate extends OwnSignature {
   readonly bodyHash: string;
 }
 
-/** Mail of ours has one; forwarders add theirs. */
+/** Mail of this service has one signature; forwarders add theirs. */
 const MAX_SIGNATURES = 5;
 /** `signMessage` signs about twenty. */
 const MAX_SIGNED_FIELDS = 100;
@@ -106,7 +106,7 @@ function readTags(text: string): Tags {
   return Object.fromEntries(pairs);
 }
 
-/** Only one that is signed, and alone: the reader must not be shown another. */
+/** Only a field that is signed and occurs once: otherwise a reader could be shown another one. */
 function signedMessageId({ bytes, fields }: ParsedHeader, names = ''): string | undefined {
   const [field, ...others] = fields.get('message-id') ?? [];
   if (!field || others.length > 0 || !names.toLowerCase().split(':').includes('message-id')) return undefined;

@@ -33,7 +33,7 @@ describe('relaxedBodyHash', () => {
     );
   });
 
-  it('begins where it is told to', async () => {
+  it('begins at the given offset', async () => {
     expect(await relaxedBodyHash(Buffer.from('From: a\r\n\r\nbody\r\n'), 11)).toBe(reference('body\r\n'));
     expect(await relaxedBodyHash(Buffer.from('From: a\r\n\r\n'), 11)).toBe(
       '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=',

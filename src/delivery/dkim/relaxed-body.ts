@@ -11,9 +11,8 @@ const SMALL_BYTES = 64 * 1_024;
 const SLICE_BYTES = 4 * SMALL_BYTES;
 
 /**
- * The `bh=` of a body: SHA-256 over its relaxed canonical form (RFC 6376 section 3.4.4), in base64. No length limit is
- * ever used (`l=`), so nothing can be appended.
- *
+ * The `bh=` of a body: SHA-256 over its relaxed canonical form (RFC 6376 section 3.4.4), in base64; never with a length
+ * limit (`l=`).
  * @param message bytes with CRLF only
  * @param start where the body begins, after the empty line
  */
@@ -29,9 +28,8 @@ export async function relaxedBodyHash(message: Buffer, start: number): Promise<s
 }
 
 /**
- * Walks a body once and gives its relaxed form piece by piece: runs of white space become one space, none is left at the
- * end of a line, empty lines at the end go, and what is left ends with CRLF; an empty body stays empty.
- * White space and line ends are held back until something follows them, so nothing is ever looked at twice.
+ * Canonicalizes a body in one pass, piece by piece (RFC 6376 section 3.4.4). White space and line ends are held back
+ * until something follows them, so no byte is read twice.
  */
 class RelaxedBody {
   private at: number;
@@ -52,7 +50,7 @@ class RelaxedBody {
     return this.at >= this.bytes.length;
   }
 
-  /** The canonical form of about the next `limit` bytes. The result lives until the next call. */
+  /** The canonical form of about the next `limit` bytes, valid until the next call. */
   next(limit: number): Buffer {
     const end = Math.min(this.bytes.length, this.at + limit);
     this.out = Buffer.allocUnsafe(end - this.at + 2 * this.heldLineEnds + 4);

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
 import { dkimVerify } from 'mailauth/lib/dkim/verify';
 import { composeMessage } from '../message/compose-message';
-import type { SigningKey } from '../ports/sender-sources';
+import type { SigningKey } from '../ports/sources';
 import { signMessage } from './sign-message';
 import { anyCharacter } from '../../../test/factories/any-character';
 

@@ -1,7 +1,7 @@
 import { type KeyObject, sign } from 'node:crypto';
 import { OUTGOING } from '../../common/async/fair-turns';
 import { concatInTurns } from '../../common/mime/body-parts';
-import type { SigningKey } from '../ports/sender-sources';
+import type { SigningKey } from '../ports/sources';
 import { type FieldRange, type ParsedHeader, parseHeader, signedData } from '../../common/mime/header-fields';
 import { relaxedBodyHash } from './relaxed-body';
 

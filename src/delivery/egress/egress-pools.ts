@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type Clock, HOUR, MINUTE } from '../../common/clock';
+import { ConfigurationError } from '../../config/load-config';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { Suspension } from '../shaping/destinations.repository';
 import { DEFAULT_POOL, type EgressAddress, type EgressPool } from './pool-file';
@@ -23,10 +27,10 @@ export interface EgressTarget {
 }
 
 /**
- * Which address a mail leaves from: of the pool that names its organization, else of that for its category, else the
- * system's choice. The addresses of a pool take turns. One that a receiver refuses for its reputation is left out there
- * for an hour, by all workers; other receivers, other addresses and tenants have nothing to do with it. The system's choice
- * counts as one more address, save where there is no other: then the receiver as such is paused.
+ * Which address a mail leaves from: from the pool of its organization, else the pool of its category, else the system's choice.
+ * The addresses of a pool take turns. An address that a receiver refuses for its reputation is not used there for an hour, by
+ * any worker; other receivers, addresses and tenants are not affected. The system's choice counts as one more address, unless
+ * it is the only one: then the receiver is paused.
  */
 export class EgressPools {
   private readonly byOrganization: ReadonlyMap<string, EgressPool>;
@@ -67,7 +71,7 @@ export class EgressPools {
     return 'none';
   }
 
-  /** The receiver refuses the address; the others learn of it by `takeNews`. @param source undefined: the system's choice */
+  /** The receiver refuses the address; other workers read it by `takeNews`. @param source undefined: the system's choice */
   suspend(source: EgressSource | undefined, key: string, cause: string): void {
     const address = source?.address ?? DEFAULT_POOL;
     const forMs = this.pools.length > 0 ? SUSPENDED_MS : PAUSED_MS;
@@ -87,7 +91,7 @@ export class EgressPools {
     this.news.unshift(...news);
   }
 
-  /** What any worker has suspended, in the place of all that was known before; its own news hold on. */
+  /** Replaces the suspensions by those of all workers; news of this worker stay. */
   applyAll(suspensions: readonly Pick<Suspension, 'address' | 'key' | 'forMs'>[]): void {
     this.suspendedUntilMs.clear();
     for (const one of [...suspensions, ...this.news]) this.apply(one);
@@ -110,9 +114,43 @@ function isOf(address: EgressAddress | undefined, family: number): boolean {
   return address !== undefined && familyOf(address.address) === family;
 }
 
+/** 4 or 6. */
 export function familyOf(address: string): number {
   return address.includes(':') ? 6 : 4;
 }
 
 export { DEFAULT_POOL };
 export type { EgressPool };
+
+/** Checks at a worker's start that every address of the pools is one of this machine. */
+@Injectable()
+export class EgressCheck implements OnModuleInit {
+  constructor(private readonly egress: EgressPools) {}
+
+  /** @throws ConfigurationError that names those that cannot be bound */
+  async onModuleInit(): Promise<void> {
+    const addresses = this.egress.pools.flatMap((pool) => pool.addresses.map(({ address }) => ({ address, pool })));
+    const problems = await Promise.all(
+      addresses.map(async ({ address, pool }) => {
+        const problem = await whyNotBound(address);
+        return problem && `EGRESS_POOLS: the address ${address} of pool "${pool.name}" cannot be used: ${problem}`;
+      }),
+    );
+    const found = problems.filter((problem) => problem !== undefined);
+    if (found.length > 0) throw new ConfigurationError(found);
+  }
+}
+
+/** Undefined when it can be. */
+async function whyNotBound(address: string): Promise<string | undefined> {
+  const server = createServer();
+  try {
+    server.listen({ host: address, port: 0 });
+    await once(server, 'listening');
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+  } finally {
+    server.close();
+  }
+}

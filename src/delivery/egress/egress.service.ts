@@ -44,14 +44,14 @@ export interface ShownWarmUp {
 
 type Also = (tx: Transaction) => Promise<void>;
 
-/** What is known of all addresses. */
+/** The state of all addresses. */
 interface Known {
   readonly held: readonly HeldSuspension[];
   readonly progress: readonly AddressProgress[];
   readonly volumes: readonly TodaysVolume[];
 }
 
-/** A word to the workers, who listen every two seconds, to forget a pause of their own. */
+/** Tells workers, who check every two seconds, to drop a pause of their own. */
 const RESUMED_FOR_MS = 60_000;
 
 /** The addresses that mail leaves from: what receivers hold against them, and how far they are with their warm-up. */
@@ -91,7 +91,7 @@ export class EgressService {
   }
 
   /**
-   * Ends the warm-up of an address, or begins it again with day 1; workers apply it within 5 s.
+   * Ends the warm-up of an address, or restarts it with day 1; workers apply it within 5 s.
    * @param also in the same transaction
    * @throws NotFoundError for an address of no pool
    */
@@ -106,7 +106,7 @@ export class EgressService {
   }
 
   /**
-   * Mail leaves from the address again, whatever the receiver said; workers apply it within 5 s.
+   * Mail leaves from the address again, although the receiver refused it; workers apply it within 5 s.
    * @param key the receiver, as the group of destinations; undefined: all that refuse the address
    * @param also in the same transaction, with the receivers
    * @throws NotFoundError when it is not suspended there

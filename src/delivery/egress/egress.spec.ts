@@ -1,8 +1,7 @@
 import { claimOf } from '../../../test/setup/recipient-copies';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { HOUR } from '../../common/clock';
-import { EgressCheck } from './egress-check';
-import { EgressPools, type EgressSource } from './egress-pools';
+import { EgressCheck, EgressPools, type EgressSource } from './egress-pools';
 import { parseEgressPools } from './pool-file';
 
 const ACME = '0197a3f2-6c1e-7b60-9d52-3f1c0e6a4b28';

@@ -9,9 +9,9 @@ import { isRecord } from '../../common/values';
 /** One address of this machine that mail may leave from. */
 export interface EgressAddress {
   readonly address: string;
-  /** What it says of itself in EHLO. */
+  /** The host name in EHLO. */
   readonly ehlo: string;
-  /** False: it is known to receivers, and begins without a warm-up. */
+  /** False: receivers know the address, so it needs no warm-up. */
   readonly warmUp?: false;
 }
 

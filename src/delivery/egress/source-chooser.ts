@@ -50,12 +50,12 @@ export class SourceChooser {
     return this.config.delivery.mode === 'direct' ? this.volumes.take(address, providerOf(key)) : undefined;
   }
 
-  /** Nothing of the mail has reached the receiver. */
+  /** The mail was not sent. */
   refund(source: EgressSource | undefined, key: string): void {
     if (source) this.volumes.refund(source.address, providerOf(key));
   }
 
-  /** The receiver refuses the address for what it is known for. */
+  /** The receiver refuses the address for its reputation. */
   suspend(source: EgressSource | undefined, key: string, cause: string): void {
     this.pools.suspend(source, key, cause);
   }

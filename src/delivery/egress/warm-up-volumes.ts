@@ -5,11 +5,11 @@ import { ConfigurationError } from '../../config/load-config';
 import type { AddressProgress, DestinationsRepository, UnusedVolume } from '../shaping/destinations.repository';
 
 /**
- * Mails a day that a new address may send to one provider, by the day of its warm-up. Receivers publish no figures; large senders
- * publish schedules that begin with tens or hundreds of mails and double, more or less, until they come to hundreds of
+ * Mails a day that a new address may send to one provider, by the day of its warm-up. Receivers publish no figures; large
+ * senders publish schedules that begin with tens or hundreds of mails and double, more or less, until they come to hundreds of
  * thousands after two to six weeks (https://www.twilio.com/docs/sendgrid/ui/sending-email/warming-up-an-ip-address,
- * https://docs.oracle.com/en/cloud/saas/marketing/responsys-user-express/Help/Settings/IP_Warmup.htm). This one begins low,
- * and is through within sixteen days on which mail was sent.
+ * https://docs.oracle.com/en/cloud/saas/marketing/responsys-user-express/Help/Settings/IP_Warmup.htm). This one starts low and
+ * ends after sixteen days with mail.
  */
 export const DEFAULT_SCHEDULE: readonly number[] = [
   ...[50, 100, 200, 400, 800, 1_500, 3_000, 5_000],
@@ -37,10 +37,10 @@ export function parseWarmUpSchedule(text: string | undefined): readonly number[]
   return volumes;
 }
 
-/** A worker holds at most this part of a day's volume in advance: one that dies takes no more with it. */
+/** A worker reserves at most this part of a day's volume, so a crashed worker loses no more. */
 const PART_OF_DAY = 1 / 20;
 const MAX_ACCOUNTS = 20_000;
-/** What has not been used for so long is given back, for other workers, who ask again as often. */
+/** Reservations not used for this long are returned for other workers, which ask as often. */
 const UNUSED_AFTER_MS = 60 * SECOND;
 
 /** What this worker has of one address's volume at one provider. */
@@ -72,7 +72,7 @@ export class WarmUpVolumes {
     private readonly clock: Clock,
   ) {}
 
-  /** What the database says of the addresses, in the place of what was known. */
+  /** Replaces the state by that of the database. */
   apply(addresses: readonly AddressProgress[]): void {
     const warming = new Set(addresses.filter(({ isWarm }) => !isWarm).map(({ address }) => address));
     for (const address of warming) if (!this.warming.has(address)) this.forget(address);
@@ -81,7 +81,7 @@ export class WarmUpVolumes {
 
   /**
    * Counts a mail that is about to leave.
-   * @returns undefined when it may; else when the next day begins
+   * @returns undefined when it may; else the start of the next day
    * @throws UnavailableError
    */
   async take(address: string, provider: string): Promise<Date | undefined> {

@@ -152,7 +152,7 @@ describe('the volume of a new address', () => {
     expect([await take(), await take()]).toEqual([true, true]);
   });
 
-  it('is nobody’s business without a schedule, and unknown while the database is away', async () => {
+  it('is not counted without a schedule, and unknown while the database is away', async () => {
     const free = setUp({ schedule: [] });
     expect(await free.take()).toBe(true);
     expect(free.ledger.asked).toBe(0);

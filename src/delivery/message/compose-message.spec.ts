@@ -10,9 +10,9 @@ import {
   lines,
   message,
 } from '../../../test/factories/composed-messages';
-import type { CompleteMessage } from '../ports/message-source';
+import type { CompleteMessage } from '../ports/sources';
 import { composeMessage } from './compose-message';
-import { headerNeedsSmtpUtf8 } from './header-block';
+import { headerNeedsSmtpUtf8 } from './header-field';
 
 const NAMES = ['From', 'To', 'Subject', 'Date', 'Message-ID', 'MIME-Version', 'Content-Type'];
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
 import { contentInTurn, encodeBody, encodeLargeBody, textEntity } from './content';
-import { findLinks, findLinksInTurns } from './html-links';
-import { trackHtmlInTurns } from './track-html';
+import { findLinks, findLinksInTurns, trackHtmlInTurns } from './track-html';
 
 const MIB = 1024 * 1024;
 

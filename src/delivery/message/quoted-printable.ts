@@ -67,7 +67,7 @@ class QuotedPrintableEncoder {
     return this.out.subarray(0, this.length);
   }
 
-  /** The hot loop: copies up to a byte that needs thought or to the end of the line. */
+  /** The hot loop: copies up to a byte that needs escaping, or to the end of the line. */
   private copyLiterals(from: number): number {
     const { bytes, out } = this;
     const end = Math.min(bytes.length, from + LINE_ROOM - this.column);

@@ -1,4 +1,4 @@
-import { textFromHtml } from './text-from-html';
+import { textFromHtml } from './content';
 
 describe('textFromHtml', () => {
   it('keeps what a reader needs', () => {

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { MAX_LINKS } from './html-links';
-import { trackHtml } from './track-html';
+import { MAX_LINKS, trackHtml } from './track-html';
 import { anyCharacter } from '../../../test/factories/any-character';
 
 const LINK = 'https://t.example/c/1';

@@ -178,7 +178,7 @@ describe('what is done', () => {
     return result;
   };
 
-  it('is told with its explanation', () => {
+  it('is returned with its explanation', () => {
     const result = done('bounce', {}, { explanation: 'Ours', class: 'content' });
     expect(result).toEqual({ class: 'content', action: 'bounce', tryNextHost: false });
   });

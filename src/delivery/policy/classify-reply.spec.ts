@@ -43,7 +43,7 @@ function causesIn({ enhancedCode = '', text = '' }: ReplyToClassify): string[] {
 }
 
 describe('classifyReply', () => {
-  it('answers every input', () => {
+  it('returns a result for every input', () => {
     fc.assert(
       fc.property(arbitraryReply, (reply) => {
         const result = classifyReply(reply);
@@ -92,7 +92,7 @@ describe('classifyReply', () => {
     expect(result).toMatchObject({ action: 'bounce_and_suppress', tryNextHost: false });
   });
 
-  it('suppresses no one for a reply to several recipients', () => {
+  it('suppresses no recipient for a reply to several', () => {
     const reply = {
       phase: 'final',
       code: 550,

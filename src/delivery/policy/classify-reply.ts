@@ -39,7 +39,7 @@ export interface ReplyClassification {
   readonly maximumRetries?: number;
 }
 
-/** Longest line that is read, and how many lines. RFC 5321 allows 512 octets a line, and providers say what matters first. */
+/** Longest line that is read, and how many lines. RFC 5321 allows 512 octets a line, and providers put the cause first. */
 const MAXIMUM_LINE_LENGTH = 500;
 const MAXIMUM_LINES = 20;
 /** Of all lines together, the first and the last: real replies have a tenth of it. */
@@ -78,7 +78,7 @@ export function classifierOf(file: string | undefined): ReplyClassifier {
 /** With the built-in rules alone. */
 export const BUILT_IN_CLASSIFIER = new ReplyClassifier();
 
-/** What rows look at. */
+/** The input that rows match. */
 interface ReadReply {
   /** Digits, or nothing that matches. */
   readonly code: string;
@@ -126,9 +126,9 @@ function matchesCode(pattern: string, code: string): boolean {
 }
 
 /**
- * Before RCPT nothing has been said about the recipient: no bounce at first sight, never a suppression. The message's
- * size is the exception: with SIZE the server refuses it at MAIL (RFC 1870 section 6.1), and trying again changes nothing.
- * So is an operator's rule that names the stage.
+ * Before RCPT the reply is not about the recipient: no bounce at first, never a suppression. The message's size is the
+ * exception: with SIZE the server refuses it at MAIL (RFC 1870 section 6.1), and a retry changes nothing. An operator's rule
+ * that names the stage is another.
  */
 function beforeRecipient(rule: ReplyRule): Pick<ReplyClassification, 'action' | 'tryNextHost' | 'maximumRetries'> {
   const isMeant = rule.isOwn && rule.stages !== undefined;

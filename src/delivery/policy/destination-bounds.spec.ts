@@ -33,7 +33,7 @@ describe('the bounds of a group', () => {
     expect(begun).toBeLessThanOrEqual(62);
   });
 
-  it('of all workers add up to the rate, whoever has work, and a burst of each', () => {
+  it('of all workers add up to the rate, whichever have work, and a burst of each', () => {
     const rates = fc.integer({ min: 1, max: 600 });
     fc.assert(
       fc.property(

@@ -3,9 +3,9 @@ import { type Clock, MINUTE, SECOND } from '../../common/clock';
 // Input, output and state of the destination limiter: apart from it, as other files use these types too.
 
 /**
- * What the conversation in a slot showed of its destination. `success`: it takes our mail. `throttled`: it lives, but wants less
- * of us. `suspended`: it refuses this service as such. `unreachable`: no conversation came about. `neutral`: nothing that
- * bears on speed.
+ * What the conversation in a slot showed of its destination. `success`: it takes our mail. `throttled`: it works but wants
+ * less. `suspended`: it refuses this service as such. `unreachable`: no conversation was established. `neutral`: nothing about
+ * speed.
  */
 export type ReleaseSignal = 'success' | 'throttled' | 'suspended' | 'unreachable' | 'neutral';
 
@@ -17,7 +17,7 @@ export interface DestinationLimiterOptions {
   readonly maximumConcurrency: number;
   /** Most destinations that are remembered; the longest unused are dropped first. */
   readonly maximumDestinations: number;
-  /** A relay hands on what other servers say of single mails: that slows it, but does not suspend it for all mail. */
+  /** A relay passes on other servers' replies to single mails: that slows it, but does not suspend it for all mail. */
   readonly sharedHop: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface DestinationChange {
   readonly cause?: string | undefined;
 }
 
-/** What this worker may do at a group of destinations, whatever its own experience with it says. */
+/** Limits of this worker for a group of destinations, whatever its own experience. */
 export interface Bounds {
   readonly isPaused: boolean;
   /** Conversations at a time. */
@@ -62,7 +62,7 @@ export interface Bounds {
   readonly messagesPerConnection?: number;
 }
 
-/** A rate may be used up in so long a burst: what waits is looked at every second. */
+/** A rate may be used up in a burst of this length: the queue is checked every second. */
 const BURST_MS = 2 * SECOND;
 
 interface Bucket {
@@ -83,9 +83,9 @@ export class DestinationBounds {
   constructor(private readonly clock: Clock) {}
 
   /**
-   * Takes the place of all that held before; rates go on with what they had left.
-   * @param boundsOf asked once for each group
-   * @param bounded groups that it is known of that they have bounds, in use or not
+   * Replaces all bounds; rates keep their remaining tokens.
+   * @param boundsOf called once per group
+   * @param bounded groups known to have bounds, in use or not
    */
   replace(boundsOf: (key: string) => Bounds | undefined, bounded: readonly string[]): void {
     this.boundsOf = boundsOf;

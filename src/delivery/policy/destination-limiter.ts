@@ -18,7 +18,7 @@ const FIRST_PAUSE_MS = 5 * SECOND;
 const LONGEST_PAUSE_MS = 15 * MINUTE;
 /** A block list removes no address within minutes, and what is refused meanwhile speaks for staying on it. */
 const SUSPENSION_MS = 15 * MINUTE;
-/** Well above the longest pause, so that a dead destination is not dropped between two probes. */
+/** Well above the longest pause, so that an unreachable destination is not dropped between two probes. */
 const FORGET_AFTER_MS = 60 * MINUTE;
 const MAXIMUM_BLOCKED_LISTED = 1_000;
 const MAXIMUM_CAUSE_LENGTH = 200;
@@ -52,7 +52,7 @@ const NEW: Destination = {
  *
  * A destination is **open**, **paused** or **probing**, and starts open at 2.
  * - Open: each success raises the limit by one, up to 20. Each `throttled` or `unreachable` halves it, but only once
- *   the slots above the present limit have drained: what was started under the old limit proves nothing about the new
+ *   the slots above the present limit have drained: results of the old limit show nothing about the new
  *   one. A failure at limit 1 pauses the destination. `suspended` pauses it at once, for 15 min; a relay
  *   only counts it as `throttled`.
  * - Paused: no slot is given out. The pause is 5 s at first and doubles up to 15 min. Results of conversations that
@@ -60,9 +60,9 @@ const NEW: Destination = {
  * - Probing: the pause is over and exactly one slot is given out. `success` opens the destination at 2, `neutral` at 1
  *   (it replied, no more); a failure pauses it again for twice as long.
  *
- * So an outage costs each destination one attempt per pause instead of one per message, and the messages keep their
- * own schedules. While others wait, no destination holds more than a quarter of all slots. The state is the process's
- * own and is lost with it: a restart starts low again, which is the safe side.
+ * So an outage costs each destination one attempt per pause instead of one per message, and the messages keep their own
+ * schedules. While others wait, no destination holds more than a quarter of all slots. The state is the process's own and is
+ * lost with it: a restart starts low again, which is the safe side.
  */
 export class DestinationLimiter {
   /** In order of last use, so that the first is the one to forget. */
@@ -130,8 +130,8 @@ export class DestinationLimiter {
   }
 
   /**
-   * Destinations whose limit or load differs from a new one's, with both: what a claim goes by. At most 1,000, those first
-   * at which nothing may begin: of what is not listed a claim takes as of a new one.
+   * Destinations whose limit or load differs from a new one's, for the claim. At most 1,000, blocked ones first; for unlisted
+   * ones a claim assumes the values of a new one.
    */
   loads(): { destination: string; limit: number; active: number }[] {
     const start = this.options.startConcurrency;
@@ -151,7 +151,7 @@ export class DestinationLimiter {
     return state === undefined || !this.isPaused(state) ? undefined : this.endOfPause(state);
   }
 
-  /** Destinations that would be refused now, the latest 1,000 of them: what a claim had better leave out. */
+  /** Destinations that would be refused now, the latest 1,000: a claim leaves them out. */
   blockedDestinations(othersWait = true): string[] {
     const blocked = [...this.destinations].filter(([, state]) => state.active >= this.allowed(state, othersWait));
     return blocked.slice(-MAXIMUM_BLOCKED_LISTED).map(([destination]) => destination);
@@ -175,7 +175,7 @@ export class DestinationLimiter {
     return { pausedForMs, pauses, limit, cause, agoMs: nowMs - state.changedAtMs };
   }
 
-  /** Another worker has met this destination: what it has learned holds here, unless something newer is known. */
+  /** Another worker has used this destination: its findings apply here, unless this worker has newer ones. */
   adopt(destination: string, { pausedForMs, pauses, limit, cause }: DestinationChange, agoMs: number): void {
     const state = this.destinations.get(destination) ?? this.touch(destination);
     const changedAtMs = this.clock.monotonicMs() - agoMs;

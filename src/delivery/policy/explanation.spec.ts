@@ -12,7 +12,7 @@ import {
 import type { SmtpPhase } from '../ports/attempt-trace';
 import { BUILT_IN_CLASSIFIER, ReplyClassifier } from './classify-reply';
 import type { RetryFacts } from './retry-schedule';
-import { compileOwnRules } from './rule-file';
+import { compileOwnRules } from './reply-rules';
 import { rejection, resolveOutcome, type TransmissionResult } from './transmission-result';
 
 describe('the explanation of an ending', () => {

@@ -48,7 +48,7 @@ describe('FairOrder', () => {
     expect(counts).toEqual({ a: 100, b: 100, c: 100, flighty: 100 });
   });
 
-  it('serves tenants that wait throughout within one of each other, whoever comes and goes', () => {
+  it('serves tenants that wait throughout within one of each other, while other tenants come and go', () => {
     const step = fc.record({ tenant: fc.nat(5), joins: fc.boolean() });
     const property = (steps: { tenant: number; joins: boolean }[]) => {
       const order = new FairOrder();

@@ -2,11 +2,11 @@
 const MOST_REMEMBERED = 1_000;
 
 /**
- * Whose turn it is among tenants that wait, one thing at a time: start-time fair queuing.
+ * Whose turn it is among waiting tenants, one task at a time: start-time fair queuing.
  *
- * Each has a virtual time that goes on by one with everything that it is served. The one that is furthest behind is next,
- * and among equals the one that came first. One that begins to wait starts at the present, so it goes before all that
- * have been served since; one that comes back at once has not paid with its absence.
+ * Each has a virtual time that advances by one with every task served. The lowest is next; among equals, the first to arrive. A
+ * tenant that begins to wait starts at the present time, so it precedes all that were served since; returning at once gains
+ * nothing.
  */
 export class FairOrder {
   private readonly times = new Map<string, number>();

@@ -1,10 +1,10 @@
 import type { SmtpPhase } from '../ports/attempt-trace';
 
 /**
- * What a reply is about. `mailbox`: the address or its domain. `full`: the mailbox's room. `policy`: a rule of the
- * receiver's. `reputation`: what is held against an address or a domain. `authentication`: SPF, DKIM, DMARC. `content`,
- * `size`: the message. `rate`: how much at a time. `infrastructure`: machines, routes, the protocol. `challenge`: the
- * receiver wants to be convinced first, as in greylisting.
+ * What a reply is about. `mailbox`: the address or its domain. `full`: the mailbox's room. `policy`: a rule of the receiver.
+ * `reputation`: the reputation of an address or a domain. `authentication`: SPF, DKIM, DMARC. `content`, `size`: the message.
+ * `rate`: how much at a time. `infrastructure`: machines, routes, the protocol. `challenge`: the receiver asks for a retry
+ * first, as in greylisting.
  */
 export const REPLY_CLASSES = [
   ...(['mailbox', 'full', 'policy', 'reputation', 'authentication'] as const),
@@ -53,13 +53,13 @@ export interface ReplyRule {
   readonly class: ReplyClass;
   readonly reason: ReplyReason;
   readonly action: ReplyAction;
-  /** What a bounce counts as; that is no word of the reply's. */
+  /** What a bounce counts as; that is not part of the reply. */
   readonly bounceType: 'hard' | 'soft';
   /** In plain words, for people. */
   readonly explanation?: string | undefined;
   /** Where its codes or its text were made public; absent of an operator's rule. */
   readonly source?: string | undefined;
-  /** True for a rule of the operator's, whose word counts. */
+  /** True for an operator's rule, which takes precedence. */
   readonly isOwn: boolean;
 }
 
@@ -81,7 +81,7 @@ export function stageOf(phase: SmtpPhase | undefined): ReplyStage {
   }
 }
 
-/** Nothing has been said of the recipient by then. */
+/** The reply is not about the recipient at that point. */
 export function isBeforeRecipient(phase: SmtpPhase | undefined): boolean {
   const stage = stageOf(phase);
   return stage === 'connect' || stage === 'mail';
@@ -104,7 +104,7 @@ const OF_THE_SENDER: ReadonlySet<string> = new Set<ReplyReason>([
   'unclassified',
 ]);
 
-/** Whether a bounce says something of who sends. @param reason the reply's, or what else ended the delivery */
+/** Whether a bounce shows something about the sender. @param reason the reply's, or what else ended the delivery */
 export function countsAgainstSender(reason: string): boolean {
   return OF_THE_SENDER.has(reason);
 }

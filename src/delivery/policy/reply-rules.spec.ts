@@ -134,7 +134,7 @@ describe('rules of the operator', () => {
     ['an enhanced code that is none', [{ ...rule, enhancedCodes: ['5.*'] }], 'rule "ours": enhancedCodes must be like'],
     ['a back-reference', [{ ...rule, text: '(a)\\1' }], 'rule "ours": error parsing regexp'],
     ['a look-ahead', [{ ...rule, text: '(?=a)' }], 'rule "ours": error parsing regexp'],
-    ['a field that nobody knows', [{ ...rule, code: ['550'] }], 'rule "ours": unknown field code'],
+    ['an unknown field', [{ ...rule, code: ['550'] }], 'rule "ours": unknown field code'],
     ['an id twice', [rule, rule], 'rule "ours": the id is taken'],
     ['no id', [{ class: 'rate', action: 'retry' }], 'rule 1: id must be'],
     ['no object', [rule, 5], 'rule 2: must be an object'],

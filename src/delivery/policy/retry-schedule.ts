@@ -1,8 +1,8 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../../common/clock';
 
 /**
- * Pauses by the number of attempts made so far: 90 s and 5 min fit greylisting, which wants 1 to 5 minutes; later
- * ones follow RFC 5321 section 4.5.4.1 (30 minutes and more), and the last goes on for ever.
+ * Pauses by the number of attempts made so far: 90 s and 5 min fit greylisting, which takes 1 to 5 minutes; later ones follow
+ * RFC 5321 section 4.5.4.1 (30 minutes and more), and the last one repeats.
  */
 const PAUSES_MS: readonly number[] = [
   0,
@@ -34,7 +34,7 @@ export interface RetryFacts {
   /** Number of the attempt that just failed, from 1. */
   readonly attempt: number;
   readonly firstDueAt: Date;
-  /** No attempt begins after it. */
+  /** No attempt starts after it. */
   readonly expiresAt: Date | null;
   readonly now: Date;
   /** Evenly from [0, 1), as `Math.random`. */

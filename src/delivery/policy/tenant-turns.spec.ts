@@ -50,7 +50,7 @@ describe('TenantTurns', () => {
     fc.assert(property, { numRuns: 40 });
   });
 
-  it('gives nobody more than is asked for, and always everything', () => {
+  it('gives no tenant more than it asks for, and always everything', () => {
     const property = fc.property(fc.integer({ min: 1, max: 80 }), fc.integer({ min: 1, max: 200 }), (count, limit) => {
       const turns = new TenantTurns();
       turns.found(names(count));
@@ -77,7 +77,7 @@ describe('TenantTurns', () => {
     expect([...turns.next(10)]).toEqual([['full', 10]]);
   });
 
-  it('gives nothing when nobody has work', () => {
+  it('gives nothing when no tenant has work', () => {
     expect(new TenantTurns().next(10).size).toBe(0);
   });
 });

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 
 /** Organizations that one claim serves. */
 const MOST_SERVED = 32;
-/** Organizations without work whose place is remembered: one that comes back soon has not paid with its absence. */
+/** Organizations without work whose virtual time is kept, so that a short absence gains nothing. */
 const MOST_REMEMBERED = 10_000;
 
 const NONE: ReadonlySet<string> = new Set();
@@ -12,12 +12,12 @@ const NONE: ReadonlySet<string> = new Set();
 export type Shares = ReadonlyMap<string, number>;
 
 /**
- * Shares out claims among organizations by weight, however many they are: weighted fair queuing.
+ * Divides claims among organizations by weight: weighted fair queuing.
  *
  *   unknown ──found to have work──► in turn ──took less than its share──► resting ──found again──► in turn
  *
- * Each has a virtual time that goes on by 1/weight with every delivery that it takes; those that are furthest behind come
- * next. One that begins, or comes back, starts at the present: what it did not use is not owed to it.
+ * Each has a virtual time that advances by 1/weight with every delivery; the lowest time is served first. An
+ * organization that begins or returns starts at the present time: unused shares are not saved up.
  */
 export class TenantTurns {
   private readonly inTurn = new Map<string, number>();
@@ -27,12 +27,11 @@ export class TenantTurns {
   /** @param weights of organizations whose weight is not 1 */
   constructor(private weights: ReadonlyMap<string, number> = new Map()) {}
 
-  /** From now on. */
   setWeights(weights: ReadonlyMap<string, number>): void {
     this.weights = weights;
   }
 
-  /** These have work. */
+  /** Marks organizations as having work. */
   found(organizationIds: Iterable<string>): void {
     for (const id of organizationIds) {
       if (!this.inTurn.has(id)) this.inTurn.set(id, Math.max(this.present, this.resting.get(id) ?? 0));
@@ -41,7 +40,7 @@ export class TenantTurns {
   }
 
   /**
-   * How many of the next `limit` deliveries each organization may have; nothing when none is known to have work.
+   * How many of the next `limit` deliveries each organization may have; empty when none has work.
    * @param except those that have enough in hand
    */
   next(limit: number, except: ReadonlySet<string> = NONE): Shares {
@@ -57,7 +56,7 @@ export class TenantTurns {
     return shares;
   }
 
-  /** Says what a claim has taken. */
+  /** Counts what a claim has taken. */
   took(shares: Shares, taken: ReadonlyMap<string, number>): void {
     const served = [...shares.keys()].filter((id) => taken.has(id)).map((id) => this.inTurn.get(id) ?? this.present);
     if (served.length > 0) this.present = Math.max(this.present, Math.min(...served));

@@ -194,7 +194,7 @@ describe('resolveOutcome', () => {
     expect(resolveOutcome(row.result, row.facts ?? retryFacts())).toMatchObject(row.outcome);
   });
 
-  it('suppresses no one when a message to several was refused', () => {
+  it('suppresses no recipient when a message to several was refused', () => {
     const smtp: SmtpFacts = { phase: 'final', code: 550, enhancedCode: '5.1.1' };
     const { phase, code, enhancedCode } = smtp;
     const classification = BUILT_IN_CLASSIFIER.classify({ phase, code, enhancedCode, recipientCount: 2 });

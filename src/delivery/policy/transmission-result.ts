@@ -36,7 +36,7 @@ export type TransmissionResult =
       readonly reason: string;
       /** Which of the ways to have no route. */
       readonly ruleId?: string;
-      /** True when the DNS knows no such domain. */
+      /** True when the domain does not exist in DNS. */
       readonly isDomainMissing?: boolean;
       /** There are hosts, but none that this lets the mail go to. */
       readonly policy?: TlsPolicy;
@@ -63,7 +63,7 @@ export function resolveOutcome(result: TransmissionResult, facts: RetryFacts): D
   }
 }
 
-/** Called off, or out of descriptors: another host would meet the same. */
+/** Aborted, or out of descriptors: another host would have the same result. */
 const OWN_ENDS: ReadonlySet<string> = new Set(['aborted', 'local']);
 
 /** Whether another host of the destination may take what this one did not (RFC 5321 section 5.1). */
@@ -101,7 +101,7 @@ function resolveRejection({ smtp, classification }: Rejected, facts: RetryFacts)
   }
 }
 
-/** What this side knows to be permanent (size, SMTPUTF8) counts as the reply that the server would have given. */
+/** What this side can tell to be permanent (size, SMTPUTF8) counts as the reply that the server would have sent. */
 function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFacts): DeliveryOutcome {
   if ((cause === 'too-large' || cause === 'unsupported') && smtp.enhancedCode?.startsWith('5')) {
     return resolveRejection(rejection({ ...smtp, code: 554 }, BUILT_IN_CLASSIFIER), facts);
@@ -154,8 +154,8 @@ function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFact
 }
 
 /**
- * Why a delivery ended with its time, in plain words: how often it was tried, and how that ended.
- * @param last absent when that is not known any more
+ * Why a delivery expired, in plain words: the number of attempts, and how the last one ended.
+ * @param last absent when that is not stored any more
  */
 export function expiry(attempts: number, last?: SmtpFacts): string {
   const tried = attempts === 0 ? 'no attempt could begin' : times(attempts);
@@ -194,7 +194,7 @@ function bounced(
   return { kind: 'bounced', bounceType, suppress: false, reason, ...excused, smtp };
 }
 
-/** Attempts that this side ended: they show nothing of the other. */
+/** Attempts that this side ended: they show nothing about the other. */
 const OWN_CAUSES: ReadonlySet<string> = new Set([
   'aborted',
   'insecure',

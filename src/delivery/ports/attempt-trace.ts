@@ -51,10 +51,10 @@ export interface Encryption {
   readonly fault?: TlsFault | undefined;
 }
 
-/** Milliseconds that each phase took; those that were not gone through are absent. */
+/** Milliseconds of each phase; phases not reached are absent. */
 export type PhaseTimes = Readonly<Partial<Record<SmtpPhase, number>>>;
 
-/** What a conversation was like, whatever it came to; of several within an attempt, the last. */
+/** Facts of a conversation, whatever its result; of several within an attempt, the last. */
 export interface ConversationTrace {
   readonly route: {
     readonly address: string;
@@ -68,7 +68,7 @@ export interface ConversationTrace {
   readonly phasesMs: PhaseTimes;
 }
 
-/** One attempt, beside what its outcome says: never a body, an address of a person or a secret. */
+/** One attempt, besides its outcome: never a body, a personal address or a secret. */
 export interface AttemptTrace extends Partial<ConversationTrace> {
   readonly startedAt: Date;
   readonly durationMs: number;

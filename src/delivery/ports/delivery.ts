@@ -1,7 +1,7 @@
 import type { Mode } from '../../common/tenant';
 import type { TraceContext } from '../../common/tracing/tracing';
 
-/** Names one email; `mode` is part of the key because live and test data never meet. */
+/** Names one email; `mode` is part of the key because live and test data never mix. */
 export interface EmailKey {
   readonly organizationId: string;
   readonly mode: Mode;
@@ -17,11 +17,11 @@ export interface DeliveryKey extends EmailKey {
 /** `bulk` mail honours unsubscriptions; `transactional` mail ignores those, and only those. */
 export type MailCategory = 'transactional' | 'bulk';
 
-/** Workers die for many reasons; a delivery that two of them held is a suspect, and is tried together with a few others. */
+/** Workers crash for many reasons; a delivery that two of them held is a suspect, and is tried together with a few others. */
 export const SUSPECT_CRASHES = 2;
-/** The worker that tried it with a few others died, too: from now on it is tried alone. */
+/** The worker that tried it with a few others crashed too: from now on it is tried alone. */
 export const ALONE_CRASHES = 3;
-/** Two workers more died while they tried it alone: it is what kills them. */
+/** Two more workers crashed while they tried it alone: it is the cause. */
 export const POISON_CRASHES = 5;
 
 /** A delivery that this worker session owns until it settles or its lease ends. */
@@ -34,7 +34,7 @@ export interface ClaimedDelivery extends DeliveryKey {
   readonly category: MailCategory;
   /** 1 for the first attempt. */
   readonly attempt: number;
-  /** How often a worker died while it held this delivery, since the last attempt that came to its end. */
+  /** How often a worker crashed while it held this delivery, since the last attempt that ended. */
   readonly crashes: number;
   /** The worker session that holds it. */
   readonly sessionId: string;
@@ -44,7 +44,7 @@ export interface ClaimedDelivery extends DeliveryKey {
   readonly claimedAt: Date;
   /** When the email became due for its first attempt; retries end a fixed time after it. */
   readonly firstDueAt: Date;
-  /** No attempt begins after it. */
+  /** No attempt starts after it. */
   readonly expiresAt: Date | null;
   /** What one was that is claimed to be ended, as its time has run out; absent for one whose turn has come. */
   readonly overdue?: {

@@ -2,7 +2,7 @@ import type { Transaction } from '../../database/transaction';
 import type { AttemptTrace, SmtpPhase, TlsFault, TlsPolicy } from './attempt-trace';
 import type { ClaimedDelivery, DeliveryKey } from './delivery';
 
-/** What the remote side said, as far as an SMTP conversation got. */
+/** The remote side's reply, as far as an SMTP conversation got. */
 export interface SmtpFacts {
   /** Reply code, 200–599. */
   readonly code?: number;
@@ -23,12 +23,12 @@ export interface SmtpFacts {
   readonly tlsFault?: TlsFault;
   /** Where it ended. */
   readonly phase?: SmtpPhase;
-  /** The rule that the reply fell under, and what that says it is about. */
+  /** The rule that matched the reply, and the subject that it assigns. */
   readonly ruleId?: string;
   readonly class?: string;
 }
 
-/** Reasons of what waits for an address of ours: all that it may leave from warm up, or are refused by the receiver. */
+/** Reasons for waiting for a source address: all that are allowed are warming up, or refused by the receiver. */
 export const WARMING_UP = 'warming_up';
 export const SOURCE_SUSPENDED = 'source-suspended';
 
@@ -50,10 +50,10 @@ export type FailureReason =
   | 'operator';
 
 /**
- * What became of one recipient, whatever the source: the engine, the simulator, a bounce message.
- * `sending`: its first attempt has begun. `sent`: a relay took it. `delivered`: the recipient's own server took it. `unknown`: the final dot was written and no
- * reply came, so the message may or may not have arrived; it is tried again with the same Message-ID. The last group is
- * what people did with a mail that arrived.
+ * The outcome of one recipient, whatever the source: the engine, the simulator, a bounce message. `sending`: its first attempt
+ * has begun. `sent`: a relay took it. `delivered`: the recipient's own server took it. `unknown`: the final dot was written and
+ * no reply came, so the message may or may not have arrived; it is tried again with the same Message-ID. The last group is what
+ * recipients did with a mail that arrived.
  */
 export type DeliveryOutcome =
   | { readonly kind: 'sending' }
@@ -69,19 +69,19 @@ export type DeliveryOutcome =
   | {
       readonly kind: 'bounced';
       readonly bounceType: BounceType;
-      /** True when the address itself is bad, so that it must not be tried again by anyone of this organization. */
+      /** True when the address itself is bad: nobody in this organization must try it again. */
       readonly suppress: boolean;
       /** For people, too. */
       readonly reason: string;
       /** The cause in plain words. */
       readonly explanation?: string;
-      /** Of one that its time has ended without a further attempt: what kept that from beginning, in plain words. */
+      /** For a delivery that expired without another attempt: what prevented one, in plain words. */
       readonly obstacle?: string;
       /** Set when the retries are exhausted: why the last attempt failed, which `reason` says in words. */
       readonly lastReason?: string;
       /** False: what the sender cannot change, such as a listed address of this service; true when absent. */
       readonly countsAgainstSender?: boolean;
-      /** True: the DNS says that the recipient's domain does not exist. Seen on several days, that suppresses. */
+      /** True: the recipient's domain does not exist in DNS. Seen on several days, that suppresses. */
       readonly isDomainMissing?: boolean;
       readonly smtp?: SmtpFacts;
     }
@@ -91,9 +91,9 @@ export type DeliveryOutcome =
       readonly detail?: string;
       /** The cause in plain words. */
       readonly explanation?: string;
-      /** Of one that its time has ended without a further attempt: what kept that from beginning, in plain words. */
+      /** For a delivery that expired without another attempt: what prevented one, in plain words. */
       readonly obstacle?: string;
-      /** What the last attempt came to. */
+      /** The result of the last attempt. */
       readonly smtp?: SmtpFacts;
     }
   | { readonly kind: 'spam_report' | 'unsubscribed'; readonly data?: Readonly<Record<string, unknown>> }
@@ -153,7 +153,7 @@ export function asSending(
   };
 }
 
-/** What became of a claim: its outcome, and what followed it at once (the simulator's opens and complaints). */
+/** The result of a claim: its outcome, and what followed at once (the simulator's opens and complaints). */
 export interface Settlement {
   readonly claim: ClaimedDelivery;
   readonly outcomes: readonly [RecordedOutcome, ...RecordedOutcome[]];

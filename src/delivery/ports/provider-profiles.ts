@@ -1,9 +1,9 @@
-/** What a large receiver wants of senders, as it or those who send much to it have made public. */
+/** Requirements of a large receiver, as published by it or by large senders. */
 export interface ProviderProfile {
   readonly id: string;
   /** A host of the group ends with one of these. */
   readonly hostSuffixes: readonly string[];
-  /** Its own domains of mailboxes, the large ones: what is known of a mail before its mail exchanger is. */
+  /** Its own mailbox domains, the large ones, for mail whose mail exchanger is not known yet. */
   readonly domains?: readonly string[];
   /** Conversations at a time, of the whole installation. */
   readonly maxConnections?: number;
@@ -15,8 +15,8 @@ export interface ProviderProfile {
 }
 
 /**
- * Starting points, looked up in November 2026: most receivers publish no figures, and what they tell in their replies counts
- * for more. Where a receiver gives none, those are used with which large senders have lived for years.
+ * Initial values, looked up in November 2026: most receivers publish no figures, and their replies take precedence. Where a
+ * receiver publishes none, these are values that large senders have used for years.
  */
 export const PROVIDER_PROFILES: readonly ProviderProfile[] = [
   {
@@ -100,7 +100,7 @@ export function profileOf(key: string): ProviderProfile | undefined {
   return PROVIDER_PROFILES.find(({ hostSuffixes }) => hostSuffixes.some((suffix) => key.endsWith(suffix)));
 }
 
-/** Receivers of which nothing special is known. */
+/** Receivers without special requirements. */
 const OTHER_PROVIDER = 'other';
 
 const BY_DOMAIN: ReadonlyMap<string, string> = new Map(
@@ -109,7 +109,7 @@ const BY_DOMAIN: ReadonlyMap<string, string> = new Map(
 
 /**
  * The group of receivers that a mail goes to: by the mail exchanger where that is known and of one, else by the recipient's
- * domain. A relay of our own says nothing of the receiver.
+ * domain. A relay of the operator shows nothing about the receiver.
  */
 export function providerOf(recipientDomain: string, mxHost?: string): string {
   const profile = mxHost === undefined ? undefined : profileOf(mxHost.toLowerCase());

@@ -4,7 +4,15 @@ import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { ClaimedDelivery, DeliveryKey, EmailKey } from '../ports/delivery';
 import { enqueueDeliveries, type NewDelivery } from './sql/enqueue-deliveries.sql';
-import { releaseDeliveries, type SettledDelivery, settleDeliveries } from './sql/settle-deliveries.sql';
+import {
+  releaseDeliveries,
+  type SettledDelivery,
+  settleDeliveries,
+  rescheduleDeliveries,
+  withdrawDeliveries,
+  type WithdrawnDelivery,
+  withdrawRecipients,
+} from './sql/settle-deliveries.sql';
 import {
   findHeldClaims,
   type FreedDelivery,
@@ -25,24 +33,33 @@ import {
   type OpenRange,
 } from './sql/open-deliveries.sql';
 import {
-  rescheduleDeliveries,
-  withdrawDeliveries,
-  type WithdrawnDelivery,
-  withdrawRecipients,
-} from './sql/withdraw-deliveries.sql';
-import {
   countQueueBy,
   type DeliveryCursor,
   type DeliveryFilter,
-  type ListedDelivery,
+  lastMeasure,
   listDeliveries,
+  type ListedDelivery,
+  measureBloat,
+  measureQueue,
   QUEUE_GROUPS,
+  type QueueBloat,
   type QueueGroup,
+  type QueueMeasure,
   type QueueShare,
 } from './sql/view-queue.sql';
 import { claimSuspects, hasSuspect } from './sql/suspect-deliveries.sql';
-import { lastMeasure, measureBloat, measureQueue, type QueueBloat, type QueueMeasure } from './sql/measure-queue.sql';
 import { formatCall, type WorkCall } from './work-call';
+import { InjectRepository } from '@nestjs/typeorm';
+import { LessThan, type Repository } from 'typeorm';
+import { QueueAction } from './queue.entity';
+import {
+  type ActionProgress,
+  advanceAction,
+  type RunningAction,
+  takeAction,
+  touchDeliveries,
+  type TouchedDelivery,
+} from './sql/queue-actions.sql';
 
 /**
  * The hot queue: open deliveries only. A row's state:
@@ -52,7 +69,7 @@ import { formatCall, type WorkCall } from './work-call';
  *
  * A suspect (see `SUSPECT_CRASHES`) goes from waiting to claimed, a few at a time or alone.
  *
- * Statements that change it run in the caller's transaction, together with what they mean for the email.
+ * Statements that change it run in the caller's transaction, together with their effects on the email.
  */
 @Injectable()
 export class DeliveryQueueRepository {
@@ -85,12 +102,12 @@ export class DeliveryQueueRepository {
     await this.database.run(releaseDeliveries(claims));
   }
 
-  /** What a session holds since before a moment, as the database knows it. */
+  /** What a session holds since before a moment, according to the database. */
   findHeld(sessionId: string, claimedBefore: Date): Promise<ClaimedDelivery[]> {
     return this.database.run(findHeldClaims(sessionId, claimedBefore));
   }
 
-  /** Frees what dead sessions held. */
+  /** Frees the claims of ended sessions. */
   reap(limit: number, tx: Transaction): Promise<FreedDelivery[]> {
     return tx.run(reapSessions(limit));
   }
@@ -146,7 +163,7 @@ export class DeliveryQueueRepository {
     return row?.isOpen ?? false;
   }
 
-  /** For operators: live worker processes, oldest first. */
+  /** For operators: running worker processes, oldest first. */
   listWorkers(): Promise<LiveWorker[]> {
     return this.database.run(listLiveWorkers());
   }
@@ -187,3 +204,40 @@ export class DeliveryQueueRepository {
 
 export type { DeliveryCursor, DeliveryFilter, ListedDelivery, LiveWorker, OpenDelivery, QueueGroup, QueueShare };
 export { QUEUE_GROUPS };
+
+/** Queue actions of operators, and the deliveries that each of them concerns. */
+@Injectable()
+export class QueueActionsRepository {
+  constructor(@InjectRepository(QueueAction) private readonly actions: Repository<QueueAction>) {}
+
+  async insert(action: QueueAction, tx: Transaction): Promise<void> {
+    await tx.manager.insert(QueueAction, action);
+  }
+
+  find(id: string): Promise<QueueAction | null> {
+    return this.actions.findOneBy({ id });
+  }
+
+  /** An action that is not completed, locked, the oldest first; undefined when others work on all of them. */
+  async take(id: string | undefined, tx: Transaction): Promise<RunningAction | undefined> {
+    const [action] = await tx.run(takeAction(id));
+    return action;
+  }
+
+  /** Does it to the next deliveries that it is for, and returns those, changed or not. */
+  touch(action: RunningAction, limit: number, tx: Transaction): Promise<TouchedDelivery[]> {
+    return tx.run(touchDeliveries(action, limit));
+  }
+
+  async advance(id: string, progress: ActionProgress, tx: Transaction): Promise<void> {
+    await tx.run(advanceAction(id, progress));
+  }
+
+  /** Returns the number of removed actions. */
+  async deleteCompletedBefore(before: Date): Promise<number> {
+    const { affected } = await this.actions.delete({ status: 'completed', completedAt: LessThan(before) });
+    return affected ?? 0;
+  }
+}
+
+export type { RunningAction, TouchedDelivery };

@@ -6,7 +6,7 @@ import { type HeldBack, HeldDestinations } from '../shaping/held-destinations.se
 import { DeliveryQueueRepository, type OpenDelivery } from './delivery-queue.repository';
 import { type LastDeferral, type Waiting, waitingOf } from './waiting';
 
-/** A recipient's address, and what the last attempt came to. */
+/** A recipient's address, and the result of the last attempt. */
 export interface KnownRecipient {
   readonly address: string;
   readonly last?: LastDeferral | undefined;
@@ -43,8 +43,8 @@ export class OpenDeliveries {
 }
 
 /**
- * Why a destination is held back may name another tenant's recipient: a tenant sees its own mail's reply. What an operator
- * says of it is shown.
+ * The cause of a hold may name another tenant's recipient, so a tenant sees the reply to its own mail. An operator's text is
+ * shown.
  */
 function asTold(held: HeldBack, last: LastDeferral | undefined): HeldBack {
   const { state, until, operator } = held;

@@ -8,7 +8,7 @@ import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { OutcomeSink, RecordedOutcome } from '../ports/outcome';
 import type { QueueAction, QueueActionKind } from './queue.entity';
-import { QueueActionsRepository, type RunningAction, type TouchedDelivery } from './queue-actions.repository';
+import { QueueActionsRepository, type RunningAction, type TouchedDelivery } from './delivery-queue.repository';
 import { CALL_TO_ALL } from './work-call';
 import { WorkerWaker } from './worker-waker.service';
 
@@ -33,8 +33,8 @@ export interface NewQueueAction {
 const BATCH = 500;
 
 /**
- * What operators do with open deliveries. An action is written down and worked off in batches, each with how far it has come
- * in one transaction: a process that dies leaves nothing undone or done twice, and several may share the work.
+ * What operators do with open deliveries. An action is stored and processed in batches, each committed with its progress: a
+ * crash leaves nothing undone or done twice, and several processes may share the work.
  *
  *   running ──batch──► running ──a batch finds fewer than it may──► completed
  */

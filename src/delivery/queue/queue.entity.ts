@@ -58,7 +58,7 @@ export class QueueAction {
   /** Deliveries that it is for, as far as it has come. */
   @Column('integer', { default: 0 }) matched!: number;
   @Column('integer', { default: 0 }) changed!: number;
-  /** Left alone because a worker had them. */
+  /** Skipped because a worker had them. */
   @Column('integer', { default: 0 }) claimed!: number;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
   @Column('timestamptz', { name: 'completed_at', nullable: true }) completedAt!: Date | null;
@@ -75,11 +75,11 @@ export class WorkerSessionRow {
   /** The release that it runs. */
   @Column('text', { nullable: true }) version!: string | null;
   @Column('timestamptz', { name: 'renewed_at', default: () => 'now()' }) renewedAt!: Date;
-  /** Since when the database has answered some worker or other without a gap of half a lease. */
+  /** Since when the database has replied to workers without a gap of half a lease. */
   @Column('timestamptz', { name: 'watched_since', default: () => 'now()' }) watchedSince!: Date;
 }
 
-/** The last count of the queue, shared by all processes: one row. Written by `sql/measure-queue.sql.ts`. */
+/** The last count of the queue, shared by all processes: one row. Written by `sql/view-queue.sql.ts`. */
 @Entity('queue_measures')
 export class QueueMeasureRow {
   @PrimaryColumn('smallint') id!: 1;

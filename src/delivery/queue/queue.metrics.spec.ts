@@ -105,7 +105,7 @@ describe('QueueMetrics', () => {
     expect(await second.values()).toBeNull();
   });
 
-  it('is shown by nobody once a lease cannot be renewed', async () => {
+  it('is shown by no process once a lease cannot be renewed', async () => {
     const { clock, leases, values } = setUp(() => Promise.resolve(MEASURE));
     expect(await values()).toHaveLength(8);
     leases.isAway = true;

@@ -6,7 +6,7 @@ import { type InstallationGauge, InstallationGauges } from '../../common/jobs/in
 import { Metrics, type Reading } from '../../common/metrics/metrics';
 import { HeldDestinations } from '../shaping/held-destinations.service';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
-import type { QueueBloat, QueueMeasure } from './sql/measure-queue.sql';
+import type { QueueBloat, QueueMeasure } from './sql/view-queue.sql';
 
 /** The gauges of one scrape share one statement. */
 const CACHE_MS = 2 * SECOND;

@@ -1,4 +1,4 @@
-import { SENDING_PAUSED } from '../ports/sender-sources';
+import { SENDING_PAUSED } from '../ports/sources';
 import { type LastDeferral, WAITING_REASONS, waitingOf } from './waiting';
 
 const firstDueAt = new Date('2026-03-01T06:00:00Z');

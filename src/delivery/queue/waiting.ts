@@ -1,6 +1,6 @@
 import { endOfLife } from '../policy/retry-schedule';
 import { SOURCE_SUSPENDED, WARMING_UP, WARMING_UP_WORDS } from '../ports/outcome';
-import { SENDING_PAUSED } from '../ports/sender-sources';
+import { SENDING_PAUSED } from '../ports/sources';
 import type { HeldBack } from '../shaping/held-destinations.service';
 import type { Delivery } from './queue.entity';
 
@@ -21,7 +21,7 @@ export interface Waiting {
 
 type Why = Omit<Waiting, 'endsAt'>;
 
-/** What the last attempt came to, as far as that is known. */
+/** The result of the last attempt, if stored. */
 export interface LastDeferral {
   readonly reason?: string | undefined;
   /** What the rule of the reply called for. */
@@ -29,7 +29,7 @@ export interface LastDeferral {
   readonly response?: string | undefined;
   /** Why, in plain words, where there was no reply. */
   readonly explanation?: string | undefined;
-  /** The mail exchanger that said so. */
+  /** The mail exchanger that replied. */
   readonly mxHost?: string | undefined;
 }
 

@@ -16,7 +16,7 @@ describe('a call for workers', () => {
     fc.assert(fc.property(ids, fc.nat(1_000_000), fc.double({ min: 0, max: 0.999, noNaN: true }), property));
   });
 
-  it('names nobody where there are too many', () => {
+  it('names no organization where there are too many', () => {
     const organizationIds = new Set(Array.from({ length: 101 }, newId));
     expect(parseCall(formatCall({ count: 5, organizationIds }, 0)).organizationIds).toBeUndefined();
     expect(parseCall(formatCall(CALL_TO_ALL, 0.5))).toEqual({ ...CALL_TO_ALL, turn: 500_000 });
@@ -30,7 +30,7 @@ describe('a call for workers', () => {
     expect(parseCall(payload)).toEqual(CALL_TO_ALL);
   });
 
-  it('reaches as many workers as there is work, none twice, whoever begins', () => {
+  it('reaches as many workers as there is work, none twice, wherever it begins', () => {
     const property = (workers: number, count: number, turn: number) => {
       const call = { count, turn, organizationIds: undefined };
       const meant = Array.from({ length: workers }, (_, rank) => isCallFor({ workers, rank }, call, 50));

@@ -6,24 +6,24 @@ const PAYLOAD = /^(\d{1,9}|\*) (\d{1,9}) (\S+)$/;
 const TURNS = 1_000_000;
 
 /**
- * New work, as a notification tells of it. It is for as many workers as there is work: they count round from `turn`, which is
- * another one each time.
+ * New work, as in a notification. As many workers respond as the work needs, counted round from `turn`, a different one each
+ * time.
  */
 export interface WorkCall {
   /** Deliveries; infinite for a call to every worker. */
   readonly count: number;
   readonly turn: number;
-  /** Whose; undefined for anyone's. */
+  /** Undefined: of any organization. */
   readonly organizationIds: ReadonlySet<string> | undefined;
 }
 
-/** This worker's place among those that live, from 0. */
+/** This worker's position among those running, from 0. */
 export interface CrewPlace {
   readonly workers: number;
   readonly rank: number;
 }
 
-/** Where nothing more is known. */
+/** When nothing more is known. */
 export const CALL_TO_ALL: WorkCall = { count: Infinity, turn: 0, organizationIds: undefined };
 
 /** @param random from 0 to 1 */

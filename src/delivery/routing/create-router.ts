@@ -19,15 +19,15 @@ export interface FixedRouterOptions {
   readonly port: number;
   /** False for a relay, true for the built-in mailbox. */
   readonly final: boolean;
-  /** Addresses of the host, as the system knows them. */
+  /** Addresses of the host from the system's resolver. */
   readonly lookUp?: (hostName: string) => Promise<readonly string[]>;
 }
 
 const LIFE_MS = 30 * SECOND;
 
 /**
- * Routes everything to one host: a relay, or the built-in mailbox. The name is looked up as the system does it, hosts
- * file included, since it is the operator's and may be a container's; no address is refused for the same reason.
+ * Routes everything to one host: a relay, or the built-in mailbox. The system resolves the name, hosts file included, since the
+ * operator chose it and it may be a container; no address is refused for the same reason.
  */
 export class FixedRouter extends Router {
   private readonly lookUp: (hostName: string) => Promise<readonly string[]>;

@@ -1,24 +1,24 @@
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { SingleFlight } from '../../common/async/promises';
 import { atMost } from '../../common/bounded-cache';
 import { MINUTE, SECOND, type Clock } from '../../common/clock';
 import { type DnsResolver, isHostName } from '../../common/dns/dns-resolver';
-import { findHosts, type FoundHosts } from './host-addresses';
-import { chooseCandidates, groupOf, shuffleWithin } from './mail-exchangers';
-import { NOT_A_DOMAIN, type Route, Router, type Unroutable } from './router';
+import { chooseCandidates, findHosts, type FoundHosts, groupOf, shuffleWithin } from './mail-exchangers';
+import { NOT_A_DOMAIN, type Route, type RouteOptions, Router, type Unroutable } from './router';
 
 export interface DirectRouterOptions {
   /** Remote port; 25 save in tests. */
   readonly port?: number;
-  /** Names under which this service is known as a mail host, for the detection of loops. */
+  /** Mail host names of this service, for loop detection. */
   readonly ownHostNames?: readonly string[];
   readonly allowPrivateDestinations?: boolean;
   readonly preferIpv6?: boolean;
   /** Whether this machine has an address to reach others by IPv6 from. */
   readonly hasIpv6?: () => boolean;
-  /** Limit of all look-ups for one destination. */
+  /** Time limit of all look-ups for one destination. */
   readonly totalTimeoutMs?: number;
-  /** Destinations whose answer is remembered. */
+  /** Destinations in the cache. */
   readonly maximumCached?: number;
   readonly random?: () => number;
 }
@@ -34,7 +34,7 @@ const DEFAULTS: Required<DirectRouterOptions> = {
   random: Math.random,
 };
 
-/** MX records carry no time to live here, so that their hosts' addresses decide, within these bounds. */
+/** MX records come without a time to live here, so that of their hosts' addresses is used, within these bounds. */
 const SHORTEST_LIFE_MS = 10 * SECOND;
 const LONGEST_LIFE_MS = 5 * MINUTE;
 /** Short enough that a repaired zone is seen by the first retry, 90 seconds later. */
@@ -50,14 +50,14 @@ interface Cached {
 }
 
 /**
- * Routes by the DNS: mail exchangers in order of preference, else the domain's own address (RFC 5321 section 5.1).
- * Answers are cached, and callers who ask for one destination at the same time share one look-up.
+ * Routes by DNS: mail exchangers in order of preference, else the domain's own address (RFC 5321 section 5.1).
+ * Results are cached, and concurrent calls of one holder for one destination share one look-up: another's may wait behind much else.
  */
 export class DirectRouter extends Router {
   private readonly options: Required<DirectRouterOptions>;
   private readonly ownHostNames: ReadonlySet<string>;
   private readonly cache: LRUCache<string, Cached>;
-  private readonly underWay = new Map<string, Promise<Found | Unroutable>>();
+  private readonly lookUps = new SingleFlight<Found | Unroutable>();
 
   constructor(
     private readonly resolver: DnsResolver,
@@ -70,12 +70,13 @@ export class DirectRouter extends Router {
     this.cache = new LRUCache(atMost(this.options.maximumCached));
   }
 
-  override async resolve(destination: string): Promise<Route> {
+  override async resolve(destination: string, { holder }: RouteOptions = {}): Promise<Route> {
     const domain = normalize(destination);
     if (!isHostName(domain) || isIP(domain) !== 0) return NOT_A_DOMAIN;
-    const result = this.recall(domain) ?? (await this.lookUpOnce(domain));
+    const result =
+      this.recall(domain) ?? (await this.lookUps.run(`${domain} ${holder ?? ''}`, () => this.lookUp(domain, holder)));
     if (result.kind === 'unroutable') return result;
-    // Anew for every caller: one cached order would send all mail of five minutes to the same host.
+    // For every caller: one cached order would send all mail of five minutes to the same host.
     const hosts = shuffleWithin(result.hosts, this.options.random);
     return { kind: 'hosts', hosts, port: this.options.port, final: true, group: result.group };
   }
@@ -85,23 +86,15 @@ export class DirectRouter extends Router {
     return cached !== undefined && cached.expiresAtMs > this.clock.monotonicMs() ? cached.result : undefined;
   }
 
-  private lookUpOnce(domain: string): Promise<Found | Unroutable> {
-    const present = this.underWay.get(domain);
-    if (present !== undefined) return present;
-    const started = this.lookUp(domain).finally(() => this.underWay.delete(domain));
-    this.underWay.set(domain, started);
-    return started;
-  }
-
-  private async lookUp(domain: string): Promise<Found | Unroutable> {
-    const signal = AbortSignal.timeout(this.options.totalTimeoutMs);
-    const answer = await this.resolver.resolveMx(domain, { signal });
+  private async lookUp(domain: string, holder: string | undefined): Promise<Found | Unroutable> {
+    const asked = { signal: AbortSignal.timeout(this.options.totalTimeoutMs), holder };
+    const answer = await this.resolver.resolveMx(domain, asked);
     const candidates = chooseCandidates(domain, answer, this.ownHostNames, this.options.random);
     const result =
       candidates.kind === 'unroutable'
         ? candidates
         : withGroup(
-            await findHosts(this.resolver, candidates.records, this.options, signal),
+            await findHosts(this.resolver, candidates.records, this.options, asked),
             groupOf(domain, answer) ?? domain,
           );
     this.cache.set(domain, { result, expiresAtMs: this.clock.monotonicMs() + lifeOf(result) });

@@ -43,7 +43,7 @@ export type Route =
       readonly reason: string;
       /** Names it in events, beside the rules for replies. */
       readonly ruleId: string;
-      /** True when the DNS knows no such domain. */
+      /** True when the domain does not exist in DNS. */
       readonly isDomainMissing?: boolean;
       /** There are hosts, but none that this lets mail go to. */
       readonly policy?: TlsPolicy;
@@ -51,14 +51,20 @@ export type Route =
 
 export type Unroutable = Extract<Route, { kind: 'unroutable' }>;
 
+export interface RouteOptions {
+  /** What the destination demands of connections (MTA-STS, DANE) does not hold for this mail. */
+  readonly isExempt?: boolean;
+  /** Whose mail it is: look-ups have shares. */
+  readonly holder?: string;
+}
+
 /** Finds the hosts that take mail for a destination. */
 export abstract class Router {
   /**
-   * Never throws for what the DNS may answer.
+   * Never throws for any result of DNS.
    * @param destination the recipient's domain in A-labels
-   * @param isExempt what the destination demands of connections (MTA-STS, DANE) does not hold for this mail
    */
-  abstract resolve(destination: string, isExempt?: boolean): Promise<Route>;
+  abstract resolve(destination: string, options?: RouteOptions): Promise<Route>;
 }
 
 /** Every way in which a destination can have no route, with its code. */
@@ -70,7 +76,7 @@ export const NO_SUCH_DOMAIN: Unroutable = {
 
 export const NOT_A_DOMAIN = permanent('not-a-domain', '5.1.2', 'The destination is not a domain name.');
 
-/** RFC 7505: the domain says that it takes no mail. */
+/** RFC 7505: the domain accepts no mail. */
 export const NULL_MX = permanent('null-mx-record', '5.1.10', 'The domain accepts no mail (null MX).');
 
 export const NO_ADDRESS = permanent(
@@ -106,7 +112,7 @@ export function notInPolicy(hostNames: readonly string[]): Unroutable {
   return { kind: 'unroutable', permanent: false, enhancedCode: '4.7.5', reason, ruleId: 'mta-sts-no-host', policy };
 }
 
-/** Whether the hosts have TLSA records is not known, which must not pass for having none (RFC 7672 section 2.1). */
+/** Whether the hosts have TLSA records is unknown, which must not count as having none (RFC 7672 section 2.1). */
 export function tlsaTrouble(hostNames: readonly string[]): Unroutable {
   const reason = `The TLSA records of the mail exchangers (${hostNames.join(', ')}) could not be looked up.`;
   return {

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
-import { type Clock, MINUTE } from '../../common/clock';
+import { type Clock, MINUTE, HOUR } from '../../common/clock';
 import { withoutAddresses } from '../../common/erasure/without-addresses';
 import type { Route } from '../routing/router';
+import type { RuleEffect } from './shaping.entity';
 
 /** The last hour in parts. */
 const PARTS = 12;
@@ -30,7 +31,7 @@ interface Entry {
 }
 
 /** What has come of the attempts at a group of destinations. */
-export interface GroupFacts {
+interface GroupFacts {
   readonly mxHosts: readonly string[];
   readonly domains: readonly string[];
   readonly lastResponse: string | undefined;
@@ -44,7 +45,7 @@ export class DestinationLog {
 
   constructor(private readonly clock: Clock) {}
 
-  /** An attempt begins. */
+  /** An attempt starts. */
   begin(key: string, destination: string, { hosts }: Extract<Route, { kind: 'hosts' }>): void {
     const entry = this.entryOf(key);
     entry.mxHosts = [...hosts]
@@ -57,7 +58,7 @@ export class DestinationLog {
     entry.isNews = true;
   }
 
-  /** @param response the last line of what the receiving side said */
+  /** @param response the last line of the receiver's reply */
   end(key: string, kind: CountedKind | undefined, response: string | undefined): void {
     const entry = this.entryOf(key);
     if (response !== undefined) entry.lastResponse = withoutAddresses(response.slice(0, MAX_RESPONSE));
@@ -122,4 +123,41 @@ export class DestinationLog {
   private part(): number {
     return Math.floor(this.clock.monotonicMs() / PART_MS);
   }
+}
+
+/** A limit of the receiver, derived from a reply. */
+interface LearnedRule {
+  readonly effect: Extract<RuleEffect, 'max_connections' | 'rate_per_minute'>;
+  readonly value: number;
+  readonly forMs: number;
+}
+
+/** What this worker was doing when the reply came. */
+interface TrafficThen {
+  /** Conversations under way, that of the reply among them. */
+  readonly active: number;
+  /** Attempts begun within the last minute. */
+  readonly perMinute: number;
+}
+
+/** A receiver limits a sender for about that long; while it does, each further reply renews the rule. */
+const FOR_MS = HOUR;
+
+/** Of one sender's conversations at a time. Plain words only: a repetition could take more than linear time. */
+const TOO_MANY_CONNECTIONS =
+  /too many (?:concurrent |simultaneous |open )?(?:smtp )?(?:connections|sessions)|maximum number of (?:concurrent )?connections|connection limit|concurrent connections|concurrency limit|connections from your (?:host|ip)|max connections/i;
+
+/** Of messages in a time. */
+const TOO_FAST =
+  /rate limit|rate-limit|ratelimit|sending rate|too many messages|too many emails|too much mail|message rate|unusual rate|exceeded the (?:allowed )?(?:rate|number of messages)|throttl|too fast|slow down|per (?:minute|hour) exceeded|messages per hour|quota of messages/i;
+
+/** Undefined: the reply is not about limits, or halving does not help. @param text all lines */
+export function learnRule(text: string, { active, perMinute }: TrafficThen): LearnedRule | undefined {
+  if (TOO_MANY_CONNECTIONS.test(text)) {
+    return { effect: 'max_connections', value: Math.max(1, active - 1), forMs: FOR_MS };
+  }
+  if (TOO_FAST.test(text)) {
+    return { effect: 'rate_per_minute', value: Math.max(1, Math.floor(perMinute / 2)), forMs: FOR_MS };
+  }
+  return undefined;
 }

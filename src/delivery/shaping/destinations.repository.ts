@@ -4,13 +4,20 @@ import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { DestinationRule, type RuleEffect } from './shaping.entity';
 import {
+  endSuspensions,
   type HeldListing,
-  type Listing,
+  type HeldSuspension,
   listChecks,
+  type Listing,
   type ListingState,
+  listSuspensions,
   newestAge,
+  removeSuspensions,
   replaceChecks,
-} from './sql/block-list-checks.sql';
+  type Suspension,
+  writeSuspensions,
+  type WrittenSuspension,
+} from './sql/egress-addresses.sql';
 import {
   type Crew,
   findChanges,
@@ -29,33 +36,22 @@ import {
   writeRules,
 } from './sql/destinations.sql';
 import {
-  endSuspensions,
-  type HeldSuspension,
-  listSuspensions,
-  removeSuspensions,
-  type Suspension,
-  type WrittenSuspension,
-  writeSuspensions,
-} from './sql/egress-suspensions.sql';
-import {
+  addSessions,
   duePolicies,
+  type DueReport,
+  dueReports,
   type KnownPolicy,
   noteFailure,
   readPolicies,
+  readSessions,
+  removeOldSessions,
   removePolicies,
+  removeSessions,
+  type SessionCount,
   type StoredPolicy,
   storePolicy,
   takeFetch,
-} from './sql/mta-sts-policies.sql';
-import {
-  addSessions,
-  type DueReport,
-  dueReports,
-  readSessions,
-  removeOldSessions,
-  removeSessions,
-  type SessionCount,
-} from './sql/tls-sessions.sql';
+} from './sql/tls.sql';
 
 import {
   type AddressProgress,
@@ -71,10 +67,7 @@ import {
   type UnusedVolume,
 } from './sql/warm-up.sql';
 
-/**
- * What is known of groups of destinations, of the encryption that they offer, and what they hold against addresses of ours, of all
- * workers together.
- */
+/** The findings of all workers about groups of destinations, their encryption, and refusals of our addresses. */
 @Injectable()
 export class DestinationsRepository {
   constructor(private readonly database: Database) {}
@@ -88,14 +81,14 @@ export class DestinationsRepository {
     return this.database.run(findChanges(sessionId, withinMs));
   }
 
-  /** Conversations that live workers other than this one have reported, by group; those without any are left out. */
+  /** Conversations of other running workers, by group; groups without any are left out. */
   async othersActive(sessionId: string, keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
     if (keys.length === 0) return new Map();
     const rows = await this.database.run(sumOthersActive(sessionId, keys));
     return new Map(rows.map(({ key, active }) => [key, active]));
   }
 
-  /** Undefined for a session that is gone. */
+  /** Undefined for a session that ended. */
   async crew(sessionId: string): Promise<Crew | undefined> {
     const [crew] = await this.database.run(findCrew(sessionId));
     return crew;
@@ -161,7 +154,7 @@ export class DestinationsRepository {
     return (await this.database.run(removeSuspensions())).length;
   }
 
-  /** Makes the addresses of the pools known. @param addresses none as well: those that come later are new */
+  /** Stores the addresses of the pools. @param addresses may be empty: later ones are new */
   async registerAddresses(addresses: readonly { address: string; isWarm: boolean }[]): Promise<void> {
     await this.database.run(registerAddresses(addresses));
   }
@@ -191,7 +184,7 @@ export class DestinationsRepository {
     if (unused.length > 0) await this.database.run(returnVolume(unused));
   }
 
-  /** @param isWarm false: it begins again with day 1 */
+  /** @param isWarm false: restart with day 1 */
   async changeWarmUp(address: string, isWarm: boolean, tx: Transaction): Promise<void> {
     await tx.run(changeWarmUp(address, isWarm));
   }
@@ -208,7 +201,10 @@ export class DestinationsRepository {
     return row?.removed ?? 0;
   }
 
-  /** What block lists say of our addresses, in the place of all before; a listing stays while its list is `unknown`. @param listings each address and list once */
+  /**
+   * Replaces the results of block lists for our addresses; a listing stays while its list is `unknown`.
+   * @param listings each address and list once
+   */
   async replaceListings(listings: readonly Listing[]): Promise<void> {
     await this.database.run(replaceChecks(listings));
   }
@@ -217,18 +213,18 @@ export class DestinationsRepository {
     return this.database.run(listChecks());
   }
 
-  /** Of the newest look-up; undefined before the first. */
+  /** Of the newest check; undefined before the first. */
   async newestListingAgeMs(): Promise<number | undefined> {
     const [row] = await this.database.run(newestAge());
     return row?.ageMs ?? undefined;
   }
 
-  /** Of MTA-STS: what is known of domains that announce a policy, and that they are in use. */
+  /** MTA-STS: the stored policies of domains, and that they are in use. */
   readPolicies(domains: readonly string[]): Promise<KnownPolicy[]> {
     return this.database.run(readPolicies(domains));
   }
 
-  /** True for the one process that is to fetch the policy, and to tell within that time what came of it. */
+  /** True for the one process that has to fetch the policy, and to report the result within that time. */
   async takePolicyFetch(domain: string, policyId: string, seconds: number): Promise<boolean> {
     return (await this.database.run(takeFetch(domain, policyId, seconds))).length > 0;
   }
@@ -241,7 +237,7 @@ export class DestinationsRepository {
     await this.database.run(noteFailure(domain, failure));
   }
 
-  /** Domains whose policy is to be fetched anew. */
+  /** Domains whose policy has to be fetched again. */
   async duePolicies(limit: number): Promise<string[]> {
     return (await this.database.run(duePolicies(limit))).map(({ domain }) => domain);
   }

@@ -45,7 +45,7 @@ export interface Destination {
   readonly lastHour: Readonly<Record<'delivered' | 'deferred' | 'bounced', number>>;
 }
 
-/** What an operator wants of a group; what is absent stays as it is, null takes a limit away. */
+/** An operator's change to a group; absent fields stay, null removes a limit. */
 export interface DestinationChange {
   readonly paused?: boolean | undefined;
   readonly maxConnections?: number | null | undefined;
@@ -60,7 +60,7 @@ type Also = (tx: Transaction) => Promise<void>;
 
 const MAX_GROUPS = 5_000;
 const HOST = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/;
-/** A word to the workers, who listen every two seconds. */
+/** A signal to the workers, who check every two seconds. */
 const RESUMED_FOR_MS = 60_000;
 const EFFECT_WORDS: Readonly<Record<RuleEffect, string>> = {
   paused: 'paused',
@@ -79,7 +79,7 @@ export class DestinationsService {
     private readonly config: AppConfig,
   ) {}
 
-  /** All that anything is known of, the busiest first; at most 5,000. */
+  /** All known groups, the busiest first; at most 5,000. */
   async list(): Promise<Destination[]> {
     const [groups, rules] = await Promise.all([
       this.destinations.fold(undefined, MAX_GROUPS),
@@ -88,14 +88,14 @@ export class DestinationsService {
     return this.describeAll(groups, rules);
   }
 
-  /** @throws NotFoundError for a group of which nothing is known */
+  /** @throws NotFoundError for an unknown group */
   async get(key: string): Promise<Destination> {
     const found = await this.find(key);
     if (!found) throw new NotFoundError('Destination');
     return found;
   }
 
-  /** Those that are not open, by an operator's rule or by what workers have met; at most 5,000. */
+  /** Groups that are not open, by an operator's rule or by findings of workers; at most 5,000. */
   async listHeldBack(): Promise<Destination[]> {
     const rules = await this.destinations.listRules();
     const groups = await this.destinations.foldHeldBack([...byGroup(rules).keys()], MAX_GROUPS);
@@ -103,7 +103,7 @@ export class DestinationsService {
   }
 
   /**
-   * All of a change or none of it; the group need not be known yet.
+   * Applies all of a change or nothing; the group may be new.
    * @param also in the same transaction
    * @throws ValidationError for a key that is no host name, a moment that is over, or nothing to change
    */
@@ -146,7 +146,7 @@ export class DestinationsService {
     return (await this.find(key)) ?? this.describe(unknownGroup(key), []);
   }
 
-  /** Returns undefined for a group of which nothing is known. */
+  /** Returns undefined for an unknown group. */
   private async find(key: string): Promise<Destination | undefined> {
     const [[group], all] = await Promise.all([this.destinations.fold(key, 1), this.destinations.listRules()]);
     const rules = byGroup(all).get(key) ?? [];
@@ -186,7 +186,7 @@ export class DestinationsService {
   }
 }
 
-/** The rules of each group; a word to workers is none. There may be thousands of both: many groups learn one in an hour. */
+/** The rules of each group, without signals to workers. There may be thousands of both: many groups get one in an hour. */
 function byGroup(rules: readonly ListedRule[]): ReadonlyMap<string, ListedRule[]> {
   const found = new Map<string, ListedRule[]>();
   for (const rule of rules) {
@@ -231,7 +231,7 @@ function rulesOf(
   return rules;
 }
 
-/** What holds no longer after a change; a rule that is written anew has another id. */
+/** Rules that a change ends; a rewritten rule has another id. */
 function endedBy({ paused, maxConnections, ratePerMinute }: DestinationChange): RuleEffect[] {
   return [
     ...(paused !== undefined ? (['paused', 'resumed'] as const) : []),
@@ -259,7 +259,7 @@ function profileRules(profile: ProviderProfile | undefined): ShownRule[] {
   ];
 }
 
-/** One that no worker has met within the last hour. */
+/** A group that no worker has used within the last hour. */
 function unknownGroup(key: string): FoldedGroup {
   return {
     ...{ key, mxHosts: [], domains: [], active: 0, delivered: 0, deferred: 0, bounced: 0 },

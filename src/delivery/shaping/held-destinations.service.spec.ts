@@ -46,7 +46,7 @@ describe('HeldLookup', () => {
     expect(new HeldLookup(GROUPS, 'relay.example').of('new.example')).toBeUndefined();
   });
 
-  it('holds back nobody else, and counts those that it holds back', () => {
+  it('holds back no other mail, and counts those that it holds back', () => {
     expect([held.of('c.example'), held.of('unknown.example'), held.of('x.example', 'mx.c.example')]).toEqual([
       ...[undefined, undefined, undefined],
     ]);

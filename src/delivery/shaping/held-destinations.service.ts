@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
-import { acrossTenants } from '../../common/tenant-scope';
+import { acrossTenants } from '../../common/tenant';
 import { AppConfig } from '../../config/config';
 import { nextHopOf } from '../routing/create-router';
 import { type Destination, DestinationsService, type ShownRule } from './destinations.service';
 
-/** Workers tell each other every two seconds: a newer look sees nothing new. */
+/** Workers exchange findings every two seconds: a newer read returns nothing new. */
 const CACHE_MS = 2 * SECOND;
 
 const HELD_STATES = ['paused', 'probing', 'slowed'] as const;
@@ -17,7 +17,7 @@ export interface HeldBack {
   readonly until?: Date;
   /** A reply, or an operator's words: for operators, as a reply may name somebody's recipient. */
   readonly cause?: string;
-  /** Set when an operator wants it, whose own words `cause` then is. */
+  /** Set when an operator holds it; `cause` is then the operator's text. */
   readonly operator?: Pick<ShownRule, 'since' | 'effect'>;
 }
 
@@ -40,15 +40,12 @@ export class HeldDestinations {
 
 type Group = Pick<Destination, 'key' | 'mxHosts' | 'domains' | 'state' | 'until' | 'cause' | 'rules'>;
 
-/** Finds what holds back a mail by what is known of where it goes. */
+/** Finds what holds back a mail, by its destination. */
 export class HeldLookup {
   readonly counts: Readonly<Record<HeldBack['state'], number>>;
   private readonly byName = new Map<string, HeldBack>();
 
-  /**
-   * @param groups none of them open
-   * @param hop the key of the group that all mail goes by, where there is one
-   */
+  /** @param groups none of them open @param hop the key of the group that all mail goes by, where there is one */
   constructor(
     groups: readonly Group[],
     private readonly hop?: string,
@@ -70,7 +67,7 @@ export class HeldLookup {
   }
 
   /**
-   * @param domain the recipient's; of a group of very many only some are known
+   * @param domain the recipient's; of a very large group only some are stored
    * @param mxHost that of the last attempt, where there was one
    */
   of(domain: string, mxHost?: string): HeldBack | undefined {

@@ -1,9 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { ListingState } from './sql/block-list-checks.sql';
-import type { StoredPolicy } from './sql/mta-sts-policies.sql';
-import type { CountedSession } from './sql/tls-sessions.sql';
+import type { ListingState } from './sql/egress-addresses.sql';
+import type { CountedSession, StoredPolicy } from './sql/tls.sql';
 
-/** What a worker has met at a group of destinations. Written in bulk: see `sql/`. */
+/** A worker's findings about a group of destinations. Written in bulk: see `sql/`. */
 @Entity('destination_reports')
 export class DestinationReport {
   /** The first mail exchanger by preference and name. */
@@ -26,7 +25,7 @@ export class DestinationReport {
 
 export type RuleSource = 'reply' | 'operator';
 
-/** `resumed`: not a limit, but a word to the workers to forget a pause of their own. */
+/** `resumed`: not a limit, but a signal to workers to drop a pause of their own. */
 export type RuleEffect = 'paused' | 'resumed' | 'max_connections' | 'rate_per_minute';
 
 /** What holds for a group until it ends or is removed; one for each source and effect. */
@@ -64,7 +63,7 @@ export class EgressVolume {
   @Column('integer') taken!: number;
 }
 
-/** A receiver refuses one of our addresses for its reputation. Written by the worker that has met it. */
+/** A receiver refuses one of our addresses for its reputation. Written by the worker that was refused. */
 @Entity('egress_suspensions')
 export class EgressSuspension {
   @PrimaryColumn('text') address!: string;
@@ -75,7 +74,7 @@ export class EgressSuspension {
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
 }
 
-/** What a block list said of one of the installation's addresses last. Rows are written by a statement (sql/). */
+/** The last result of a block list for one of the installation's addresses. Rows are written by a statement (sql/). */
 @Entity('block_list_checks')
 export class BlockListCheck {
   @PrimaryColumn('text') address!: string;
@@ -87,7 +86,7 @@ export class BlockListCheck {
   @Column('timestamptz', { name: 'checked_at', default: () => 'now()' }) checkedAt!: Date;
 }
 
-/** What is known of the policy of a receiving domain that announces one. Written by whichever worker fetches it. */
+/** The policy of a receiving domain that announces one. Written by the worker that fetches it. */
 @Entity('mta_sts_policies')
 export class MtaStsPolicyRow {
   @PrimaryColumn('text') domain!: string;
@@ -95,7 +94,7 @@ export class MtaStsPolicyRow {
   @Column('text', { name: 'policy_id', nullable: true }) policyId!: string | null;
   @Column('text', { nullable: true }) mode!: StoredPolicy['mode'] | null;
   @Column('text', { array: true, default: () => "'{}'" }) mx!: string[];
-  /** Seconds, as the policy says; null of one that older code has stored. */
+  /** Seconds, from the policy; null if stored by older code. */
   @Column('integer', { name: 'max_age', nullable: true }) maxAge!: number | null;
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
   @Column('timestamptz', { name: 'refresh_at', nullable: true }) refreshAt!: Date | null;

@@ -4,7 +4,7 @@ import type { AppConfig } from '../../config/config';
 import type { Database } from '../../database/database.service';
 import type { DestinationsRepository, FoldedGroup, ListedRule } from './destinations.repository';
 import { DestinationsService } from './destinations.service';
-import { learnRule } from './learn-rule';
+import { learnRule } from './destination-log';
 import { PROVIDER_PROFILES, profileOf } from '../ports/provider-profiles';
 import { limitsOf, shareOf } from './worker-share';
 
@@ -103,7 +103,7 @@ describe('the limits of a group', () => {
     });
   });
 
-  it('come of profiles that name their source, by a suffix of the host that nobody else can register', () => {
+  it('come of profiles that name their source, by a suffix of the host that only the provider can register', () => {
     for (const { hostSuffixes, source } of PROVIDER_PROFILES) {
       expect(source).toMatch(/^https:\/\//);
       for (const suffix of hostSuffixes) expect(suffix).toMatch(/^\.[a-z0-9-]+\.[a-z.]+$|^\.[a-z.]+$/);

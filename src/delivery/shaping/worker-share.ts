@@ -4,7 +4,7 @@ import { profileOf } from '../ports/provider-profiles';
 
 /** Which part of the common limits is this worker's. */
 export interface Share {
-  /** Live workers, this one among them. */
+  /** Running workers, this one included. */
   readonly workers: number;
   /** Its place among them, from 0. */
   readonly rank: number;
@@ -46,10 +46,10 @@ export function limitsOf(key: string, rules: readonly Rule[]): GroupLimits {
 }
 
 /**
- * This worker's part of the limits of a group. The parts of all workers add up to the limit; which of them gets what cannot
- * be divided goes by the group, so that it is not always the same. What others have open beyond their parts comes first: a
- * conversation may last longer than it takes them to hear of one more worker.
- * @param othersActive conversations of the others, as they have reported
+ * This worker's part of the limits of a group. All parts add up to the limit; the indivisible rest goes by the group, so that
+ * it is not always the same worker's. Conversations of others beyond their parts are subtracted: they may outlast the news of
+ * one more worker.
+ * @param othersActive conversations of the others, as reported
  */
 export function shareOf(
   key: string,

@@ -32,7 +32,7 @@ export function stuffDots(message: Buffer): Buffer {
   return stuffed;
 }
 
-/** Looked through, or copied, in one turn of the event loop: a fraction of a millisecond. */
+/** Searched or copied in one turn of the event loop: a fraction of a millisecond. */
 const PIECE = 256 * 1024;
 
 /** The same of a message of any size, with turns of the event loop in between: 25 MiB take some 50 ms each time. @throws AppError */

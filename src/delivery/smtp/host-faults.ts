@@ -5,13 +5,13 @@ import { allowsPlaintext, inPlaintext, type SmtpEndpoint } from './smtp-endpoint
 import type { SmtpResult } from './smtp-result';
 import { SMTP_TIMEOUTS } from './smtp-timeouts';
 
-/** Short enough that a host which is back is used again soon, long enough that few mails pay for the check. */
+/** Short, so that a repaired host is used again soon; long, so that few mails pay for the check. */
 const DEAD_MS = 5 * MINUTE;
 const MAX_DEAD = 10_000;
 
 /**
- * Addresses at which no server replied, for all mails: a first mail exchanger that is down costs one of them the time to
- * find out, not each. An address is dead when no connection or greeting comes about there, and alive again with the first that does.
+ * Addresses at which no server replied, shared by all mails: only one mail waits for a mail exchanger that is down. An
+ * address is dead when a connection or greeting fails there, until one succeeds.
  */
 export class DeadAddresses {
   private readonly untilMs = new LRUCache<string, number>(atMost(MAX_DEAD));
@@ -22,7 +22,7 @@ export class DeadAddresses {
     return (this.untilMs.get(`${address} ${port}`) ?? -Infinity) > this.clock.monotonicMs();
   }
 
-  /** Learns from what a conversation came to. */
+  /** Updates the address from the result of a conversation. */
   note(address: string, port: number, result: SmtpResult): void {
     const key = `${address} ${port}`;
     if (isSilence(result)) this.untilMs.set(key, this.clock.monotonicMs() + DEAD_MS);
@@ -30,30 +30,29 @@ export class DeadAddresses {
   }
 }
 
-/** A refusal in words is a sign of life, and what this side ended shows nothing. */
+/** A refusal with a reply shows that the host works; what this side ended shows nothing. */
 function isSilence(result: SmtpResult): boolean {
   if (result.kind !== 'failed' || result.reply !== undefined) return false;
   if (result.cause === 'aborted' || result.cause === 'local') return false;
   return result.phase === 'connect' || result.phase === 'greeting';
 }
 
-/** Long enough that few mails pay for the check, short enough that a server which is repaired soon gets encrypted mail. */
+/** Long, so that few mails pay for the check; short, so that a repaired server gets encrypted mail soon. */
 const SILENT_MS = 15 * MINUTE;
-/** What the check may take; a mail that has not come that far by then leaves it to the next. */
+/** Time limit of the check; after it, the next mail checks. */
 const CHECK_MS = (SMTP_TIMEOUTS.firstTls + SMTP_TIMEOUTS.tls + SMTP_TIMEOUTS.greeting) * SECOND;
 const MAX_ADDRESSES = 10_000;
 
 interface Silence {
   readonly failure: string;
   readonly untilMs: number;
-  /** A mail checks whether it is over. */
+  /** A mail is checking whether STARTTLS works again. */
   readonly isBeingChecked?: true;
 }
 
 /**
- * Addresses whose STARTTLS is answered with silence, for all mails and for all domains whose mail goes there: one of them
- * waits for both tries, the others go in plaintext at once where nothing demands encryption. Other faults cost next to nothing,
- * so that they are met anew by each mail.
+ * Addresses that do not reply to STARTTLS, shared by all mails and domains: one mail waits for both tries, the others
+ * use plaintext at once unless encryption is required. Other faults cost little, so each mail meets them itself.
  *
  *   unknown ──two tries in silence──► silent ──its time is over──► one mail checks ──encrypted──► unknown
  *                                       ▲                               └──silence again──┐
@@ -65,8 +64,8 @@ export class SilentTls {
   constructor(private readonly clock: Clock) {}
 
   /**
-   * The endpoint as a connection is to be made to it now: in plaintext, with the cause, where it is known to be silent.
-   * @param isSecondTry after a first that broke: what other mail has found out meanwhile counts, its own check is to go on
+   * The endpoint to connect to now: in plaintext, with the cause, while it is known to be silent.
+   * @param isSecondTry after a first try that broke: only findings of other mails count
    */
   asKnown(endpoint: SmtpEndpoint, isSecondTry = false): SmtpEndpoint {
     const silence = allowsPlaintext(endpoint) ? this.silences.get(keyOf(endpoint)) : undefined;
@@ -78,7 +77,7 @@ export class SilentTls {
     return endpoint;
   }
 
-  /** Learns from the second try. */
+  /** Updates the address from the second try. */
   note(endpoint: SmtpEndpoint, result: SmtpResult): void {
     if (result.kind !== 'failed' || result.cause !== 'timeout') return;
     const now = this.clock.now();

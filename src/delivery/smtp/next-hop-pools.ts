@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { MINUTE, type Clock } from '../../common/clock';
 import type { SmtpEndpoint } from './smtp-endpoint';
-import { MessageCap } from './message-cap';
+import { MessageCap } from './second-try';
 import { SilentTls } from './host-faults';
 import { SmtpPool, type SmtpPoolOptions } from './smtp-pool';
 import { TlsSessions } from './tls-sessions';
@@ -22,7 +22,7 @@ export class NextHopPools {
     dispose: (pool) => void this.retire(pool),
   });
 
-  /** What hosts take on one connection, whichever of their addresses said so. */
+  /** Limits of hosts per connection, whichever of their addresses sent them. */
   private readonly caps = new LRUCache<string, MessageCap>({ max: MAX_POOLS });
 
   private readonly tlsSessions = new TlsSessions();

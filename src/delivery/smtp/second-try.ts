@@ -1,22 +1,22 @@
+import { HOUR, SystemClock } from '../../common/clock';
 import { allowsPlaintext, inPlaintext, type SmtpEndpoint } from './smtp-endpoint';
 import type { SmtpResult } from './smtp-result';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
 
-/** How a job goes to its next hop. */
+/** How a job is sent to its next hop. */
 export interface Try {
   /** Plaintext after opportunistic TLS failed twice. */
   readonly endpoint: SmtpEndpoint;
-  /** True after it failed once. */
   readonly isTlsBroken?: boolean;
   /** True for the second try after a kept connection proved to be closed, or ended with 421. */
   readonly needsFresh: boolean;
-  /** What the connection had carried that ended with 421. */
+  /** What the connection that ended with 421 had carried. */
   readonly capSeen?: number | undefined;
 }
 
 /**
- * The job as it goes to the front of the line again, when its failure allows that: it then waits like any other,
- * so that the limit of connections holds.
+ * The job for the front of the queue, when its failure allows a second try. It waits like any other, so the connection
+ * limit holds.
  */
 export function secondTry<Entry extends Try>(
   entry: Entry,
@@ -29,27 +29,25 @@ export function secondTry<Entry extends Try>(
     return endsConnection ? { ...entry, needsFresh: true, capSeen } : undefined;
   }
   if (result.mayRetryInPlaintext) return afterBrokenTls(entry, result.detail);
-  // Others that were idle may be as dead, hence a fresh one.
   return isReused && !entry.needsFresh && isStale(result) ? { ...entry, needsFresh: true } : undefined;
 }
 
 /**
- * Opportunistic TLS (RFC 7435): broken encryption is worth no more than none, but no less either. A handshake may break by
- * chance, or for a session that the server has forgotten, so it has a second chance.
+ * Opportunistic TLS (RFC 7435): a handshake may fail by chance, or for a session that the server has forgotten, so it
+ * gets a second try before plaintext.
  */
 function afterBrokenTls<Entry extends Try>(entry: Entry, tlsFailure: string): Entry {
   if (!entry.isTlsBroken) return { ...entry, needsFresh: true, isTlsBroken: true };
   return { ...entry, needsFresh: true, endpoint: inPlaintext(entry.endpoint, tlsFailure) };
 }
 
-/** The time limits of a try: the silence of one that another follows is not waited out. */
 export function limitsOf({ endpoint, isTlsBroken }: Try, limits: Partial<SmtpTimeouts>): Partial<SmtpTimeouts> {
   if (isTlsBroken || !allowsPlaintext(endpoint)) return limits;
   const { tls, firstTls } = { ...SMTP_TIMEOUTS, ...limits };
   return { ...limits, tls: Math.min(tls, firstTls) };
 }
 
-/** True when a try has shown that the next goes in plaintext. */
+/** True when a try has shown that the next one uses plaintext. */
 export function givesUpTls(before: Try, after: Try | undefined): boolean {
   return before.endpoint.security !== 'none' && after?.endpoint.security === 'none';
 }
@@ -60,11 +58,43 @@ function isEndOfConnection(result: SmtpResult): boolean {
 }
 
 /**
- * True when a connection kept open had been closed by the server before it saw any of the message. Servers do that to
- * idle connections, and the notice can cross the next MAIL on its way; no reply came and no final dot went out, so the
- * message can be sent again.
+ * True when the server had closed a kept connection before it read any of the message: no reply and no final dot, so
+ * the message can be sent again.
  */
 function isStale(result: SmtpResult): boolean {
   if (result.kind !== 'failed' || result.phase !== 'mail') return false;
   return result.cause === 'closed' || result.cause === 'reset';
+}
+
+const clock = new SystemClock();
+
+/** How many messages a host took on one connection before 421; kept for an hour, as a wrong value costs handshakes. */
+export class MessageCap {
+  private messages = Infinity;
+  private untilMs = -Infinity;
+  private bound = Infinity;
+  private idleSeconds = Infinity;
+
+  /** Call it once a fresh connection has taken what the used one refused: otherwise the 421 had another cause. */
+  learn(messages: number): void {
+    this.messages = Math.max(1, messages);
+    this.untilMs = clock.monotonicMs() + HOUR;
+  }
+
+  /** The known limit of the host. */
+  keepWithin(most: number, idleSeconds: number): void {
+    this.bound = most;
+    this.idleSeconds = idleSeconds;
+  }
+
+  /** How long an unused connection is kept, at most `most`. */
+  idleWithin(most: number): number {
+    return Math.min(this.idleSeconds, most);
+  }
+
+  /** How many messages a connection may carry, at most `most`. */
+  within(most: number): number {
+    const bounded = Math.min(this.bound, most);
+    return clock.monotonicMs() < this.untilMs ? Math.min(this.messages, bounded) : bounded;
+  }
 }

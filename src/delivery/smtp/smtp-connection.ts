@@ -1,17 +1,14 @@
 import { AppError } from '../../common/errors/app-error';
 import { stuffDotsInTurns } from './dot-stuffing';
-import { assertHeloName } from './smtp-endpoint';
-import type { SmtpEndpoint } from './smtp-endpoint';
+import { assertHeloName, type SmtpEndpoint } from './smtp-endpoint';
 import { assertSafeEnvelope, findLocalRefusal, type SmtpEnvelope } from './smtp-envelope';
 import { openSession } from './smtp-handshake';
-import type { SmtpRefusal, SmtpResult } from './smtp-result';
+import { type SmtpRefusal, type SmtpResult, ABORTED, CUT_SHORT } from './smtp-result';
 import { SmtpSession } from './smtp-session';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
-import { runTransaction } from './smtp-transaction';
-import type { SmtpHooks } from './smtp-transaction';
+import { runTransaction, type SmtpHooks } from './smtp-transaction';
 import { SmtpWire } from './smtp-wire';
 import type { TlsSessions } from './tls-sessions';
-import { ABORTED, CUT_SHORT } from './wire-fault';
 
 export interface SmtpConnectionOptions {
   /** This host's name, for EHLO. */
@@ -121,14 +118,14 @@ export class SmtpConnection {
   }
 
   /**
-   * Says QUIT and waits, within its time limit, for the server to close: the side that closes first has to keep the port
-   * for minutes (TIME-WAIT), and a sender runs out of ports sooner. A connection in use is closed at once.
+   * Sends QUIT and waits, within its time limit, for the server to close: the side that closes first has to keep the port for
+   * minutes (TIME-WAIT), and a sender runs out of ports sooner. A connection in use is closed at once.
    */
   async quit(): Promise<void> {
     if (this.state === 'ready') {
       this.state = 'quitting';
       await this.session.command('quit', 'QUIT');
-      // Nothing more is owed, so this waits for the end of the connection.
+      // No reply is due, so this waits for the end of the connection.
       await this.session.reply('quit');
     }
     this.destroy();
@@ -165,7 +162,7 @@ export class SmtpConnection {
     }
   }
 
-  /** Of one that cannot be sent, nothing has gone out. */
+  /** Nothing is sent of a message that cannot be sent. */
   private async stuffed(message: Buffer): Promise<Buffer> {
     try {
       return await stuffDotsInTurns(message);
@@ -180,5 +177,41 @@ export class SmtpConnection {
     if (this.state !== state) {
       throw new AppError('internal_error', `The SMTP connection is ${this.state}, not ${state}`);
     }
+  }
+}
+
+/** A hold on the conversation of one attempt, for the code that may have to end it. */
+export class Conversation {
+  private connection: SmtpConnection | undefined;
+  private wasCut = false;
+
+  /** Called when the attempt has got a connection. */
+  begin(connection: SmtpConnection): void {
+    this.connection = connection;
+  }
+
+  /** Called when the connection is no longer the attempt's. */
+  end(): void {
+    this.connection = undefined;
+  }
+
+  /** How long it has been waiting for the other side, the reply to the final dot included. */
+  get waitingMs(): number {
+    return this.connection?.waitingMs ?? 0;
+  }
+
+  /** How long the other side has been silent; 0 when it is not its turn, or must not be hurried. */
+  get silentMs(): number {
+    return this.connection?.silentMs ?? 0;
+  }
+
+  /** True when the attempt ends with its present result. */
+  get isCutShort(): boolean {
+    return this.wasCut;
+  }
+
+  cutShort(): void {
+    this.wasCut = true;
+    this.connection?.cutShort();
   }
 }

@@ -21,7 +21,7 @@ export interface SmtpEndpoint {
   readonly security: SmtpSecurity;
   /** Whether the certificate must be valid for `hostName`; has no effect on opportunistic TLS. */
   readonly verifyCertificate: boolean;
-  /** Who asks for that; shown in events. By `security` when absent. */
+  /** Who demands it; shown in events. By `security` when absent. */
   readonly policy?: TlsPolicy | undefined;
   /** What the certificate must match instead of a public authority (RFC 7672). */
   readonly tlsa?: TlsaDemand | undefined;
@@ -30,7 +30,7 @@ export interface SmtpEndpoint {
   /** PEM certificates to trust instead of the public authorities, for relays of one's own. */
   readonly trustedCertificates?: readonly string[];
   readonly auth?: SmtpCredentials;
-  /** The address of this machine to connect from, with what it says of itself; the system's choice when absent. */
+  /** The local address to connect from, with its EHLO name; the system's choice when absent. */
   readonly source?: SmtpSource | undefined;
 }
 
@@ -52,6 +52,7 @@ const POLICY_OF: Readonly<Record<SmtpSecurity, TlsPolicy>> = {
   implicit: 'required',
 };
 
+/** The TLS policy that an attempt at the endpoint follows. */
 export function policyOf({ policy, security }: SmtpEndpoint): TlsPolicy {
   return policy ?? POLICY_OF[security];
 }
@@ -61,7 +62,7 @@ export function allowsPlaintext({ security, auth }: SmtpEndpoint): boolean {
   return security === 'opportunistic' && auth === undefined;
 }
 
-/** Still what it was asked to be, for mail and for events, though nothing comes of it. @param tlsFailure why */
+/** Keeps the demand, for mail and events, although it is not met. @param tlsFailure why */
 export function inPlaintext(endpoint: SmtpEndpoint, tlsFailure: string): SmtpEndpoint {
   return { ...endpoint, security: 'none', policy: policyOf(endpoint), tlsFailure };
 }

@@ -39,7 +39,7 @@ describe('the parameters', () => {
     );
   });
 
-  it('are left out when nobody wants or offers them', () => {
+  it('are left out when they are neither wanted nor offered', () => {
     for (const [id, offered] of [[undefined, OFFERED] as const, ['an-id', NO_CAPABILITIES] as const]) {
       expect(dsnMailParameters(id, offered)).toBe('');
       expect(dsnRcptParameters(id, 'a@example.org', offered)).toBe('');

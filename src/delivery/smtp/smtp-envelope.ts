@@ -48,7 +48,7 @@ export function readCapabilities(reply: SmtpReply): SmtpCapabilities {
   };
 }
 
-/** An unreadable limit counts as none: the server will say so itself. */
+/** An unreadable limit counts as none: the server will refuse by itself. */
 function readSize(parameters: readonly string[] | undefined): number | undefined {
   if (parameters === undefined) return undefined;
   return /^\d{1,15}$/.test(parameters[0] ?? '') ? Number(parameters[0]) : 0;
@@ -108,7 +108,7 @@ export function rcptCommand({ recipient, envelopeId }: SmtpEnvelope, offered: Sm
   return `RCPT TO:<${recipient}>${dsnRcptParameters(envelopeId, recipient, offered)}\r\n`;
 }
 
-/** Why this host cannot take the message, as far as its EHLO reply tells. */
+/** Why this host cannot take the message, by its EHLO reply. */
 export interface LocalRefusal {
   readonly cause: 'too-large' | 'unsupported';
   readonly enhancedCode: string;
@@ -155,8 +155,8 @@ export function dsnMailParameters(envelopeId: string | undefined, offered: SmtpC
 }
 
 /**
- * ` NOTIFY=SUCCESS,FAILURE ORCPT=…` for RCPT (sections 4.1 and 4.2). An address that is not ASCII has another form of
- * ORCPT (RFC 6533 section 3), which few relays know; the parameter is optional and left out.
+ * ` NOTIFY=SUCCESS,FAILURE ORCPT=…` for RCPT (sections 4.1 and 4.2). An address that is not ASCII has another form of ORCPT
+ * (RFC 6533 section 3), which few relays support; the parameter is optional and left out.
  */
 export function dsnRcptParameters(
   envelopeId: string | undefined,

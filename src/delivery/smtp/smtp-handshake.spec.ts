@@ -61,7 +61,7 @@ describe('authenticate', () => {
   it.each([
     ['a refusal', [535], { kind: 'rejected', phase: 'auth' }],
     ['a refusal that may pass', [454], { kind: 'rejected', phase: 'auth' }],
-    ['a challenge nobody expects', [334], { kind: 'failed', cause: 'protocol', phase: 'auth' }],
+    ['an unexpected challenge', [334], { kind: 'failed', cause: 'protocol', phase: 'auth' }],
     ['a success of another kind', [250], { kind: 'failed', cause: 'protocol', phase: 'auth' }],
     ['silence', [], { kind: 'failed', cause: 'closed', phase: 'auth' }],
   ])('reports %s', async (_case, codes, expected) => {

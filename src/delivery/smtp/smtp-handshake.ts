@@ -2,15 +2,13 @@ import type { SmtpPhase, TlsPolicy } from '../ports/attempt-trace';
 import { NO_CAPABILITIES, readCapabilities } from './smtp-envelope';
 import { allowsPlaintext, isLoopback, policyOf, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
 import { isNegative, isPositive, type SmtpReply } from './smtp-reply';
-import type { SmtpFailed, SmtpFailureCause, SmtpRefusal } from './smtp-result';
+import type { SmtpFailed, SmtpFailureCause, SmtpRefusal, WireFault } from './smtp-result';
 import { isFault, type SmtpSession } from './smtp-session';
 import { proofByTlsa, type TlsaDemand } from './tlsa';
-import type { WireFault } from './wire-fault';
 
 /**
- * From nothing to a session that can take MAIL:
- * connect → (implicit TLS) → banner → EHLO, else HELO → (STARTTLS → EHLO again) → (AUTH) → ready.
- * Returns nothing when ready; at the first refusal the connection is closed and the refusal returned.
+ * From nothing to a session that can take MAIL: connect → (implicit TLS) → banner → EHLO, else HELO → (STARTTLS → EHLO again) →
+ * (AUTH) → ready. Returns nothing when ready; at the first refusal the connection is closed and the refusal returned.
  */
 export async function openSession(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   session.timer.restart();
@@ -45,7 +43,7 @@ async function greet(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   return unlessPositive(session, 'greeting', await session.reply('greeting'));
 }
 
-/** EHLO, and HELO for servers that do not know it (RFC 5321 section 3.2). */
+/** EHLO, and HELO for servers that do not support it (RFC 5321 section 3.2). */
 async function sayHello(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   session.capabilities = NO_CAPABILITIES;
   const reply = await session.command('greeting', `EHLO ${session.heloName}`);
@@ -55,7 +53,7 @@ async function sayHello(session: SmtpSession): Promise<SmtpRefusal | undefined> 
     return refusal;
   }
   const second = await session.command('greeting', `HELO ${session.heloName}`);
-  // A server that hangs up after refusing EHLO has said why at EHLO.
+  // A server that hangs up after refusing EHLO has given the reason at EHLO.
   return isFault(second) ? session.rejected('greeting', reply) : unlessPositive(session, 'greeting', second);
 }
 
@@ -74,11 +72,11 @@ async function upgrade(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   if (!isPositive(reply)) {
     return starttlsFailed(session, { cause: 'tls', detail: 'The server refused STARTTLS' }, reply);
   }
-  // Section 4.2: what was learned before is void. Plaintext after the 220 is a fault of the wire by now.
+  // Section 4.2: earlier capabilities are void. Plaintext after the 220 is a fault of the wire at this point.
   return (await encrypt(session)) ?? sayHelloEncrypted(session);
 }
 
-/** With TLS 1.3 this side is done before the server has looked at what it got, so that its refusal shows only now. */
+/** With TLS 1.3 this side is done before the server has checked its part, so that a refusal shows only now. */
 async function sayHelloEncrypted(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   const refusal = await sayHello(session);
   if (refusal?.kind !== 'failed' || !LATE_TLS_CAUSES.has(refusal.cause)) return refusal;
@@ -117,8 +115,8 @@ function proveByTlsa(session: SmtpSession, tlsa: TlsaDemand): SmtpRefusal | unde
 }
 
 /**
- * What shows that encryption does not work there, unlike an abort on this side. Injected bytes are among it: an attacker who can
- * inject them can as well take STARTTLS out of the offer, and none of them is ever read.
+ * What shows that encryption does not work there, unlike an abort on this side. Injected bytes are among it: an attacker who
+ * can inject them can also remove STARTTLS from the offer, and none of them is ever read.
  */
 const BROKEN_TLS_CAUSES: ReadonlySet<SmtpFailureCause> = new Set(['tls', 'protocol', 'closed', 'reset', 'timeout']);
 /** After the handshake; silence then is no longer about encryption. */

@@ -1,17 +1,14 @@
 import { SECOND, SystemClock } from '../../common/clock';
-import type { Conversation } from './conversation';
-import { MessageCap } from './message-cap';
-import { SmtpConnection } from './smtp-connection';
+import { type Conversation, SmtpConnection } from './smtp-connection';
+import { givesUpTls, limitsOf, MessageCap, secondTry, type Try } from './second-try';
 import { assertHeloName } from './smtp-endpoint';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import type { SmtpEnvelope } from './smtp-envelope';
-import type { SmtpFailed, SmtpResult } from './smtp-result';
+import { type SmtpFailed, type SmtpResult, ABORTED } from './smtp-result';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
 import type { SmtpHooks } from './smtp-transaction';
 import type { TlsSessions } from './tls-sessions';
-import { givesUpTls, limitsOf, secondTry, type Try } from './second-try';
 import { SilentTls } from './host-faults';
-import { ABORTED } from './wire-fault';
 
 export interface SmtpPoolOptions {
   /** This host's name, for EHLO. */
@@ -47,14 +44,14 @@ export interface SmtpJob {
 
 interface Entry extends Try {
   readonly job: SmtpJob;
-  /** When the attempt is over, whatever it has come to; set with the second try. */
+  /** The end of the attempt, whatever its result; set with the second try. */
   readonly endsMs?: number;
   readonly resolve: (result: SmtpResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
 const clock = new SystemClock();
-/** After a rest of this length a 421 is about idleness, and tells nothing of a host's limit. */
+/** After a rest of this length a 421 is about idleness, not about a host's limit. */
 const RESTED_MS = SECOND;
 const DEFAULTS = { maxMessagesPerConnection: 100, idleSeconds: 15 };
 
@@ -130,8 +127,8 @@ export class SmtpPool {
   }
 
   /**
-   * Sends what waits, then says QUIT on every connection; resolves when the last is closed. Only the time limits of SMTP
-   * bound it; `destroy` cuts it short.
+   * Sends what waits, then QUIT on every connection; resolves when the last is closed. Only the time limits of SMTP bound it;
+   * `destroy` ends it at once.
    */
   close(): Promise<void> {
     if (this.state === 'open') this.state = 'closing';
@@ -195,7 +192,7 @@ export class SmtpPool {
     if (givesUpTls(entry, again)) this.options.silentTls.note(entry.endpoint, result);
   }
 
-  /** True when whatever the job came to is its result. */
+  /** True when the job's result is final. */
   private isOver({ job }: Entry, endsMs: number): boolean {
     return this.state === 'closed' || job.conversation?.isCutShort === true || clock.monotonicMs() >= endsMs;
   }

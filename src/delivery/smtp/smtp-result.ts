@@ -1,27 +1,24 @@
 import type { ConversationTrace, SmtpPhase, TlsFault, TlsPolicy } from '../ports/attempt-trace';
 import type { SmtpFacts } from '../ports/outcome';
-import { lastLine, wholeLines } from './smtp-reply';
-import type { SmtpReply } from './smtp-reply';
+import { lastLine, wholeLines, type SmtpReply, printable } from './smtp-reply';
 
 /** Why a conversation ended without a reply to act on. */
 export type SmtpFailureCause =
   /** A time limit of `SMTP_TIMEOUTS` passed. */
   | 'timeout'
-  /** The remote side closed the connection. */
   | 'closed'
   /** The remote side reset the connection. */
   | 'reset'
-  /** Nothing listens there. */
   | 'refused'
   /** No route, no such host, no local address of that family. */
   | 'unreachable'
-  /** This host is out of descriptors, ports or memory; nothing was learned of the remote side. */
+  /** This host is out of descriptors, ports or memory; it shows nothing about the remote side. */
   | 'local'
   /** Handshake or certificate failed, or TLS is required and not offered. */
   | 'tls'
   /** The remote side broke the protocol: unreadable, oversized, unexpected or injected replies. */
   | 'protocol'
-  /** This side gave up: the hook refused the final dot, or the connection was destroyed. */
+  /** This side ended it: the hook refused the final dot, or the connection was destroyed. */
   | 'aborted'
   /** The message exceeds the advertised SIZE; nothing was sent. */
   | 'too-large'
@@ -61,7 +58,7 @@ export interface SmtpFailed extends Conversation {
   readonly afterFinalDot: boolean;
   /** For the operator; English, printable. */
   readonly detail: string;
-  /** The reply that led here, when one did. */
+  /** The last reply, when there was one. */
   readonly reply?: SmtpReply;
   /** Status that this side assigns (RFC 3463); a 5.x.x is permanent for this host and message. */
   readonly enhancedCode?: string;
@@ -69,14 +66,13 @@ export interface SmtpFailed extends Conversation {
   readonly mayRetryInPlaintext?: true;
   /** Set when TLS failed and is demanded: by whom. The mail has not gone in plaintext. */
   readonly heldBackBy?: TlsPolicy;
-  /** Beside `heldBackBy`. */
   readonly tlsFault?: TlsFault;
 }
 
 /** How the opening of a connection ended when it did not succeed. */
 export type SmtpRefusal = SmtpRejected | SmtpFailed;
 
-/** What became of one message to one recipient. Remote behaviour is always a value, never an exception. */
+/** The result of one message to one recipient. Remote behaviour is always a value, never an exception. */
 export type SmtpResult = SmtpAccepted | SmtpRejected | SmtpFailed;
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
@@ -84,7 +80,7 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 const MAX_LINE_CHARACTERS = 500;
 const MAX_LINES = 20;
 
-/** A result in the shape in which outcomes carry it. */
+/** A result in the shape of outcomes. */
 export function toSmtpFacts(result: SmtpResult): SmtpFacts {
   const { reply } = result;
   const enhancedCode = reply?.enhancedCode ?? (result.kind === 'failed' ? result.enhancedCode : undefined);
@@ -107,7 +103,7 @@ function tlsFacts(result: SmtpResult): Pick<SmtpFacts, 'tlsFailure' | 'policy' |
   return tlsFailure === undefined ? {} : { tlsFailure };
 }
 
-/** The first lines and the last: the one says what happened, the other is what `response` shows. */
+/** The first lines and the last: the first ones hold the cause, the last one is what `response` shows. */
 function keptLines(reply: SmtpReply): string[] {
   const lines = wholeLines(reply).map(cut);
   return lines.length <= MAX_LINES ? lines : [...lines.slice(0, MAX_LINES - 1), ...lines.slice(-1)];
@@ -115,4 +111,69 @@ function keptLines(reply: SmtpReply): string[] {
 
 function cut(line: string): string {
   return line.slice(0, MAX_LINE_CHARACTERS);
+}
+
+/** Why a connection cannot be used any more; the caller adds the phase. */
+export interface WireFault {
+  readonly cause: SmtpFailureCause;
+  readonly detail: string;
+  /** Set when encryption failed. */
+  readonly tlsFault?: TlsFault;
+}
+
+const CAUSES: Readonly<Record<string, SmtpFailureCause>> = {
+  ECONNREFUSED: 'refused',
+  ECONNRESET: 'reset',
+  ECONNABORTED: 'reset',
+  EPIPE: 'closed',
+  ETIMEDOUT: 'timeout',
+  EMFILE: 'local',
+  ENFILE: 'local',
+  ENOBUFS: 'local',
+  ENOMEM: 'local',
+};
+
+const MAX_DETAIL_CHARACTERS = 300;
+
+/**
+ * The cause of a socket error. Codes of TLS, routing and name resolution are too many to list, so each is the default
+ * of its kind.
+ */
+export function faultOf(error: NodeJS.ErrnoException & { address?: string }, usesTls: boolean): WireFault {
+  const code = error.code ?? '';
+  // A connection attempt to several addresses fails with an AggregateError, whose message is empty.
+  const detail = error.message || code;
+  // Errors of TLS quote the remote side's certificate.
+  return {
+    cause: CAUSES[code] ?? (isOutOfPorts(error) ? 'local' : usesTls ? 'tls' : 'unreachable'),
+    detail: printable(detail.slice(0, MAX_DETAIL_CHARACTERS)),
+    ...(usesTls && { tlsFault: tlsFaultOf(code) }),
+  };
+}
+
+const NOT_TRUSTED = /^(?:DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_UNTRUSTED|CERT_REJECTED|INVALID_CA)/;
+
+/** @param code of a failed check of a certificate, or any other */
+export function tlsFaultOf(code: string): TlsFault {
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'certificate-host-mismatch';
+  if (code === 'CERT_HAS_EXPIRED') return 'certificate-expired';
+  return NOT_TRUSTED.test(code) ? 'certificate-not-trusted' : 'validation-failure';
+}
+
+/** No local port is left. For an IPv6 address: this host has none, and IPv4 may still work. */
+function isOutOfPorts({ code, address = '' }: NodeJS.ErrnoException & { address?: string }): boolean {
+  return code === 'EADDRNOTAVAIL' && !address.includes(':');
+}
+
+/** The other side ended the connection in the regular way. */
+export const CLOSED: WireFault = { cause: 'closed', detail: 'The server closed the connection' };
+
+export const ABORTED: WireFault = { cause: 'aborted', detail: 'The connection was closed on this side' };
+
+/** The other side is slow, and others wait for the slot. */
+export const CUT_SHORT: WireFault = { cause: 'timeout', detail: 'The server was silent while other mail waited' };
+
+/** @param detail what was wrong with the remote side's bytes. */
+export function protocolFault(detail: string): WireFault {
+  return { cause: 'protocol', detail };
 }

@@ -3,12 +3,11 @@ import type { ConversationTrace, PhaseTimes, SmtpPhase } from '../ports/attempt-
 import { type LocalRefusal, NO_CAPABILITIES, type SmtpCapabilities } from './smtp-envelope';
 import { demandOf, policyOf, type SmtpEndpoint } from './smtp-endpoint';
 import type { SmtpReply } from './smtp-reply';
-import type { SmtpAccepted, SmtpFailed, SmtpRejected } from './smtp-result';
+import { type SmtpAccepted, type SmtpFailed, type SmtpRejected, protocolFault, type WireFault } from './smtp-result';
 import type { SmtpTimeLimit, SmtpTimeouts } from './smtp-timeouts';
 import type { SmtpWire, TlsProof } from './smtp-wire';
 import type { TlsSessions } from './tls-sessions';
 import type { TlsaProof } from './tlsa';
-import { protocolFault, type WireFault } from './wire-fault';
 
 /** True for a fault, false for a reply. */
 export function isFault(outcome: SmtpReply | WireFault): outcome is WireFault {
@@ -80,12 +79,12 @@ export class SmtpSession {
     return this.failed(phase, protocolFault(`reply ${reply.code} has no meaning here`), { reply, ...more });
   }
 
-  /** A handshake has succeeded; its facts are gone from the socket once that is closed. */
+  /** A handshake has succeeded; its facts are not available once the socket is closed. */
   noteEncryption(encryption: ConversationTrace['tls']): void {
     this.encryption = encryption;
   }
 
-  /** DANE has the last word on whether the certificate proves the host. */
+  /** DANE decides whether the certificate proves the host. */
   noteProof(proof: TlsaProof | undefined): void {
     const verified = proof !== undefined;
     this.encryption = this.encryption && { ...this.encryption, verified, fault: undefined };
@@ -114,7 +113,7 @@ export class PhaseTimer {
   private times: Partial<Record<SmtpPhase, number>> = {};
   private lastMs = clock.monotonicMs();
 
-  /** Begins anew: a connection goes on with the next message. */
+  /** Starts again: the connection takes the next message. */
   restart(): void {
     this.times = {};
     this.lastMs = clock.monotonicMs();

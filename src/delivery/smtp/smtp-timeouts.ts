@@ -7,9 +7,9 @@ export type SmtpTimeLimit = Exclude<SmtpPhase, 'dns'> | 'firstTls' | 'block' | '
 export type SmtpTimeouts = Readonly<Record<SmtpTimeLimit, number>>;
 
 /**
- * The limits in seconds. RFC 5321 section 4.5.3.2 asks for 5 minutes at most commands; a sender with many connections
- * cannot hold one that long for a host that has gone away, so all but the final dot are shorter, as in other large
- * senders. Each limit counts from the moment the reply is owed, so a reply that drips byte by byte gains nothing.
+ * The limits in seconds. RFC 5321 section 4.5.3.2 asks for 5 minutes at most commands; a sender with many connections cannot
+ * hold one that long for a host that is unreachable, so all but the final dot are shorter, as in other large senders. Each
+ * limit counts from the moment the reply is due, so a reply that drips byte by byte gains nothing.
  */
 export const SMTP_TIMEOUTS: SmtpTimeouts = {
   /** Three SYN retransmissions (1, 2, 4 s); a host that needs longer is not reachable, and others wait behind it. */
@@ -47,10 +47,10 @@ export const BLOCK_BYTES = SMTP_TIMEOUTS.block * MINIMUM_BYTES_PER_SECOND;
 const clock = new SystemClock();
 
 /**
- * One time limit that moves often, for the price of few timers: setting it later than the running timer only notes the
- * new time; the timer checks again when it fires. A timer per phase would cost more than the rest of a transaction.
+ * One time limit that moves often, for the price of few timers: setting it later than the running timer only notes the new
+ * time; the timer checks again when it fires. A timer per phase would cost more than the rest of a transaction.
  *
- * Real time on purpose: it guards sockets, which know no other. The timer does not keep the process alive.
+ * Real time on purpose: it guards sockets, which use no other. The timer does not keep the process alive.
  */
 export class Deadline {
   private timer: NodeJS.Timeout | undefined;
@@ -60,7 +60,7 @@ export class Deadline {
   private attemptEndsMs = Infinity;
   private onExpired: (() => void) | undefined;
 
-  /** Begins a period that caps every limit set within it, unless one has begun already. */
+  /** Starts a period that caps every limit set within it, unless one is running. */
   beginAttempt(seconds: number): void {
     if (this.attemptEndsMs === Infinity) this.attemptEndsMs = clock.monotonicMs() + seconds * SECOND;
   }

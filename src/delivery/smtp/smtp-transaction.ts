@@ -3,11 +3,9 @@ import { finalDot, withFinalDot } from './dot-stuffing';
 import { mailCommand, rcptCommand, type SmtpEnvelope } from './smtp-envelope';
 import { isNegative, isPositive } from './smtp-reply';
 import type { SmtpReply } from './smtp-reply';
-import type { SmtpFailed, SmtpRejected, SmtpResult } from './smtp-result';
+import { type SmtpFailed, type SmtpRejected, type SmtpResult, ABORTED, type WireFault } from './smtp-result';
 import { isFault, type SmtpSession } from './smtp-session';
 import { BLOCK_BYTES } from './smtp-timeouts';
-import { ABORTED } from './wire-fault';
-import type { WireFault } from './wire-fault';
 
 /** What the caller decides during a transaction. */
 export interface SmtpHooks {
@@ -19,8 +17,8 @@ export interface SmtpHooks {
 }
 
 /**
- * Up to this size message and final dot are one write after the 354. A larger message is written first and the hook asked
- * when it has gone out: that can take minutes, and a server that hangs up in between is known not to have it.
+ * Up to this size message and final dot are one write after the 354. A larger message is written first and the hook is called
+ * when it is out: that can take minutes, and a server that hangs up in between cannot have taken it.
  */
 const ONE_WRITE_BYTES = 32_768;
 const ENVELOPE_PHASES = ['mail', 'rcpt', 'data'] as const;
@@ -43,7 +41,7 @@ export async function runTransaction(
 ): Promise<SmtpResult> {
   const refusal = await announce(session, envelope);
   if (refusal !== undefined) return refusal;
-  // The server may have sent more than the 354, or have gone.
+  // The server may have sent more than the 354, or closed.
   if (session.wire.fault !== undefined) return session.failed('data', session.wire.fault);
   const { length } = stuffed;
   return length <= ONE_WRITE_BYTES ? sendAtOnce(session, stuffed, hooks) : sendInBlocks(session, stuffed, hooks);
@@ -61,7 +59,7 @@ function announce(session: SmtpSession, envelope: SmtpEnvelope): Promise<Refusal
     : announceStepwise(session, commands, encoding);
 }
 
-/** All three replies are read, whatever they say: each is owed. After a fault the rest are that fault again. */
+/** All three replies are read, whatever they are: each is due. After a fault the rest are that fault again. */
 async function announcePipelined(
   session: SmtpSession,
   commands: readonly string[],
@@ -69,7 +67,7 @@ async function announcePipelined(
 ): Promise<Refusal | undefined> {
   session.wire.write(commands.join(''), commands.length, encoding);
   const mail = granted(session, 'mail', await session.reply('mail'));
-  // Most servers answer all three at once.
+  // Most servers reply to all three at once.
   const rcpt = granted(session, 'rcpt', session.wire.takeReply() ?? (await session.reply('rcpt')));
   const data = granted(session, 'data', session.wire.takeReply() ?? (await session.reply('data')));
   const first = mail ?? rcpt ?? data;
@@ -111,8 +109,8 @@ function refusalOf(session: SmtpSession, phase: SmtpPhase, reply: SmtpReply | Wi
 }
 
 /**
- * Leaves a refused transaction. A server that answers 354 although it took no recipient is owed a lone dot
- * (RFC 2920 section 3.1). Whatever goes wrong here concerns the connection, not the result.
+ * Leaves a refused transaction. A server that replies 354 although it took no recipient gets a lone dot (RFC 2920 section 3.1).
+ * Errors here concern the connection, not the result.
  */
 async function reset(session: SmtpSession, isDataOpen: boolean): Promise<void> {
   if (isDataOpen) {
@@ -151,7 +149,7 @@ function interrupted(session: SmtpSession, reply: SmtpReply): SmtpResult {
   return session.rejected('data', reply);
 }
 
-/** The caller's last word; an exception of the hook must not leave half a message on a usable connection. */
+/** The caller's final decision; an exception of the hook must not leave half a message on a usable connection. */
 function mayFinish(session: SmtpSession, hooks: SmtpHooks): boolean {
   try {
     return hooks.beforeFinalDot();

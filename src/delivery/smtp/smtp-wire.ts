@@ -6,17 +6,16 @@ import { Deadline } from './smtp-timeouts';
 import { SmtpReplyParser } from './smtp-reply';
 import type { SmtpReply } from './smtp-reply';
 import type { Encryption } from '../ports/attempt-trace';
-import { ABORTED, CLOSED, faultOf, protocolFault, tlsFaultOf } from './wire-fault';
-import type { WireFault } from './wire-fault';
+import { ABORTED, CLOSED, faultOf, protocolFault, tlsFaultOf, type WireFault } from './smtp-result';
 
 /**
- * Commands out, replies in: a socket that knows how many replies are owed, and nothing of what they mean.
+ * Commands out, replies in: a socket that counts the replies due, and does not interpret them.
  *
- * States: open, until the first fault; then faulted for good, with the socket destroyed. Replies that came before the
- * fault can still be read, so that `421` and a close, or `250` and a reset, are seen in the order in which they came.
+ * States: open, until the first fault; then faulted, finally, with the socket destroyed. Replies that came before the fault can
+ * still be read, so that `421` and a close, or `250` and a reset, are seen in the order in which they came.
  *
- * A reply that is not owed is a fault: it would otherwise be taken for the reply to the next command. The only
- * exception is `acceptsEarlyReply`, for a server that refuses a message while it is being written.
+ * A reply that is not due is a fault: it would otherwise be taken for the reply to the next command. The only exception is
+ * `acceptsEarlyReply`, for a server that refuses a message while it is being written.
  *
  * One caller waits at a time; faults are values.
  */
@@ -44,12 +43,12 @@ export class SmtpWire {
   }
 
   /**
-   * What the connection is encrypted with.
-   * @param earlier what the handshake came to whose session this one may have continued: the platform then compares no names
+   * The connection's encryption.
+   * @param earlier the handshake whose session this one may have resumed: the platform then compares no names
    */
   encryption(earlier?: TlsProof): Encryption | undefined {
     if (!this.secure || !(this.socket instanceof TLSSocket)) return undefined;
-    // Gone with the connection when that has been closed.
+    // Not available when the connection is closed.
     const cipher = this.socket.getCipher() as { standardName?: string; name?: string } | undefined;
     const name = cipher?.standardName ?? cipher?.name ?? '';
     const proof = this.socket.isSessionReused() && earlier ? earlier : proofOf(this.socket);
@@ -103,7 +102,7 @@ export class SmtpWire {
     const encrypted = connectTls({ ...options, socket: plain });
     this.attach(encrypted);
     let early: Buffer | undefined;
-    // With TLS 1.2 it comes before the certificate has been looked at, with 1.3 after.
+    // With TLS 1.2 it comes before the certificate has been checked, with 1.3 after.
     encrypted.on('session', (ticket: Buffer) => (this.secure ? onSession(ticket) : (early = ticket)));
     encrypted.once('secureConnect', () => {
       this.secure = true;
@@ -115,12 +114,12 @@ export class SmtpWire {
     return this.firstFault;
   }
 
-  /** Says that the remote side owes a reply to no command: the banner. */
+  /** Expects a reply without a command: the banner. */
   expectBanner(): void {
     this.owed += 1;
   }
 
-  /** Writes what `replies` replies are owed to; does nothing on a faulted wire. */
+  /** Writes a command that expects `replies` replies; does nothing on a faulted wire. */
   write(data: string | Buffer, replies: number, encoding: 'latin1' | 'utf8' = 'latin1'): void {
     if (this.firstFault !== undefined || this.socket === undefined) return;
     this.owed += replies;
@@ -210,7 +209,7 @@ export class SmtpWire {
 /** Whether a certificate proves the host; if not, why. */
 export type TlsProof = Pick<Encryption, 'verified' | 'fault'>;
 
-/** The platform keeps the code of the failed check, whatever its types say. */
+/** The platform sets the code of the failed check, although its types omit it. */
 function proofOf({ authorized, authorizationError }: TLSSocket): TlsProof {
   return authorized ? { verified: true } : { verified: false, fault: tlsFaultOf(String(authorizationError)) };
 }

@@ -8,7 +8,7 @@ const MAX_SESSIONS = 1_000;
 /** Servers keep theirs for minutes to hours; one that they have forgotten costs nothing but a whole handshake. */
 const LIFE_MS = HOUR;
 
-/** With what the handshake found out that the session is from: one that continues it looks at no names. */
+/** With the proof of the handshake that the session is from: a resumed one compares no names. */
 export interface TlsTicket extends TlsProof {
   readonly ticket: Buffer;
 }

@@ -10,7 +10,7 @@ export interface TlsaRecord {
 
 /** What a host's TLSA records demand of a connection (RFC 7672). */
 export interface TlsaDemand {
-  /** The name that the records are for: it is asked for in the handshake, and the first that certificates are compared with. */
+  /** The name of the records: sent in the handshake, and the first that certificates are compared with. */
   readonly baseDomain: string;
   /** The recipient's domain, and where its alias leads to: their names in a certificate are as good (section 3.2.2). */
   readonly nextHopNames: readonly string[];
@@ -56,7 +56,7 @@ function isUsable({ usage, selector, matchingType, data }: TlsaRecord): boolean 
   return matchingType === FULL ? data.length > 0 : DIGESTS[matchingType]?.bytes === data.length;
 }
 
-/** Of digests for the same purpose, the strongest alone count (RFC 7671 section 9). */
+/** Of digests for the same purpose, only the strongest count (RFC 7671 section 9). */
 function strongest(records: readonly TlsaRecord[]): TlsaRecord[] {
   const hasStronger = ({ usage, selector, matchingType }: TlsaRecord) =>
     matchingType === SHA_256 &&
@@ -64,14 +64,14 @@ function strongest(records: readonly TlsaRecord[]): TlsaRecord[] {
   return records.filter((record) => !hasStronger(record));
 }
 
-/** That a chain of certificates is what the records say. */
+/** That a chain of certificates matches the records. */
 export interface TlsaProof {
-  /** Set when it holds for the mail of this domain only: of all names that are asked for, the certificate has this one. */
+  /** Set when it holds for the mail of this domain only: of all names accepted, the certificate has this one. */
   readonly nextHopName?: string;
 }
 
 /**
- * Undefined when a chain of certificates is not what the records say (RFC 7671 section 5). With DANE-EE the key alone counts;
+ * Undefined when a chain of certificates does not match the records (RFC 7671 section 5). With DANE-EE the key alone counts;
  * with DANE-TA the leaf must be valid now, have one of the names, and lead to the anchor.
  * @param chain in DER, the leaf first
  */

@@ -7,19 +7,19 @@ import type { DnssecAnswer, DnssecResolver } from '../../common/dns/dnssec-resol
 import type { TlsaDemand, TlsaRecord } from '../smtp/tlsa';
 import { tlsaDemandOf } from '../smtp/tlsa';
 
-/** `none`: the host has no TLSA records, or none that are proven. `unknown`: mail must wait until that is known. */
+/** `none`: the host has no TLSA records, or none that are proven. `unknown`: mail must wait until that is clear. */
 export type HostDane = TlsaDemand | 'none' | 'unknown';
 
 /** A domain, and where its alias leads to; `none`: nothing proves that its mail exchangers are its own. */
 type DomainNames = readonly string[] | 'none' | 'unknown';
 
 const MAX_REMEMBERED = 20_000;
-/** As long as hosts are remembered (`DirectRouter`), if their records live so long. */
+/** As long as hosts are cached (`DirectRouter`), within the records' time to live. */
 const LONGEST_LIFE_MS = 5 * MINUTE;
 const SHORTEST_LIFE_MS = 10 * SECOND;
 const TROUBLE_LIFE_MS = 15 * SECOND;
 
-/** What has been looked up, each once at a time. */
+/** Look-ups under way, one per name. */
 class Remembered<Found extends NonNullable<unknown>> {
   private readonly cache: LRUCache<string, Found>;
   private readonly lookUps = new SingleFlight<Found>();
@@ -72,7 +72,7 @@ export class DanePolicies {
     return new Map(await Promise.all(hostNames.map(async (host) => [host, await ofHost(host)] as const)));
   }
 
-  /** What is remembered of a host, without a look-up. */
+  /** The cached state of a host, without a look-up. */
   known(host: string, port: number): HostDane | undefined {
     return this.hosts.peek(`${port} ${host}`);
   }
@@ -106,7 +106,7 @@ export class DanePolicies {
   }
 }
 
-/** Where aliases lead to (section 2.2.2): TLSA records are looked for there first. */
+/** The targets of aliases (section 2.2.2): their TLSA records are used first. */
 function lastAlias(answers: readonly Answer[], host: string): string {
   const targets = new Map(
     answers.flatMap((answer) => (answer.type === 'CNAME' ? [[bare(answer.name), bare(answer.data)] as const] : [])),

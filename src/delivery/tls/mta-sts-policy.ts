@@ -1,16 +1,16 @@
-import pLimit from 'p-limit';
 import { MINUTE, SECOND } from '../../common/clock';
 import { isHostName } from '../../common/dns/dns-resolver';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
+import { FairLimit } from '../../common/async/fair-turns';
 import { EgressClient, type EgressFile } from '../../common/egress/egress-client';
 import { PublicEgressGuard } from '../../common/egress/egress-guard';
 import type { AppConfig } from '../../config/config';
 
-/** What a domain says of its mail exchangers (RFC 8461 section 3.2). */
+/** A domain's policy for its mail exchangers (RFC 8461 section 3.2). */
 export interface MtaStsPolicy {
   /** `testing`: mail goes as without a policy, and what would have kept it back is reported. */
   readonly mode: 'enforce' | 'testing' | 'none';
-  /** Host names, lower case; `*.` at the beginning stands for one label. */
+  /** Host names, lower case; a leading `*.` stands for one label. */
   readonly mx: readonly string[];
   readonly maxAgeSeconds: number;
 }
@@ -68,7 +68,7 @@ function areHosts(mx: readonly string[], mode: MtaStsPolicy['mode']): boolean {
   return mx.length <= MAX_MX && mx.every(isPattern) && (mx.length > 0 || mode === 'none');
 }
 
-/** Without the blanks at their ends; empty lines say nothing. */
+/** Trimmed; empty lines are ignored. */
 function linesOf(file: string): string[] {
   return file
     .split('\n')
@@ -94,7 +94,13 @@ export type FetchFailureType = 'sts-policy-fetch-error' | 'sts-policy-invalid' |
 
 export type FetchedPolicy =
   | { readonly kind: 'policy'; readonly policy: MtaStsPolicy }
-  | { readonly kind: 'failed'; readonly type: FetchFailureType; readonly reason: string };
+  | {
+      readonly kind: 'failed';
+      readonly type: FetchFailureType;
+      readonly reason: string;
+      /** It was not tried. */
+      readonly isBusy?: boolean;
+    };
 
 /** A web server that takes longer is as good as none (RFC 8461 section 3.3 suggests a minute). */
 export const FETCH_SECONDS = 30;
@@ -106,8 +112,8 @@ const LIMITS = {
 };
 /** At a time in one process; those of slow web servers among them. */
 const CONCURRENCY = 50;
-/** What waits longer for its turn is not fetched. */
-const MAX_WAITING = Math.ceil((CONCURRENCY * MINUTE) / LIMITS.totalTimeoutMs);
+/** Of one holder, whose thousand domains may all have slow web servers. What would wait longer than a minute is not fetched. */
+const OF_ONE = { atATime: 15, waiting: Math.ceil((15 * MINUTE) / LIMITS.totalTimeoutMs) };
 
 /**
  * Fetches policies from where RFC 8461 section 3.3 has them: over HTTPS with a certificate that the public authorities vouch
@@ -115,7 +121,7 @@ const MAX_WAITING = Math.ceil((CONCURRENCY * MINUTE) / LIMITS.totalTimeoutMs);
  */
 export class MtaStsFetcher {
   private readonly client: EgressClient;
-  private readonly limit = pLimit(CONCURRENCY);
+  private readonly limit = new FairLimit(CONCURRENCY, OF_ONE);
   private readonly port: number;
 
   /** @param authorities of certificates, in PEM, instead of the platform's: for tests */
@@ -126,13 +132,22 @@ export class MtaStsFetcher {
     this.port = delivery.mtaStsPort;
   }
 
-  /** Never rejects. */
-  async fetch(domain: string): Promise<FetchedPolicy> {
-    if (this.limit.pendingCount >= MAX_WAITING) return failed('sts-policy-fetch-error', 'too many are being fetched');
+  /**
+   * Never rejects.
+   * @param holder for whose mail it is
+   */
+  async fetch(domain: string, holder: string): Promise<FetchedPolicy> {
     const url = new URL(`https://mta-sts.${domain}:${this.port}/.well-known/mta-sts.txt`);
-    return evaluate(await this.limit(() => this.client.get({ url, headers: { accept: 'text/plain' } })));
+    const get = () => this.client.get({ url, headers: { accept: 'text/plain' }, holder });
+    const file = await this.limit.run(holder, get).catch(() => undefined);
+    return file ? evaluate(file) : TOO_MANY;
   }
 }
+
+const TOO_MANY: FetchedPolicy = {
+  ...failed('sts-policy-fetch-error', 'too many are being fetched'),
+  isBusy: true,
+};
 
 function evaluate(file: EgressFile): FetchedPolicy {
   if (file.kind === 'failed') {
@@ -148,6 +163,6 @@ function evaluate(file: EgressFile): FetchedPolicy {
   return policy ? { kind: 'policy', policy } : failed('sts-policy-invalid', 'the file is no policy of version STSv1');
 }
 
-function failed(type: FetchFailureType, reason: string): FetchedPolicy {
+function failed(type: FetchFailureType, reason: string): Extract<FetchedPolicy, { kind: 'failed' }> {
   return { kind: 'failed', type, reason };
 }

@@ -27,9 +27,9 @@ const NO_POLICY: MtaStsState = {};
 const MAX_REMEMBERED = 10_000;
 /** As long as the hosts that it is about (`DirectRouter`). */
 const LIFE_MS = 5 * MINUTE;
-/** Of what may soon be known better: the look-up failed, or another process is fetching. */
+/** For results that may improve soon: the look-up failed, or another process is fetching. */
 const BRIEF_LIFE_MS = 30 * SECOND;
-/** Mail waits no longer for a policy that is not known yet; meanwhile it holds nothing. */
+/** Mail waits this long for an unknown policy; until then none applies. */
 const LONGEST_WAIT_MS = 10 * SECOND;
 /** With what comes before it. */
 const LONGEST_LOOK_UP_MS = LONGEST_WAIT_MS + 5 * SECOND;
@@ -41,7 +41,7 @@ const SHORTEST_LIFE_SECONDS = 300;
 const LEASE_SECONDS = FETCH_SECONDS + 30;
 /** Domains that are read together. */
 const READ_BATCH = 200;
-/** How often it is looked whether another process has fetched the policy. */
+/** How often the service checks whether another process has fetched the policy. */
 const LOOK_AGAIN_MS = SECOND;
 
 /**
@@ -77,11 +77,12 @@ export class MtaStsPolicies {
   /**
    * Never rejects, and takes fifteen seconds at most.
    * @param domain the recipient's, in A-labels and lower case
+   * @param holder whose mail it is: look-ups have shares
    */
-  async policyOf(domain: string): Promise<MtaStsState> {
+  async policyOf(domain: string, holder = ''): Promise<MtaStsState> {
     const known = this.remembered.get(domain);
     if (known !== undefined) return known;
-    const lookUp = this.lookUps.run(domain, () => this.lookUp(domain));
+    const lookUp = this.lookUps.run(`${domain} ${holder}`, () => this.lookUp(domain, holder));
     return within(lookUp, LONGEST_LOOK_UP_MS).catch((error: unknown) => {
       this.logger.warn({ msg: 'A policy was not found out', domain, error: (error as Error).message });
       const last = this.remembered.peek(domain, { allowStale: true }) ?? NO_POLICY;
@@ -89,42 +90,38 @@ export class MtaStsPolicies {
     });
   }
 
-  /** What is remembered of a domain, without a look-up. */
+  /** The cached policy of a domain, without a look-up. */
   known(domain: string): MtaStsState {
     return this.remembered.peek(domain) ?? NO_POLICY;
   }
 
-  /** Fetches a policy anew although it still holds. */
+  /** Fetches a policy again although it still holds. */
   async refresh(domain: string): Promise<void> {
     const id = idIn(await this.resolver.resolveTxt(`_mta-sts.${domain}`));
     if (id === undefined || id === 'temporary') {
       const reason = id === 'temporary' ? 'the DNS did not answer' : 'no policy is announced any more';
       return this.destinations.notePolicyFailure(domain, { type: 'sts-policy-fetch-error', reason, restSeconds: 0 });
     }
-    if (await this.destinations.takePolicyFetch(domain, id.id, LEASE_SECONDS)) await this.fetch(domain, id.id);
+    if (await this.destinations.takePolicyFetch(domain, id.id, LEASE_SECONDS)) await this.fetch(domain, id.id, '');
   }
 
-  private async lookUp(domain: string): Promise<MtaStsState> {
+  private async lookUp(domain: string, holder: string): Promise<MtaStsState> {
     const [announced, known] = await Promise.all([
-      this.resolver.resolveTxt(`_mta-sts.${domain}`),
+      this.resolver.resolveTxt(`_mta-sts.${domain}`, { holder }),
       this.reads.add(domain),
     ]);
     const id = idIn(announced);
     if (id === 'temporary') return this.remember(domain, stateOf(known), BRIEF_LIFE_MS);
     if (id === undefined || known?.policyId === id.id) return this.remember(domain, stateOf(known), lifeOf(known));
-    const fetched = await this.fetchOnce(domain, id.id, known);
+    const isResting = known?.triedId === id.id && known.isResting;
+    const fetched = isResting ? known : await this.fetchOnce(domain, id.id, holder);
     return this.remember(domain, stateOf(fetched ?? known), fetched ? lifeOf(fetched) : BRIEF_LIFE_MS);
   }
 
   /** By this process or another one; undefined when that takes too long: what is kept holds meanwhile. */
-  private async fetchOnce(
-    domain: string,
-    id: string,
-    known: KnownPolicy | undefined,
-  ): Promise<KnownPolicy | undefined> {
-    if (known?.triedId === id && known.isResting) return known;
+  private async fetchOnce(domain: string, id: string, holder: string): Promise<KnownPolicy | undefined> {
     const isOurs = await this.destinations.takePolicyFetch(domain, id, LEASE_SECONDS);
-    const fetching = isOurs ? this.fetch(domain, id) : undefined;
+    const fetching = isOurs ? this.fetch(domain, id, holder) : undefined;
     for (let waited = 0; waited < LONGEST_WAIT_MS; waited += LOOK_AGAIN_MS) {
       if (fetching) await endsWithin(fetching, LOOK_AGAIN_MS);
       const now = await this.reads.add(domain);
@@ -134,16 +131,17 @@ export class MtaStsPolicies {
     return undefined;
   }
 
-  private async fetch(domain: string, id: string): Promise<void> {
-    const fetched: FetchedPolicy = await this.fetcher.fetch(domain);
+  private async fetch(domain: string, id: string, holder: string): Promise<void> {
+    const fetched: FetchedPolicy = await this.fetcher.fetch(domain, holder);
     if (fetched.kind === 'policy') {
       const { policy } = fetched;
       const lifeSeconds = Math.max(policy.maxAgeSeconds, SHORTEST_LIFE_SECONDS);
       return this.destinations.storePolicy(domain, id, policy, lifeSeconds);
     }
-    const { type, reason } = fetched;
+    const { type, reason, isBusy } = fetched;
     this.logger.warn({ msg: 'A policy for TLS could not be fetched', domain, type, reason });
-    await this.destinations.notePolicyFailure(domain, { type, reason, restSeconds: REST_SECONDS });
+    const restSeconds = isBusy === true ? 0 : REST_SECONDS;
+    await this.destinations.notePolicyFailure(domain, { type, reason, restSeconds });
   }
 
   private async readAll(domains: readonly string[]): Promise<(KnownPolicy | undefined)[]> {
@@ -158,7 +156,7 @@ export class MtaStsPolicies {
   }
 }
 
-/** `temporary`: nothing is known; undefined: no policy is announced. */
+/** `temporary`: the policy is unknown; undefined: none is announced. */
 function idIn(announced: DnsAnswer<string>): { readonly id: string } | 'temporary' | undefined {
   if (announced.kind === 'temporary') return 'temporary';
   const id = announced.kind === 'found' ? readPolicyId(announced.records) : undefined;

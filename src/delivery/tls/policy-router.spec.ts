@@ -72,7 +72,7 @@ it('mail that is exempt goes where there were no policies, which are not even lo
     { policyOf: askNobody },
     { of: askNobody },
   );
-  expect(await router.resolve('x.example', true)).toBe(route);
+  expect(await router.resolve('x.example', { isExempt: true })).toBe(route);
   await expect(router.resolve('x.example')).rejects.toThrow('asked');
 });
 

@@ -1,27 +1,36 @@
 import type { AppConfig } from '../../config/config';
-import { type HostTls, notInPolicy, type Route, type RouteHost, Router, tlsaTrouble } from '../routing/router';
+import {
+  type HostTls,
+  notInPolicy,
+  type Route,
+  type RouteHost,
+  type RouteOptions,
+  Router,
+  tlsaTrouble,
+} from '../routing/router';
 import { isLoopback, type SmtpEndpoint } from '../smtp/smtp-endpoint';
 import type { DanePolicies, HostDane } from './dane.service';
 import { allowsHost } from './mta-sts-policy';
 import type { MtaStsPolicies, MtaStsState } from './mta-sts.service';
 
-/** What a connection has to be like, and who asks for it. */
+/** Demands on a connection, and their source. */
 export type TlsDemand = Pick<SmtpEndpoint, 'security' | 'verifyCertificate' | 'policy' | 'auth' | 'tlsa'>;
 
 type Settings = Pick<AppConfig['delivery'], 'mode' | 'relay' | 'tlsMode'>;
 
-/** Who goes there, and what asks for encryption. */
+/** The mail's destination, and what demands encryption. */
 export interface Way {
   readonly address: string;
   /** The sender's domain lets its mail go over encrypted connections only. */
   readonly requiresTls: boolean;
-  /** What the destination has said of the host. */
+  /** The destination's policy for the host. */
   readonly tls?: HostTls | undefined;
 }
 
 /**
- * Mail exchangers: opportunistic TLS (RFC 7435), unless the destination's policy, the operator or the sender's domain asks for more, the
- * strictest of these. A relay with credentials must prove who it is before it sees them. What does not leave this machine need not be encrypted.
+ * Mail exchangers: opportunistic TLS (RFC 7435), unless the destination's policy, the operator or the sender's domain demands
+ * more; the strictest wins. A relay with credentials must prove its identity before it gets them. Connections within this
+ * machine need no encryption.
  */
 export function tlsDemandOf({ address, requiresTls, tls }: Way, { mode, relay, tlsMode }: Settings): TlsDemand {
   if (mode === 'local') return { security: 'none', verifyCertificate: false };
@@ -59,11 +68,14 @@ export class PolicyRouter extends Router {
     super();
   }
 
-  /** Policies are looked up beside the hosts, and remembered as they are. */
-  override async resolve(destination: string, isExempt = false): Promise<Route> {
-    if (isExempt) return this.router.resolve(destination);
+  /** Policies are looked up in parallel with hosts, and cached separately. */
+  override async resolve(destination: string, options: RouteOptions = {}): Promise<Route> {
+    if (options.isExempt === true) return this.router.resolve(destination, options);
     const domain = destination.toLowerCase().replace(/\.$/, '');
-    const [route, mtaSts] = await Promise.all([this.router.resolve(destination), this.mtaSts.policyOf(domain)]);
+    const [route, mtaSts] = await Promise.all([
+      this.router.resolve(destination, options),
+      this.mtaSts.policyOf(domain, options.holder),
+    ]);
     if (route.kind !== 'hosts') return route;
     const names = route.hosts.map(({ hostName }) => hostName);
     return withPolicies(route, mtaSts, (await this.dane?.of(domain, names, route.port)) ?? new Map());
@@ -71,8 +83,8 @@ export class PolicyRouter extends Router {
 }
 
 /**
- * The hosts that mail may go to, each with what it must prove. DANE has precedence over MTA-STS, host by host (RFC 8461
- * section 2): a host with TLSA records must match them whatever the policy says, and no certificate makes up for it.
+ * The hosts that mail may go to, each with what it must prove. DANE precedes MTA-STS, host by host (RFC 8461 section 2): a host
+ * with TLSA records must match them whatever the policy, and no certificate replaces that.
  */
 export function withPolicies(route: Hosts, { policy }: MtaStsState, dane: ReadonlyMap<string, HostDane>): Route {
   const names = route.hosts.map(({ hostName }) => hostName);

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DnsResolver } from '../../common/dns/dns-resolver';
 import { addressKey } from '../../common/mail-address';
-import type { OutgoingMessage } from '../ports/message-source';
+import type { OutgoingMessage } from '../ports/sources';
 import { DestinationsRepository, type DueReport, type SessionCount } from '../shaping/destinations.repository';
 
-/** Where a domain wants reports on TLS (RFC 8460 section 3). */
+/** A domain's addresses for TLS reports (RFC 8460 section 3). */
 export interface ReportTargets {
   /** Addresses. */
   readonly mail: readonly string[];
@@ -16,7 +16,7 @@ const RECORD = /^v=TLSRPTv1[ \t]*;/;
 const MAX_TARGETS = 3;
 const ADDRESS = /^[^\s@,;<>"()[\]\\]{1,64}@[a-z0-9.-]{1,253}$/i;
 
-/** What a domain's record at `_smtp._tls` asks for; undefined when there is none, several, or none that can be used. */
+/** What a domain's record at `_smtp._tls` requests; undefined when there is none, several, or none that is usable. */
 export function readReportTargets(texts: readonly string[]): ReportTargets | undefined {
   const [record, ...others] = texts.filter((text) => RECORD.test(text));
   if (record === undefined || others.length > 0) return undefined;
@@ -43,12 +43,12 @@ function urlIn(text: string): URL[] {
   return url && url.username === '' && url.password === '' ? [url] : [];
 }
 
-/** The tag of our own reports on TLS, when they go by mail. */
+/** The tag of our own TLS reports, when they go by mail. */
 export const REPORT_TAG = 'tls-report';
 
 /**
- * Whether a mail is a report of ours: receivers get it though the encryption that they demand fails, which is what it may be about
- * (RFC 8460 section 5.3). Only the owner of the contact's domain, who sends them, can write one.
+ * Whether a mail is one of our TLS reports: receivers get it although the encryption that they demand fails, as that may be its
+ * subject (RFC 8460 section 5.3). Only the owner of the contact's domain, who sends them, can write one.
  * @param contact `TLS_REPORT_CONTACT`
  */
 export function isReportMail(
@@ -72,7 +72,7 @@ export class TlsReportData {
     return this.destinations.dueTlsReports(limit);
   }
 
-  /** `unknown` while the DNS does not answer; undefined when the domain asks for none. */
+  /** `unknown` while DNS does not reply; undefined when the domain wants none. */
   async targetsOf(domain: string): Promise<ReportTargets | 'unknown' | undefined> {
     const answer = await this.resolver.resolveTxt(`_smtp._tls.${domain}`);
     if (answer.kind === 'temporary') return 'unknown';
@@ -84,7 +84,7 @@ export class TlsReportData {
     return this.destinations.readTlsSessions(report);
   }
 
-  /** It has been sent, or no address asks for it. */
+  /** It was sent, or no address wants it. */
   async end(report: DueReport): Promise<void> {
     await this.destinations.removeTlsSessions(report);
   }

@@ -125,7 +125,7 @@ describe('a connection in reports on TLS', () => {
       `tlsa validation-failure ${TLSA}`,
     ],
     ['used again', NONE, { policy: 'opportunistic', phasesMs: {}, ...encrypted(true) }, {}, undefined],
-    ['with nobody', NONE, { policy: 'opportunistic' }, { phase: 'connect' }, undefined],
+    ['without a server', NONE, { policy: 'opportunistic' }, { phase: 'connect' }, undefined],
   ])('%s', (_what, known, trace, facts, expected) => {
     expect(counted(known, trace, facts)).toBe(expected);
   });

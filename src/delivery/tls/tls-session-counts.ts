@@ -1,19 +1,53 @@
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../config/config';
-import type { AttemptTrace } from '../ports/attempt-trace';
-import type { Settlement } from '../ports/outcome';
+import type { AttemptTrace, Encryption, TlsPolicy } from '../ports/attempt-trace';
+import type { RecordedOutcome, Settlement, SmtpFacts } from '../ports/outcome';
 import type { SessionCount } from '../shaping/destinations.repository';
-import type { CountedSession } from '../shaping/sql/tls-sessions.sql';
+import type { CountedSession } from '../shaping/sql/tls.sql';
 import type { TlsaDemand } from '../smtp/tlsa';
 import { DanePolicies, type HostDane } from './dane.service';
 import { allowsHost } from './mta-sts-policy';
 import { MtaStsPolicies, type MtaStsState } from './mta-sts.service';
-import { type TlsState, tlsStateOf } from './tls-state';
 
-/** More kinds than this within half a minute are not counted. */
+/**
+ * The encryption of an attempt. `plaintext`: none was offered. `broken`: it failed, and the mail went in plaintext.
+ * `held_back`: the mail was not sent.
+ */
+export const TLS_RESULTS = ['verified', 'encrypted', 'plaintext', 'broken', 'held_back'] as const;
+
+export type TlsResult = (typeof TLS_RESULTS)[number];
+
+/** Older versions are not supported. */
+export const TLS_VERSIONS = ['none', 'TLSv1.2', 'TLSv1.3'] as const;
+
+export interface TlsState {
+  readonly policy: TlsPolicy;
+  /** As `TLSv1.3`; `none` without encryption. */
+  readonly version: string;
+  readonly result: TlsResult;
+}
+
+/** Undefined when the attempt ended before it showed. */
+export function tlsStateOf({ outcome, trace }: Pick<RecordedOutcome, 'outcome' | 'trace'>): TlsState | undefined {
+  const smtp = 'smtp' in outcome ? outcome.smtp : undefined;
+  if (smtp === undefined) return undefined;
+  if (smtp.policy !== undefined) return { policy: smtp.policy, version: 'none', result: 'held_back' };
+  return trace?.policy && ofConversation(smtp, trace.policy, trace.tls);
+}
+
+function ofConversation(smtp: SmtpFacts, policy: TlsPolicy, tls: Encryption | undefined): TlsState | undefined {
+  if (tls) return { policy, version: tls.version, result: tls.verified ? 'verified' : 'encrypted' };
+  if (smtp.tlsFailure !== undefined) return { policy, version: 'none', result: 'broken' };
+  return EARLY.has(smtp.phase ?? '') ? undefined : { policy, version: 'none', result: 'plaintext' };
+}
+
+/** Before it is known whether encryption is offered. */
+const EARLY: ReadonlySet<string> = new Set(['', 'dns', 'connect', 'greeting', 'tls']);
+
+/** Further kinds within half a minute are not counted. */
 const MAX_KINDS = 50_000;
 
-/** Counts connections for reports on TLS, in memory until they are written down; nothing where no reports are sent. */
+/** Counts connections for TLS reports, in memory until they are written; nothing where no reports are sent. */
 @Injectable()
 export class TlsSessionCounts {
   private counts = new Map<string, SessionCount>();
@@ -38,7 +72,7 @@ export class TlsSessionCounts {
     }
   }
 
-  /** What has been counted since the last time. */
+  /** Counts since the last call. */
   take(): SessionCount[] {
     const taken = [...this.counts.values()];
     this.counts = new Map();
@@ -53,7 +87,7 @@ export class TlsSessionCounts {
   }
 }
 
-/** What is counted together, as in the database: of a policy that changes, the last one counts. */
+/** Counts are grouped as in the database: when a policy changes, the last one counts. */
 function kindOf({ domain, policyType, result, mxHost, sendingIp, receivingIp }: SessionCount): string {
   return [domain, policyType, result, mxHost, sendingIp, receivingIp].join(' ');
 }
@@ -75,14 +109,14 @@ const WITHOUT_ENCRYPTION: ReadonlyMap<string, string> = new Map([
   ['broken', UNSPECIFIC],
 ]);
 
-/** What is known of the policies that a connection fell under. */
+/** The policies that applied to a connection. */
 export interface KnownPolicies {
   /** Of the destination. */
   readonly mtaSts: MtaStsState;
   readonly tlsaOf: (mxHost: string) => HostDane | undefined;
 }
 
-/** Undefined for what is no connection of its own, or did not get so far that it shows. */
+/** Undefined for what is no new connection, or ended before it showed. */
 export function countedSessionOf({ claim, outcomes }: Settlement, known: KnownPolicies): CountedSession | undefined {
   const [{ outcome, trace }] = outcomes;
   const smtp = 'smtp' in outcome ? outcome.smtp : undefined;
@@ -94,7 +128,7 @@ export function countedSessionOf({ claim, outcomes }: Settlement, known: KnownPo
   return { domain: claim.destination, ...assessment, policy, ...whereOf(assessment, mxHost, trace) };
 }
 
-/** A success needs no place, save the host whose own records were the policy. */
+/** A success needs no host, unless the host's own records were the policy. */
 function whereOf({ policyType, result }: Assessment, mxHost: string, trace: AttemptTrace | undefined) {
   if (result === SUCCESS) return { mxHost: policyType === 'tlsa' ? mxHost : '', sendingIp: '', receivingIp: '' };
   const { source = '', address = '' } = trace?.route ?? {};
@@ -107,7 +141,7 @@ function textOf({ policyType }: Assessment, mxHost: string, { mtaSts, tlsaOf }: 
   return policyType === 'sts' && mtaSts.policy ? textOfPolicy(mtaSts.policy) : '';
 }
 
-/** A connection that is used again was counted when it was made. */
+/** A reused connection was counted when it was made. */
 function isNew({ result }: TlsState, trace: AttemptTrace | undefined): boolean {
   return result === 'held_back' || trace?.phasesMs?.connect !== undefined;
 }
@@ -119,7 +153,7 @@ function assess(seen: Seen, known: MtaStsState): Assessment {
   return { policyType: state.policy === 'dane' ? 'tlsa' : 'sts', result };
 }
 
-/** No policy of the domain has decided: there is none, it could not be had, or it is only tested. */
+/** No policy of the domain decided: there is none, it was not available, or it is in testing mode. */
 function assessWithoutPolicy({ state, mxHost, fault }: Seen, { policy, failure }: MtaStsState): Assessment {
   const encryption = WITHOUT_ENCRYPTION.get(state.result);
   if (policy === undefined && failure !== undefined) return { policyType: 'sts', result: failure.type };
@@ -132,10 +166,10 @@ function assessWithoutPolicy({ state, mxHost, fault }: Seen, { policy, failure }
 
 /** A host has one or two for each of its keys. */
 const MAX_RECORDS = 20;
-/** A digest has 128; whole certificates are cut, and the host knows them. */
+/** A digest has 128 characters; whole certificates are cut. */
 const MAX_DATA_CHARACTERS = 2_000;
 
-/** A policy (MTA-STS) as its domain has published it, one field a line, as reports on TLS tell it (RFC 8460 section 4.4). */
+/** A policy (MTA-STS) as published, one field a line, in the form of TLS reports (RFC 8460 section 4.4). */
 function textOfPolicy({ mode, mx, maxAgeSeconds }: NonNullable<MtaStsState['policy']>): string {
   const hosts = mx.map((host) => `mx: ${host}`);
   const age = maxAgeSeconds === undefined ? [] : [`max_age: ${maxAgeSeconds}`];

@@ -1,6 +1,6 @@
 import type { AttemptTrace } from '../ports/attempt-trace';
 import type { SmtpFacts } from '../ports/outcome';
-import { tlsStateOf } from './tls-state';
+import { tlsStateOf } from './tls-session-counts';
 
 const trace = (more: Partial<AttemptTrace>): AttemptTrace => ({ startedAt: new Date(0), durationMs: 1, ...more });
 const encryption = (verified: boolean) => ({ version: 'TLSv1.3', cipher: 'TLS_AES_128_GCM_SHA256', verified });
@@ -22,7 +22,7 @@ describe('tlsStateOf', () => {
     ['broken', { phase: 'final', tlsFailure: 'reset' }, { policy: 'opportunistic' }, 'opportunistic none broken'],
     ['held back', { phase: 'tls', policy: 'dane' }, { policy: 'dane', tls: encryption(false) }, 'dane none held_back'],
     ['without hosts', { phase: 'dns', policy: 'mta-sts' }, {}, 'mta-sts none held_back'],
-    ['nobody there', { phase: 'connect' }, { policy: 'opportunistic' }, undefined],
+    ['no server there', { phase: 'connect' }, { policy: 'opportunistic' }, undefined],
     ['no conversation', { phase: 'dns' }, {}, undefined],
   ] as const)('%s', (_what, smtp, more, expected) => {
     const state = tlsStateOf({ outcome: deferred(smtp), trace: trace(more) });

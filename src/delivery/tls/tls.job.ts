@@ -15,7 +15,7 @@ import { TlsSessionCounts } from './tls-session-counts';
 const MAX_DOMAINS = 500;
 const FETCHES_AT_ONCE = 10;
 
-/** Fetches policies anew before they expire (RFC 8461 section 3.3), as long as mail asks for them; and forgets the others. */
+/** Fetches policies again before they expire (RFC 8461 section 3.3), while mail uses them; removes the others. */
 @Injectable()
 export class RefreshMtaStsJob implements OnApplicationBootstrap {
   constructor(
@@ -53,10 +53,10 @@ export class RefreshMtaStsJob implements OnApplicationBootstrap {
 const EVERY_MS = 30 * SECOND;
 const LOOKUPS_AT_ONCE = 20;
 const MAX_REMEMBERED = 50_000;
-/** Whether a domain wants reports is looked up so often. */
+/** Interval of checking whether a domain wants reports. */
 const LIFE_MS = HOUR;
 
-/** Writes down the connections to domains that ask for reports; apart from the mail, which waits for none of it. */
+/** Stores the connections to domains that want reports, outside of the delivery of mail. */
 @Injectable()
 export class CountTlsSessionsJob implements OnApplicationBootstrap {
   private readonly wanted: LRUCache<string, boolean>;

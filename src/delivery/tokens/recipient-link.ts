@@ -18,7 +18,7 @@ export interface ClickTarget extends RecipientLinkTarget {
   readonly url: string;
 }
 
-/** What a link is for; a token of one kind opens nothing of another. */
+/** The kind of a link; a token of one kind is invalid as another. */
 export type RecipientLinkKind = 'unsubscribe' | 'open' | 'click';
 export type TargetOf<Kind extends RecipientLinkKind> = Kind extends 'click' ? ClickTarget : RecipientLinkTarget;
 
@@ -38,21 +38,21 @@ const ADDRESS = new RegExp(`^[\\x21-\\x7e]{1,${MAX_URL_LENGTH}}$`);
 const MAX_TOKEN_LENGTH = Math.ceil(((URL_AT + MAX_URL_LENGTH + MAC_BYTES) * 4) / 3);
 
 /**
- * Tokens of the links in a mail, which only this service can issue: no link of another recipient can be guessed, a forged
- * one costs no look-up, and a click leads nowhere but to the address that was in the mail (no open redirect).
+ * Tokens of the links in a mail, which only this service can issue: no link of another recipient can be guessed, a forged one
+ * costs no look-up, and a click leads nowhere but to the address that was in the mail (no open redirect).
  *
- * base64url without padding. 42 bytes, 56 characters: version in the high half, mode and kind in the low one (1), key id
- * (4), organization (4), email id (16), position (1), HMAC-SHA256 of all that, cut to 128 bits (16). A click's address
- * stands before the HMAC, so that a redirect needs no database.
+ * base64url without padding. 42 bytes, 56 characters: version in the high half, mode and kind in the low one (1), key id (4),
+ * organization (4), email id (16), position (1), HMAC-SHA256 of all that, cut to 128 bits (16). A click's address stands before
+ * the HMAC, so that a redirect needs no database.
  *
- * They never expire: mail lies in inboxes for years, and a person who asks for no more of it must be heard whenever that
- * is. Nothing in them depends on the time, so every attempt sends the same bytes.
+ * They never expire: mail lies in inboxes for years, and an unsubscription must work at any time. Nothing in them depends on
+ * the time, so every attempt sends the same bytes.
  */
 export class RecipientLink {
   private readonly key: EncryptionKey;
   private readonly keys: readonly EncryptionKey[];
 
-  /** @param previousMasterKey opens as well but issues nothing */
+  /** @param previousMasterKey verifies as well but issues nothing */
   constructor(masterKey: Buffer, previousMasterKey?: Buffer) {
     this.key = deriveEncryptionKey(masterKey, 'recipient-link');
     this.keys = previousMasterKey ? [this.key, deriveEncryptionKey(previousMasterKey, 'recipient-link')] : [this.key];

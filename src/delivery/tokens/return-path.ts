@@ -17,7 +17,7 @@ export interface ReturnPathTarget {
 /** In front of a return path, and of an address that unsubscribes; each kind has a key of its own. */
 const PREFIXES = { 'return-path': 'b+', unsubscribe: 'u+' } as const;
 export type AddressKind = keyof typeof PREFIXES;
-/** Past all that a token can say: people may unsubscribe for ever. */
+/** Beyond the dates of a token: people may unsubscribe at any time. */
 export const FOR_EVER = new Date('2149-06-01T00:00:00Z');
 const VERSION = 1;
 const ORDINAL_AT = 1;
@@ -30,12 +30,12 @@ const TOKEN_BYTES = MAC_AT + MAC_BYTES;
 const TOKEN_LENGTH = Math.ceil((TOKEN_BYTES * 8) / 5);
 
 /**
- * Local parts of envelope senders (VERP) that only this service can issue, so that a bounce message is believed only
- * when it answers a mail of ours.
+ * Local parts of envelope senders (VERP) that only this service can issue, so that a bounce message counts only when it refers
+ * to mail of this service.
  *
- * `b+` and 55 base32 characters, 57 of the 64 that RFC 5321 section 4.5.3.1.1 allows. 34 bytes: version in the high and
- * mode in the low half (1), organization (4), email id (16), position (1), last day of validity since the epoch (2),
- * HMAC-SHA256 of all that, cut to 80 bits (10): about 10^24 guesses, each of which is an SMTP conversation.
+ * `b+` and 55 base32 characters, 57 of the 64 that RFC 5321 section 4.5.3.1.1 allows. 34 bytes: version in the high and mode in
+ * the low half (1), organization (4), email id (16), position (1), last day of validity since the epoch (2), HMAC-SHA256 of all
+ * that, cut to 80 bits (10): about 10^24 guesses, each of which is an SMTP conversation.
  */
 export class ReturnPath {
   private readonly prefix: string;

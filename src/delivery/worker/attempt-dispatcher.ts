@@ -1,17 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
+import { Conversation } from '../smtp/smtp-connection';
 import { type AttemptResult, AttemptService, RELEASED } from './attempt.service';
 import { ClaimPlanner, type Expected } from './claim-plan';
 import type { PreparedMessage } from './message-composer';
-import { Conversation } from '../smtp/conversation';
-import { SilentAttempts } from './silent-attempts';
 import { type Hosts, SmtpTransmitter } from './smtp-transmitter';
 import { type Taken, type Waiting, WaitingRoom } from './waiting-room';
 import { WorkSignal } from './work-signal';
 import { type Refusal, type Ticket, WorkerSlots } from './worker-slots';
 
-/** A claim that could not begin in this time is given back; large mail may wait for room in memory a little longer. */
+/** A claim that could not start in this time is given back; large mail may wait for room in memory a little longer. */
 const MOMENT_MS = 5 * SECOND;
 const LARGE_MOMENT_MS = 30 * SECOND;
 
@@ -29,8 +28,8 @@ interface Ready extends Waiting {
 }
 
 /**
- * Begins attempts as soon as nothing refuses them: a slot (`WorkerSlots`) and room in memory (`ByteBudget`) are taken in
- * the same moment, so that nothing that holds the one waits for the other.
+ * Starts attempts as soon as nothing refuses them: a slot (`WorkerSlots`) and room in memory (`ByteBudget`) are taken in the
+ * same moment, so that nothing that holds the one waits for the other.
  *
  *   entered ──its route is known──► ready ──► attempt ──► ended
  *      └── no route ──► ended         └── a moment has passed, or the worker stops ──► given back
@@ -55,7 +54,8 @@ export class AttemptDispatcher {
   async enter(claim: ClaimedDelivery, message: PreparedMessage): Promise<AttemptResult> {
     const entered = this.planner.expect(claim);
     const startedMs = this.clock.monotonicMs();
-    const route = await this.transmitter.routeTo(claim.destination, message.isExempt);
+    const { destination, organizationId: holder } = claim;
+    const route = await this.transmitter.routeTo(destination, { isExempt: message.isExempt, holder });
     const readyMs = this.clock.monotonicMs();
     const dnsMs = readyMs - startedMs;
     if (route.kind === 'hosts') this.slots.learnGroup(claim.destination, route);
@@ -72,7 +72,7 @@ export class AttemptDispatcher {
     return route.kind === 'hosts' ? RELEASED : this.attempts.unroutable(claim, route, dnsMs);
   }
 
-  /** Gives back what has waited for more than a moment, and looks whether anything can begin. */
+  /** Gives back what has waited too long, and starts what can start. */
   giveBack(): Map<WaitReason, number> {
     const nowMs = this.clock.monotonicMs();
     const counts = new Map<WaitReason, number>();
@@ -125,7 +125,7 @@ export class AttemptDispatcher {
     return counts;
   }
 
-  /** Begins nothing more; what waits is given back. */
+  /** Starts nothing more; what waits is given back. */
   close(): void {
     this.isClosed = true;
     this.turnAwayAll();
@@ -186,5 +186,68 @@ export class AttemptDispatcher {
   private reasonOf({ claim, route, message }: Ready): WaitReason {
     const refusal = this.slots.refusalOf(claim, this.transmitter.firstHosts(route));
     return refusal ?? (message.mayBegin ? 'turn' : 'bytes');
+  }
+}
+
+/** Few servers delay a reply for longer on purpose; the limits of SMTP hold as long as no other mail waits. */
+const SILENT_MS = 30 * SECOND;
+
+/** An attempt that holds a slot. */
+export interface Holder {
+  readonly claim: Pick<ClaimedDelivery, 'organizationId'>;
+  /** Its bytes are on the account of large mail. */
+  readonly isLarge: boolean;
+  readonly conversation: Pick<Conversation, 'waitingMs' | 'silentMs' | 'cutShort'>;
+}
+
+/**
+ * What tenants hold beyond their share for as long as no other needs it, or all of them together, comes back when one with
+ * less needs it: the attempt of the tenant with the most whose server has been silent for longest ends as after a time limit.
+ * Never one whose final dot is out, which would make a duplicate.
+ */
+export class SilentAttempts {
+  private readonly holders = new Set<Holder>();
+
+  add(holder: Holder): void {
+    this.holders.add(holder);
+  }
+
+  remove(holder: Holder): void {
+    this.holders.delete(holder);
+  }
+
+  /** How long the attempt for a claim has been waiting for its server; 0 without an attempt. */
+  waitingMs(claim: ClaimedDelivery): number {
+    for (const holder of this.holders) if (holder.claim === claim) return holder.conversation.waitingMs;
+    return 0;
+  }
+
+  /** Ends the attempt for a claim if its server is silent. */
+  end(claim: ClaimedDelivery): void {
+    for (const holder of this.holders) {
+      if (holder.claim === claim && holder.conversation.silentMs > 0) holder.conversation.cutShort();
+    }
+  }
+
+  /**
+   * Ends one attempt of a tenant that holds more than twice as many.
+   * @param large of large mail only
+   * @returns false when there is none
+   */
+  makeRoomFor(organizationId: string, large: boolean): boolean {
+    const holders = [...this.holders].filter(({ isLarge }) => isLarge || !large);
+    const held = new Map<string, number>();
+    const countOf = (id: string): number => held.get(id) ?? 0;
+    for (const { claim } of holders) held.set(claim.organizationId, countOf(claim.organizationId) + 1);
+    const [victim] = holders
+      .map((holder) => ({
+        holder,
+        count: countOf(holder.claim.organizationId),
+        silentMs: holder.conversation.silentMs,
+      }))
+      .filter(({ count, silentMs }) => silentMs >= SILENT_MS && count > 2 * countOf(organizationId))
+      .sort((a, b) => b.count - a.count || b.silentMs - a.silentMs);
+    victim?.holder.conversation.cutShort();
+    return victim !== undefined;
   }
 }

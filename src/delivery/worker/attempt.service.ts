@@ -29,7 +29,7 @@ export type AttemptResult =
 
 export const RELEASED: AttemptResult = { kind: 'released' };
 
-/** What an attempt came to, and what it showed of its destination; `local`: this host has run out of something. */
+/** The result of an attempt, and its finding about the destination; `local`: this host ran out of a resource. */
 export interface EndedAttempt {
   readonly result: AttemptResult;
   readonly signal: ReleaseSignal | 'local';
@@ -129,7 +129,7 @@ export class AttemptService {
     return this.settled({ claim, outcome, source: 'simulator', trace, followUps: followUps.map((kind) => ({ kind })) });
   }
 
-  /** Our own mistake, not the remote side's: it is logged, and the mail keeps its retry schedule. */
+  /** An error of this service, not of the remote side: it is logged, and the mail keeps its retry schedule. */
   fail(claim: ClaimedDelivery, error: unknown): AttemptResult {
     const { emailId, position, organizationId } = claim;
     this.logger.error({ msg: 'A delivery attempt failed unexpectedly', emailId, position, organizationId, error });
@@ -183,7 +183,7 @@ function traceOf(
   };
 }
 
-/** Kept of the destination, which erasures of recipients do not look into. */
+/** Kept for the destination, which erasures of recipients do not search. */
 function causeOf(result: Transmission): string | undefined {
   if (result.kind !== 'failed' && result.kind !== 'rejected') return undefined;
   const { response } = result.smtp;

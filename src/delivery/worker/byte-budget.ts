@@ -1,4 +1,4 @@
-/** The rest is for connections, batches of rows and what the garbage collector has not come to yet. */
+/** The rest is for connections, batches of rows and garbage not collected yet. */
 const PART_OF_MEMORY = 0.75;
 /** Of the budget, for small messages that are composed ahead of their connection. */
 const AHEAD_PART = 0.2;
@@ -13,13 +13,13 @@ export interface Reservation {
 type Kind = 'ahead' | 'large';
 
 /**
- * The bytes of all messages that are loaded or composed in this worker: html, text and attachments, and what composing
- * makes of them. Two accounts, so that small mail goes on whatever large mail does:
+ * The bytes of all messages that are loaded or composed in this worker: html, text and attachments, and what composing makes of
+ * them. Two accounts, so that large mail never blocks small mail:
  *
  * - `ahead`: small messages, composed before their connection is free. A fifth.
  * - `large`: loaded and composed once a connection is theirs, which is taken in the same moment. A tenant that holds some
  *   may take more as long as it then holds no more than is left free, so one alone gets a half, two a third each, and a
- *   newcomer always finds something. One message that is larger than everything goes when no other is there.
+ *   newcomer always gets some. A message larger than the budget is taken when it is the only one.
  *
  * Nothing waits here: `may…` returns at once, and a refused caller holds nothing.
  */
@@ -38,7 +38,7 @@ export class ByteBudget {
     return this.used.ahead + this.used.large;
   }
 
-  /** The most that was ever in use. */
+  /** The highest use so far. */
   get peak(): number {
     return this.highest;
   }

@@ -153,7 +153,7 @@ describe('which tenants may have prompt destinations only', () => {
     expect(restricted()).toEqual([]);
   });
 
-  it('those that have such a share under way, and nobody who has none of it at all', () => {
+  it('those that have such a share under way, and none that has nothing of it', () => {
     const { slots, restricted, wait } = setUp();
     slots.underWay.add('b');
     expect(restricted()).toEqual(['b']);

@@ -3,15 +3,15 @@ import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
 import { Tally } from './tally';
 import type { Load, WorkerSlots } from './worker-slots';
 
-/** Claims in hand for each slot beyond those under way: the signer is never idle, and a claim is worth its statement. */
+/** Claims held for each slot beyond those under way: signing never idles, and a claim is worth its statement. */
 const AHEAD_PER_SLOT = 2;
 /** For a prompt destination: those under way, and twice as many to follow them. */
 const AHEAD_PER_CONNECTION = 3;
-/** Of what may be in hand, kept for tenants that come with new mail while others have filled the rest. */
+/** Part of the claims held that is kept for tenants with new mail while others have filled the rest. */
 const KEPT_FOR_NEWCOMERS = 1 / 4;
 
 export interface ClaimPlan {
-  /** 0: nothing could begin soon. */
+  /** 0: nothing could start soon. */
   readonly limit: number;
   readonly blockedDestinations: readonly string[];
   readonly destinationLimits: Required<DestinationLimits>;
@@ -19,7 +19,7 @@ export interface ClaimPlan {
 
 export interface ClaimPlannerOptions {
   readonly slots: number;
-  /** Conversations that a new destination begins with; undefined where one hop takes all, so that none bounds a claim. */
+  /** Initial conversations of a new destination; undefined where one hop takes all, so that none bounds a claim. */
   readonly startConcurrency: number | undefined;
 }
 
@@ -32,15 +32,16 @@ export interface Expected {
 }
 
 /**
- * Decides how much a claim may take, and of whom: what can begin now, and what is worth having ready behind it.
+ * Decides how much a claim may take, and from whom: what can start now, and a reserve behind it.
  *
  * - A destination that is unknown, slow or down: as many as may begin now. It has nothing in reserve.
  * - A prompt one: twice its limit in reserve, and nothing more until half of that is used up.
  * - A tenant with its share of unproven destinations under way: only prompt ones, until half of that share is free.
- * - A tenant that waits with more than there is room left for others: nothing.
+ * - A tenant that holds more than the room left for others: nothing.
  * - When enough waits: what has just come for tenants that have less than an equal part of it, a quarter as much in all.
  *
- * What one tenant has taken beyond its share of unproven destinations will not begin soon, and keeps no other tenant from claiming.
+ * What one tenant has taken beyond its share of unproven destinations will not begin soon, and keeps no other tenant from
+ * claiming.
  */
 export class ClaimPlanner {
   private readonly byGroup = new Tally();
@@ -50,7 +51,7 @@ export class ClaimPlanner {
   /** Destinations that the last claim could take nothing for. */
   private readonly cut = new Set<string>();
   private mayBeMore = false;
-  /** Tenants that had enough in hand; after a claim that found nothing, theirs is all that there may be. */
+  /** Tenants that had enough claims; after a claim that found nothing, theirs are the only ones left. */
   private passedOver: ReadonlySet<string> = new Set();
   private waiting = 0;
 
@@ -71,7 +72,7 @@ export class ClaimPlanner {
     return expected;
   }
 
-  /** Counts it anew where its route has shown another group. */
+  /** Counts it again where its route has shown another group. */
   regroup(expected: Expected): Expected {
     if (this.slots.keyOf(expected.claim.destination) === expected.key) return expected;
     this.leave(expected);
@@ -87,7 +88,7 @@ export class ClaimPlanner {
     return !this.slots.isHeldBack && this.room() > this.ahead() / 2;
   }
 
-  /** Destinations at which nothing can begin now; `all`: the one hop for everything is held back. */
+  /** Destinations at which nothing can start now; `all`: the one hop for everything is held back. */
   heldBack(): { readonly all: boolean; readonly destinations: readonly string[] } {
     const { known } = this.destinations();
     return {
@@ -120,7 +121,7 @@ export class ClaimPlanner {
     return this.byTenant.of(tenant) * this.byTenant.size < this.ahead();
   }
 
-  /** Whether a claim could take more for this one: asked when an attempt has ended. */
+  /** Whether a claim could take more for this tenant; called when an attempt has ended. */
   couldClaim(destination: string): boolean {
     if (!this.hasRoom) return false;
     if (this.options.startConcurrency === undefined) return true;
@@ -133,7 +134,7 @@ export class ClaimPlanner {
     return this.passedOver.has(organizationId) && !this.fullTenants().includes(organizationId);
   }
 
-  /** Learns what the plan kept back: after a claim that took anything, there may be more of all the rest. */
+  /** Updates the plan after a claim that took anything: there may be more of the rest. */
   note({ destinationLimits: { known, full } }: ClaimPlan, claims: readonly ClaimedDelivery[]): void {
     this.cut.clear();
     for (const { destination, limit } of known) if (limit === 0) this.cut.add(destination);
@@ -185,7 +186,7 @@ export class ClaimPlanner {
       .map(([tenant]) => tenant);
   }
 
-  /** For more claims: what may begin now and what is worth having behind it, less what waits and may begin. */
+  /** Room for more claims: what may start now plus the reserve, less what waits and may start. */
   private room(): number {
     let [unproven, mayBegin] = [0, 0];
     for (const [tenant, count] of this.unprovenByTenant.entries()) {
@@ -196,7 +197,7 @@ export class ClaimPlanner {
     return this.slots.free + this.ahead() - (this.waiting - beyond);
   }
 
-  /** Of what a tenant waits with: what begins only once others of its attempts have ended. */
+  /** Of a tenant's waiting claims: those that start only once others of its attempts have ended. */
   private beyondShare(tenant: string): number {
     return Math.max(0, this.unprovenByTenant.of(tenant) - this.slots.unprovenRoom(tenant));
   }

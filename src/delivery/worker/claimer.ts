@@ -4,7 +4,7 @@ import { Clock } from '../../common/clock';
 import { Database } from '../../database/database.service';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { asSending, OutcomeSink, type RecordedOutcome } from '../ports/outcome';
-import { WeightSource } from '../ports/sender-sources';
+import { WeightSource } from '../ports/sources';
 import { type Shares, TenantTurns } from '../policy/tenant-turns';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
@@ -14,9 +14,9 @@ import { type Called, NONE } from './work-signal';
 import { NIL_ID } from '../../common/ids';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
-/** Organizations whose place among their destinations is remembered; the others begin anywhere. */
+/** Organizations whose position among their destinations is kept; the others start anywhere. */
 const MAX_CURSORS = 1_000;
-/** Each claim looks for organizations with work that are not known yet; of thousands that are all held back, not at all. */
+/** Each claim searches for new organizations with work; among thousands that are all held back, it does not. */
 const WALK = { mostFound: 32, mostSeen: 512 };
 /** Walks and claims of one call that find nothing; then the worker waits for a moment. */
 const MAX_TRIES = 20;
@@ -29,7 +29,7 @@ interface Room {
   readonly limits: DestinationLimits | undefined;
 }
 
-/** Takes due work for a session, in turn among organizations, and takes it back from dead ones. */
+/** Claims due work for a session, in turn among organizations, and frees the claims of ended sessions. */
 @Injectable()
 export class Claimer {
   private readonly turns = new TenantTurns();
@@ -51,7 +51,7 @@ export class Claimer {
     return this.planner.hasRoom;
   }
 
-  /** Claims what may begin. @param called whose new work has been announced @throws UnavailableError */
+  /** Claims what may start. @param called whose new work has been announced @throws UnavailableError */
   async claimNext(sessionId: string, called = NONE): Promise<ClaimedDelivery[]> {
     this.turns.found(called.organizationIds ?? []);
     const plan = this.planner.plan();
@@ -61,7 +61,7 @@ export class Claimer {
     return claims;
   }
 
-  /** Mail that has just come need not wait until half of what others have in hand has begun. */
+  /** New mail need not wait until half of the claims of others have started. */
   private async claimForNewcomers(sessionId: string, { organizationIds }: Called): Promise<ClaimedDelivery[]> {
     if (organizationIds && ![...organizationIds].some((id) => this.planner.isNewcomer(id))) return [];
     const { limit, blockedDestinations: blocked, destinationLimits: limits } = this.planner.planForNewcomers();
@@ -109,7 +109,7 @@ export class Claimer {
     return [];
   }
 
-  /** Of those that are known to have work. */
+  /** Among those known to have work. */
   private async claimTurns(room: Room): Promise<{ claimed: ClaimedDelivery[]; isWithoutTurns: boolean }> {
     const shares = this.turns.next(room.limit, new Set(room.limits?.full));
     if (shares.size === 0) return { claimed: [], isWithoutTurns: true };
@@ -146,7 +146,7 @@ export class Claimer {
     return claimed;
   }
 
-  /** Frees claims of sessions whose lease has ended; the events say that a mail may have gone out unnoticed. */
+  /** Frees claims of sessions whose lease has ended; the events record that a mail may have been sent. */
   freeDead(limit: number): Promise<number> {
     return this.database.transaction(async (tx) => {
       const freed = await this.queue.reap(limit, tx);
@@ -160,7 +160,7 @@ export class Claimer {
   }
 }
 
-/** Its attempt had begun, for all that anyone knows; of one that lasted that has been recorded. */
+/** Its attempt may have started; of one that took longer, that has been recorded. */
 function asWorkerLost(delivery: FreedDelivery, now: Date): RecordedOutcome[] {
   const unknown = { kind: 'unknown', nextAttemptAt: now, reason: 'worker_lost' } as const;
   const lost = { ...delivery, outcome: unknown, source: 'system', occurredAt: now } as const;

@@ -1,14 +1,87 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
+import { AppError } from '../../common/errors/app-error';
+import { isUuid } from '../../common/ids';
 import type { ClaimedDelivery } from '../ports/delivery';
+import type { Settlement } from '../ports/outcome';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
+import { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
 import { ClaimPlanner } from './claim-plan';
 import { DeliveryPipeline } from './delivery-pipeline';
-import { JournalTakeover } from './journal-takeover';
+import { ResultJournal } from './result-journal';
+import { ResultCommit } from './settler';
 import { WorkerSession } from './worker-session';
 
+const BATCH = 200;
+/** A lease this short is about to end: a worker at work has renewed it long before. */
+const DYING_SECONDS = 5;
+
+/**
+ * Settles what other sessions on this data directory have read but not committed: those of a killed predecessor, or of a
+ * process in another container on the same volume.
+ */
+@Injectable()
+export class JournalTakeover {
+  private readonly logger = new Logger(JournalTakeover.name);
+
+  constructor(
+    private readonly journal: ResultJournal,
+    private readonly sessions: WorkerSessionsRepository,
+    private readonly results: ResultCommit,
+  ) {}
+
+  /** Every journal there is: that of a predecessor killed just now, too, whose lease lasts a while. @throws UnavailableError */
+  takeAll(): Promise<void> {
+    return this.take(Infinity);
+  }
+
+  /** Call it before the claims of ended sessions are freed, which makes their results outdated. @throws UnavailableError */
+  takeDying(): Promise<void> {
+    return this.take(DYING_SECONDS);
+  }
+
+  /** Reading is free, as everything in a journal is true and fenced. Removing it takes the end of its session. */
+  private async take(mostSecondsLeft: number): Promise<void> {
+    const journals = this.journal.foreign();
+    if (journals.length === 0) return;
+    const leases = await this.sessions.findLeases(journals.map(({ sessionId }) => sessionId).filter(isUuid));
+    for (const journal of journals) {
+      const secondsLeft = leases.get(journal.sessionId) ?? -Infinity;
+      if (secondsLeft > mostSecondsLeft) continue;
+      await this.settle(journal.read());
+      if (secondsLeft < 0) journal.discard();
+    }
+  }
+
+  private async settle(left: readonly Settlement[]): Promise<void> {
+    let settled = 0;
+    for (let from = 0; from < left.length; from += BATCH) settled += await this.commit(left.slice(from, from + BATCH));
+    if (settled > 0) this.logger.log(`${settled} acceptances of an earlier session are settled`);
+  }
+
+  /** One that cannot be committed must not hold up the others. */
+  private async commit(batch: readonly Settlement[]): Promise<number> {
+    try {
+      return await this.results.commit(batch);
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      if (batch.length > 1) return this.commitEach(batch);
+      this.logger.error(`A result of an earlier session could not be committed: ${(error as Error).message}`);
+      return 0;
+    }
+  }
+
+  private async commitEach(batch: readonly Settlement[]): Promise<number> {
+    let settled = 0;
+    for (const settlement of batch) settled += await this.commit([settlement]);
+    return settled;
+  }
+}
+
 const LOOK_EVERY_MS = SECOND / 2;
-/** For what is in hand to end. A conversation that lasts longer is past composing and signing, and waits for the other side. */
+/**
+ * Time for running work to end. A conversation that lasts longer is past composing and signing, and waits for the other side.
+ */
 const QUIET_MS = SECOND / 2;
 /**
  * The same for a suspect: it is composed and signed, and what kills the worker in the minutes that a silent server might take
@@ -22,11 +95,11 @@ const TRIAL_MS = 2 * SECOND;
 const ROUND_MS = 3 * SECOND;
 
 /**
- * What a worker does about those that died before it, besides freeing their claims: it settles what they had noted, and tries
- * suspects, deliveries that two workers died with, while nothing else begins in this process: a few together and, when a
- * worker has died of that, each alone. Those that wait for their servers do not keep the next from being tried. One worker at a
- * time does so: the others go on with other mail. When the worker dies now, the suspects that it claimed last are to blame
- * (the reaper charges no other); one whose attempt ends, however that may be, is no suspect any more.
+ * Recovers from workers that crashed: settles the results in their journals, and tries suspects, deliveries that two workers
+ * crashed with, while nothing else starts in this process: a few together and, after another crash, each alone. Those that wait
+ * for their servers do not delay the next. One worker at a time does so: the others go on with other mail. If the worker
+ * crashes now, the suspects that it claimed last are counted (the reaper counts no other); one whose attempt ends is no suspect
+ * any more.
  */
 @Injectable()
 export class CrashRecovery {

@@ -10,8 +10,8 @@ import { DeliveryMetrics, failureClassOf } from './delivery.metrics';
 const VERBOSE: ReadonlySet<string> = new Set(['trace', 'debug']);
 
 /**
- * What became of deliveries, in the log: each attempt at level debug, and with `LOG_DELIVERIES` each end at level info.
- * Lines name emails and hosts, and no address.
+ * Results of deliveries in the log: each attempt at level debug, and with `LOG_DELIVERIES` each end at level info. Lines
+ * contain email ids and hosts, and no address.
  */
 @Injectable()
 export class DeliveryLog {
@@ -147,7 +147,7 @@ function factsOf({ outcomes: [{ outcome }] }: Settlement): SpanAttributes {
   };
 }
 
-/** Tells all who watch what has been committed: the counters, the log, and the traces. */
+/** Reports committed results to the counters, the log and the traces. */
 @Injectable()
 export class DeliveryReport {
   constructor(
@@ -157,7 +157,7 @@ export class DeliveryReport {
     private readonly sessions: TlsSessionCounts,
   ) {}
 
-  /** @param outdated how many more had come too late */
+  /** @param outdated how many more were too late */
   settled(taken: readonly Settlement[], outdated: number): void {
     this.metrics.settled(taken, outdated);
     this.log.settled(taken);

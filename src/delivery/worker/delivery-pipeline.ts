@@ -19,18 +19,18 @@ const COMMIT_MS = 3 * SECOND;
 const GOODBYE_MS = 3 * SECOND;
 
 /**
- * Carries claimed deliveries through their stages, and knows which are under way:
+ * Takes claimed deliveries through their stages, and tracks those under way:
  *
  *   take ──► prepare (a batch: load, compose, sign) ──► wait for a slot, attempt (`AttemptDispatcher`) ──► settle, or release
  *
- * A mail's content is in memory until its attempt has ended, and a result that waits for its commit weighs nothing.
+ * A mail's content is in memory until its attempt has ended, and a result that waits for its commit holds none.
  */
 @Injectable()
 export class DeliveryPipeline {
   private readonly logger = new Logger(DeliveryPipeline.name);
   private underWay = 0;
   private readonly inHand = new Map<string, ClaimedDelivery>();
-  /** Of those in hand, the ones whose result waits for its commit. */
+  /** Deliveries whose result waits for its commit. */
   private readonly settling = new Set<ClaimedDelivery>();
   private readonly waiting = new Set<() => void>();
   private readonly releases = new MicroBatcher<ClaimedDelivery, undefined>((claims) => this.releaseAll(claims), {
@@ -58,7 +58,7 @@ export class DeliveryPipeline {
     return this.closing;
   }
 
-  /** Those in hand, at whatever stage. */
+  /** Deliveries at any stage. */
   claims(): ClaimedDelivery[] {
     return [...this.inHand.values()];
   }
@@ -134,7 +134,7 @@ export class DeliveryPipeline {
     if (unbegun.length > 0) await this.release(unbegun);
   }
 
-  /** True once a condition holds, which is looked at whenever something ends; false after `limitMs`. */
+  /** True once a condition holds, which is checked whenever something ends; false after `limitMs`. */
   private async until(isMet: () => boolean, limitMs?: number): Promise<boolean> {
     if (isMet()) return true;
     return new Promise((resolve) => {
@@ -208,7 +208,7 @@ export class DeliveryPipeline {
     return claims.map(() => undefined);
   }
 
-  /** A claim that cannot be given back now is found again by the sweep, as one that is not in hand. */
+  /** A claim that cannot be given back now is found by the sweep, as one missing from the pipeline. */
   private async release(claims: readonly ClaimedDelivery[]): Promise<void> {
     await this.queue
       .release(claims)

@@ -15,7 +15,7 @@ const OUTAGE_PAUSE_MS = SECOND;
 const MOST_PER_SLOT = 8;
 /** Organizations that are served beside a claim for others at a time. */
 const MOST_CALLERS = 32;
-/** For a session's last word to a database that may be away. */
+/** Time for a session's last statement, as the database may be unavailable. */
 const FAREWELL_MS = 2 * SECOND;
 
 /**
@@ -25,9 +25,9 @@ const FAREWELL_MS = 2 * SECOND;
  *                            └──stop──► draining: claim nothing more, give back what has not begun, finish the rest within
  *                                 the time limit; then cut the conversations that have not written their final dot ──► stopped
  *
- * Meanwhile mail that has just come for tenants with little in hand is claimed beside the loop.
+ * Meanwhile new mail of tenants with few claims is claimed beside the loop.
  *
- * A lost lease or an absent database stops the claiming, not the loop.
+ * A lost lease or an unavailable database stops the claiming, not the loop.
  */
 @Injectable()
 export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {

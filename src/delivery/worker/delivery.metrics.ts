@@ -3,7 +3,7 @@ import { SECOND } from '../../common/clock';
 import { Metrics } from '../../common/metrics/metrics';
 import { REPLY_CLASSES } from '../policy/reply-rule';
 import type { DeliveryOutcome, RecordedOutcome, Settlement } from '../ports/outcome';
-import { TLS_RESULTS, TLS_VERSIONS, tlsStateOf } from '../tls/tls-state';
+import { TLS_RESULTS, TLS_VERSIONS, tlsStateOf } from '../tls/tls-session-counts';
 import { TLS_POLICIES } from '../ports/attempt-trace';
 
 type Ended = DeliveryOutcome['kind'] & ('sent' | 'delivered' | 'deferred' | 'unknown' | 'bounced' | 'failed');
@@ -55,7 +55,7 @@ export class DeliveryMetrics {
     });
   }
 
-  /** @param outdated how many more had come too late */
+  /** @param outdated how many more were too late */
   settled(taken: readonly Settlement[], outdated: number): void {
     this.outdated.inc(outdated);
     for (const { claim, outcomes } of taken) {

@@ -6,7 +6,7 @@ import type { Transaction } from '../../database/transaction';
 import { EgressPools } from '../egress/egress-pools';
 import { DEFAULT_POOL } from '../egress/pool-file';
 import { WarmUpVolumes } from '../egress/warm-up-volumes';
-import { OperatorLog } from '../ports/sender-sources';
+import { OperatorLog } from '../ports/sources';
 import {
   type AddressProgress,
   DestinationsRepository,
@@ -15,10 +15,10 @@ import {
 } from '../shaping/destinations.repository';
 import { WorkerSession } from './worker-session';
 
-/** What one worker has met, all apply within two of these. */
+/** All workers apply a finding within two of these. */
 const SYNC_EVERY_MS = 2 * SECOND;
 
-/** Shares with the other workers which receivers refuse which of our addresses, and tells the operator. */
+/** Shares with the other workers which receivers refuse which of our addresses, and notifies the operator. */
 @Injectable()
 export class EgressSyncJob implements OnApplicationBootstrap {
   private readonly logger = new Logger(EgressSyncJob.name);
@@ -66,7 +66,7 @@ export class EgressSyncJob implements OnApplicationBootstrap {
   }
 
   private tell(begun: readonly WrittenSuspension[], tx: Transaction): Promise<void> {
-    // What the receiver said may name a person: `egress list` shows it.
+    // The receiver's text may name a person: `egress list` shows it.
     const entries = begun.map(({ address, key, until }) => ({
       ...{ action: 'egress.suspended', targetType: 'egress_address', targetId: address },
       data: { destination: key, until },
@@ -88,7 +88,7 @@ export class EgressSyncJob implements OnApplicationBootstrap {
 /** What an operator changes, all workers apply within two of these. */
 const VOLUMES_EVERY_MS = 2 * SECOND;
 
-/** Makes the addresses of the pools known, hears how far they are with their warm-up, and gives back what is not used of it. */
+/** Stores the addresses of the pools, reads the state of their warm-up, and returns unused reservations. */
 @Injectable()
 export class WarmUpSyncJob implements OnApplicationBootstrap {
   private readonly logger = new Logger(WarmUpSyncJob.name);

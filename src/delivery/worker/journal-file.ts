@@ -13,7 +13,7 @@ export class JournalFile {
   /** Numbers of lines that are not committed, the oldest first. */
   private readonly open = new Set<number>();
   private newest = 0;
-  /** The newest line at the last look, and the newest one that is on the disk. */
+  /** The newest line at the last check, and the newest one on the disk. */
   private seen = 0;
   private synced = 0;
   /** Of the lines; no longer kept up once a part of one could not be removed. */
@@ -69,7 +69,7 @@ export class JournalFile {
     this.isTorn = false;
   }
 
-  /** Writes through to the disk when something is open that was open at the last look already. */
+  /** Writes through to the disk when something is open that was open at the last check already. */
   syncOld(): Promise<void> {
     const [oldest = Infinity] = this.open;
     const isDue = oldest <= this.seen && this.synced < this.newest;
@@ -90,7 +90,7 @@ export class JournalFile {
   private async sync(newest: number): Promise<void> {
     const isNew = this.synced === 0;
     await new Promise<void>((resolve, reject) => {
-      // EBADF: closed meanwhile, which writes through as well.
+      // EBADF: closed meanwhile, which writes through too.
       fdatasync(this.descriptor, (error) => (error && error.code !== 'EBADF' ? reject(error) : resolve()));
     });
     // Without its name in the folder the file would not be found again.

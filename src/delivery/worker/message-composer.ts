@@ -2,17 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { needsSmtpUtf8 } from '../../common/mail-address';
 import { AppConfig } from '../../config/config';
-import { composeMessage } from '../message/compose-message';
-import { type HeaderField, headerNeedsSmtpUtf8 } from '../message/header-block';
-import { hasHighBytes, RAW_ROOM, rawNeedsSmtpUtf8, signRawMessage } from '../message/raw-message';
+import { composeMessage, hasHighBytes, RAW_ROOM, rawNeedsSmtpUtf8, signRawMessage } from '../message/compose-message';
+import { type HeaderField, headerNeedsSmtpUtf8 } from '../message/header-field';
 import type { ClaimedDelivery } from '../ports/delivery';
-import { type CompleteMessage, MessageSource, type OutgoingMessage } from '../ports/message-source';
-import type { SigningKey } from '../ports/sender-sources';
+import { type CompleteMessage, MessageSource, type OutgoingMessage, type SigningKey } from '../ports/sources';
 import { signMessage } from '../dkim/sign-message';
 import { isReportMail } from '../tls/tls-report-data.service';
 import { ByteBudget } from './byte-budget';
-import { ComposedMessage } from './composed-message';
-import { ComposingTurns } from './composing-turns';
+import { ComposedMessage, ComposingTurns } from './composed-message';
 import { RecipientHeaders, RecipientTracking } from './recipient-tracking';
 
 /** What composing takes at its peak for each byte of content: the row, base64 or quoted-printable, and the signed copy. */
@@ -61,11 +58,11 @@ interface Shared {
 }
 
 /**
- * Gives each delivery its bytes. The recipients of an email share one signed message. Bulk mail differs in its unsubscribe
- * link and tracked mail in all its links: there each recipient has a copy. A raw message has neither.
+ * Gives each delivery its bytes. The recipients of an email share one signed message. Bulk mail differs in its unsubscribe link
+ * and tracked mail in all its links: there each recipient has a copy. A raw message has neither.
  *
- * Small messages are composed and signed ahead of their connection, as far as the budget goes. What is large or has
- * attachments is loaded, composed and signed when its attempt begins, and is gone when that ends.
+ * Small messages are composed and signed ahead of their connection, as far as the budget goes. What is large or has attachments
+ * is loaded, composed and signed when its attempt begins, and freed when that ends.
  */
 @Injectable()
 export class MessageComposer {

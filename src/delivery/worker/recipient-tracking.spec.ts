@@ -11,7 +11,7 @@ import {
   signingKey,
 } from '../../../test/setup/recipient-copies';
 import { HOUR } from '../../common/clock';
-import type { OutgoingMessage } from '../ports/message-source';
+import type { OutgoingMessage } from '../ports/sources';
 import { RecipientLink } from '../tokens/recipient-link';
 
 const BASE = 'https://mail.example.org/base';
@@ -136,7 +136,7 @@ describe('of the links', () => {
 
 describe('mail that is not tracked', () => {
   it.each([
-    ['when nobody wants it to be', { html: HTML }],
+    ['when it is not wanted', { html: HTML }],
     ['without html', { trackOpens: true, trackClicks: true }],
     ['with empty html', { ...tracked, html: '' }],
   ])('%s is shared by its recipients as it is', async (_when, fields) => {

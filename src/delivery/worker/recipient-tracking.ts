@@ -3,12 +3,11 @@ import { deriveKey } from '../../common/encryption/encryption';
 import { domainOf } from '../../common/mail-address';
 import type { AppConfig } from '../../config/config';
 import { contentOf } from '../message/content';
-import type { HeaderField } from '../message/header-block';
-import { webUrlOf } from '../message/html-links';
-import { trackHtmlInTurns } from '../message/track-html';
+import type { HeaderField } from '../message/header-field';
+import { trackHtmlInTurns, webUrlOf } from '../message/track-html';
 import { DELIVERY_LIFE_MS } from '../policy/retry-schedule';
 import type { ClaimedDelivery } from '../ports/delivery';
-import type { CompleteMessage, OutgoingMessage } from '../ports/message-source';
+import type { CompleteMessage, OutgoingMessage } from '../ports/sources';
 import { MAX_URL_LENGTH, RecipientLink, type RecipientLinkTarget } from '../tokens/recipient-link';
 import { FOR_EVER, ReturnPath } from '../tokens/return-path';
 
@@ -20,7 +19,7 @@ export interface TrackedRecipient extends RecipientLinkTarget {
   readonly trackingHost: string | undefined;
 }
 
-/** Gives the html of a mail a pixel and links by which one recipient is known, as far as the mail wants it. */
+/** Adds a pixel and links to the html of a mail that identify one recipient, as far as the mail allows it. */
 export class RecipientTracking {
   private readonly links: RecipientLink;
   private readonly publicUrl: string;
@@ -35,7 +34,7 @@ export class RecipientTracking {
     return (html !== '' || !isBodyLoaded) && (trackOpens || trackClicks);
   }
 
-  /** The same recipient's copy is the same every time. What it says as text is what it said before. */
+  /** The same recipient's copy is the same every time. Its text part is that of the untracked mail. */
   async apply(message: CompleteMessage, { trackingHost, ...target }: TrackedRecipient): Promise<CompleteMessage> {
     if (!this.appliesTo(message) || (message.html ?? '') === '') return message;
     const base = this.baseOf(trackingHost);
@@ -46,7 +45,7 @@ export class RecipientTracking {
     return { ...message, ...contentOf(message), html };
   }
 
-  /** The sender's host leads to the same server, at its root; a path in front of ours is a matter of our own host. */
+  /** The sender's host serves at its root; a path prefix belongs to our own host only. */
   private baseOf(trackingHost: string | undefined): string {
     if (trackingHost === undefined) return this.publicUrl;
     const { protocol, port } = new URL(this.publicUrl);
@@ -112,9 +111,8 @@ export class RecipientHeaders {
   }
 
   /**
-   * The header fields by which the recipient of bulk mail unsubscribes with one click (RFC 8058 section 3.1). None for
-   * transactional mail, and none where the customer has a `List-Unsubscribe` of their own: then the link is theirs, and so
-   * is the list of those who followed it.
+   * Header fields for one-click unsubscription from bulk mail (RFC 8058 section 3.1). None for transactional mail, and none
+   * where the customer has a `List-Unsubscribe` of their own: then the link and its list are theirs.
    * @param ordinal the organization's
    */
   unsubscribeFields(claim: ClaimedDelivery, ordinal: number, headers: OutgoingMessage['headers']): HeaderField[] {
@@ -134,9 +132,9 @@ export class RecipientHeaders {
   }
 
   /**
-   * `Feedback-ID: <tag>:<domain>:<category>:<organization>`, by which Gmail reports complaints of a stream of mail. The
-   * same for all recipients, and nothing of a person: of the tags the first, unless it could be an address or a name in
-   * it. A customer's own is refused at the acceptance.
+   * `Feedback-ID: <tag>:<domain>:<category>:<organization>`, by which Gmail reports complaints of a stream of mail. The same
+   * for all recipients, and nothing personal: the first tag, unless it could contain an address or a name. A customer's own one
+   * is refused with the email.
    * @param ordinal the organization's
    */
   feedbackFields({ category }: ClaimedDelivery, ordinal: number, message: OutgoingMessage): HeaderField[] {

@@ -146,14 +146,24 @@ describe('ResultJournal', () => {
     expect(parseJournal(`${whole}\n${whole.slice(0, 50)}`)).toEqual([settlement(0)]);
   });
 
-  it('does without when the directory cannot be written, and says so once', () => {
+  it('does without when the directory cannot be written, says so once, at the start, counts each, and goes on later', async () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
+    const failures = async () => /^waybill_journal_failures_total (\d+)$/m.exec(await metrics.registry.metrics())?.[1];
+    const before = Number(await failures());
     writeFileSync(join(dataDir, 'journal'), 'in the way');
     const without = journal();
+    without.onModuleInit();
+    expect(warn).toHaveBeenCalledTimes(1);
     expect(without.foreign()).toEqual([]);
     for (const position of [0, 1, 2]) without.note(settlement(position))();
-    without.end();
     expect(warn).toHaveBeenCalledTimes(1);
+    // What the alert WaybillJournalFails looks at.
+    expect(Number(await failures())).toBe(before + 3);
+    rmSync(join(dataDir, 'journal'));
+    without.note(settlement(3));
+    expect(files()).toHaveLength(1);
+    without.end();
+    expect(Number(await failures())).toBe(before + 3);
     warn.mockRestore();
   });
 

@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
 import { Metrics } from '../../common/metrics/metrics';
 import { AppConfig } from '../../config/config';
@@ -21,7 +21,7 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** A journal of another session, of this process or another one. */
 export interface ForeignJournal {
-  /** As its name says; not an id at all in a folder that something else writes to. */
+  /** From the file's name; not an id in a folder that other software writes to. */
   readonly sessionId: string;
   /** What it holds now. */
   read(): Settlement[];
@@ -32,15 +32,16 @@ export interface ForeignJournal {
 /**
  * Acceptances that are not committed yet, on local disk.
  *
- * A 250 that was read but not committed when its process was killed would be lost, and the mail sent again. Each is
- * therefore written here first (a write into the page cache, which survives `kill -9`; what is still open after a second is on
- * the disk, and survives a power failure too), and another worker on this data directory settles what it finds. That is safe whichever process wrote it: the note is true, and a claim that
- * has passed on is fenced off by its token. A file belongs to a session: others may read it at any time, and remove it once the
- * session's lease is over in the database (docs/adr/0021). Without a writable directory, or on a full disk, the worker
- * runs on with that window open, and says so: a note that does not fit is removed, so that it spoils no other one.
+ * Without it, a 250 that was read but not committed when its process was killed is lost, and the mail sent again. So each is
+ * written here first (a write into the page cache, which survives `kill -9`; what is still open after a second is on the disk,
+ * and survives a power failure too), and another worker on this data directory settles what it finds. That is safe whichever
+ * process wrote it: the acceptance happened, and a claim of another worker is fenced off by its token. A file belongs to a
+ * session: others may read it at any time, and remove it once the session's lease is over in the database (docs/adr/0021).
+ * Without a writable directory, or on a full disk, the worker runs on without this protection, and logs that: a partly written
+ * line is removed, so that it spoils no other one.
  */
 @Injectable()
-export class ResultJournal {
+export class ResultJournal implements OnModuleInit {
   private readonly logger = new Logger(ResultJournal.name);
   private readonly folder: string;
   private readonly files = new Map<string, JournalFile>();
@@ -56,6 +57,16 @@ export class ResultJournal {
     this.folder = join(config.dataDir, FOLDER);
     const help = 'Results that could not be noted on disk before their commit';
     this.failures = metrics.counter({ name: 'journal_failures_total', help });
+  }
+
+  /** Logs at the start already that nothing can be noted: the first result may be hours away. */
+  onModuleInit(): void {
+    try {
+      prepareJournalFolder(this.folder, this.paths());
+      accessSync(this.folder, constants.W_OK);
+    } catch (error) {
+      this.tellUnusable(error as Error);
+    }
   }
 
   /** Notes an acceptance before it is committed; the returned function is to be called when it is. */
@@ -119,7 +130,7 @@ export class ResultJournal {
 
   /** The mail counts as delivered all the same, once that is committed. */
   private tell({ code, message }: NodeJS.ErrnoException): void {
-    // Folder and all are gone: there is nothing to be kept any more.
+    // The folder is gone too: there is nothing left to keep.
     if (code === 'ENOENT') return;
     this.failures.inc();
     if (performance.now() - this.toldAt < QUIET_MS) return;
@@ -135,14 +146,20 @@ export class ResultJournal {
       if (this.files.size === 0) prepareJournalFolder(this.folder, this.paths());
       const file = new JournalFile(join(this.folder, `${sessionId}${SUFFIX}`));
       this.files.set(sessionId, file);
+      this.isBroken = false;
       // Ids of sessions grow; a late reply to an earlier one does not make that the newest again.
       if (this.newest === undefined || sessionId > this.newest) this.newest = sessionId;
       return file;
     } catch (error) {
-      if (!this.isBroken) this.logger.warn(`No journal of results can be kept: ${(error as Error).message}`);
-      this.isBroken = true;
+      this.failures.inc();
+      this.tellUnusable(error as Error);
       return undefined;
     }
+  }
+
+  private tellUnusable({ message }: Error): void {
+    if (!this.isBroken) this.logger.warn(`No journal of results can be kept in ${this.folder}: ${message}`);
+    this.isBroken = true;
   }
 
   private close(sessionId: string): void {

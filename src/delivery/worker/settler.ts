@@ -40,7 +40,7 @@ export class ResultCommit {
   }
 }
 
-/** A first attempt's beginning is written with its end: most last for milliseconds. `RecordSendingJob` tells of the others. */
+/** A first attempt's start is written with its end: most last for milliseconds. `RecordSendingJob` records the others. */
 function outcomesOf({ claim, outcomes }: Settlement): readonly RecordedOutcome[] {
   return outcomes[0].attempt === 1 ? [asSending(claim), ...outcomes] : outcomes;
 }
@@ -89,7 +89,7 @@ export class Settler {
     setMaxListeners(0, this.abandoned.signal);
   }
 
-  /** Resolves once the result is committed, or known to be outdated, or when it is given up. */
+  /** Resolves once the result is committed, found outdated, or given up. */
   async settle(settlement: Settlement): Promise<void> {
     const settled = isAcceptance(settlement) ? this.journal.note(settlement) : undefined;
     if (await this.commitEventually(settlement)) settled?.();
@@ -152,7 +152,7 @@ export class Settler {
   }
 }
 
-/** A 250 that was read for live mail: what must not be repeated. */
+/** A 250 for live mail: it must not be repeated. */
 function isAcceptance({ claim, outcomes }: Settlement): boolean {
   const { kind } = outcomes[0].outcome;
   return claim.mode !== 'test' && (kind === 'sent' || kind === 'delivered');

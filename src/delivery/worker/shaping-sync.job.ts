@@ -7,43 +7,42 @@ import type { Bounds, ReleaseSignal } from '../policy/destination-bounds';
 import type { Settlement, SmtpFacts } from '../ports/outcome';
 import { profileOf } from '../ports/provider-profiles';
 import type { Route } from '../routing/router';
-import { type CountedKind, DestinationLog } from '../shaping/destination-log';
+import { type CountedKind, DestinationLog, learnRule } from '../shaping/destination-log';
 import {
   DestinationsRepository,
   type ListedRule,
   type ReportedGroup,
   type WantedRule,
 } from '../shaping/destinations.repository';
-import { learnRule } from '../shaping/learn-rule';
 import { limitsOf, type Share, shareOf } from '../shaping/worker-share';
 import { WorkSignal } from './work-signal';
 import { WorkerSession } from './worker-session';
 import { WorkerSlots } from './worker-slots';
 
-/** What one worker learns, or an operator wants, is applied by all within two of these; 5 s are promised. */
+/** All workers apply findings and operators' changes within two of these; 5 s are promised. */
 const EVERY_MS = 2 * SECOND;
-/** What others have changed is looked for a little further back than the last time: their clocks are one, their commits are not. */
+/** Reads overlap a little: the workers share the database's clock, but their commits take time. */
 const OVERLAP_MS = 3 * SECOND;
 const FIRST_LOOK_MS = 60 * MINUTE;
-/** By then every other worker has made room for a new one: it has heard of it, and its spare connections are closed. */
+/** By then every other worker has read of the new one and closed its spare connections. */
 const NEW_FOR_MS = 5 * SECOND;
 const MAX_CAUSE = 500;
 
 /**
- * Shares what this worker meets at groups of destinations with the others, and heeds what they have met and what operators
- * want. Every two seconds it writes rows of its own, reads what others have changed, and divides the limits that hold for
- * all among the live workers. While the database is away the last word holds.
+ * Shares this worker's findings about groups of destinations with the others, and applies theirs and operators' changes. Every
+ * two seconds it writes rows of its own, reads what others have changed, and divides common limits among the running workers.
+ * While the database is unavailable the last state applies.
  */
 @Injectable()
 export class ShapingSync implements OnApplicationBootstrap {
   private readonly logger = new Logger(ShapingSync.name);
   private readonly log: DestinationLog;
-  /** Learned of replies since the last time, by group and effect. */
+  /** Limits derived from replies since the last time, by group and effect. */
   private readonly learned = new Map<string, WantedRule>();
-  /** Told of with something under way, which will have to be taken back. */
+  /** Reported with something under way, which has to be corrected later. */
   private toldActive = new Set<string>();
   private lookedAtMs = -Infinity;
-  /** The rules `resumed` that hold and have been heeded. */
+  /** The rules `resumed` that hold and have been applied. */
   private resumed: ReadonlySet<string> = new Set();
 
   constructor(
@@ -64,12 +63,12 @@ export class ShapingSync implements OnApplicationBootstrap {
     this.jobs.startRemoval({ name: 'forget-destinations', everyMs: 10 * MINUTE, run: remove });
   }
 
-  /** An attempt begins. */
+  /** An attempt starts. */
   begin(key: string, destination: string, route: Extract<Route, { kind: 'hosts' }>): void {
     this.log.begin(key, destination, route);
   }
 
-  /** An attempt has come to its end; it still counts as under way. */
+  /** An attempt has ended; it still counts as under way. */
   end(key: string, { outcomes }: Settlement, signal: ReleaseSignal): void {
     const { outcome } = outcomes[0];
     const smtp = 'smtp' in outcome ? outcome.smtp : undefined;
@@ -114,7 +113,7 @@ export class ShapingSync implements OnApplicationBootstrap {
     const learned = [...this.learned];
     await this.destinations.report(sessionId, groups);
     await this.destinations.writeRules(learned.map(([, rule]) => rule));
-    // What could not be reported is reported the next time, and so is what has been learned meanwhile.
+    // What could not be reported is reported the next time, with newer findings.
     for (const [name, rule] of learned) if (this.learned.get(name) === rule) this.learned.delete(name);
     this.toldActive = new Set(groups.filter(({ active }) => active > 0).map(({ key }) => key));
   }
@@ -160,7 +159,7 @@ export class ShapingSync implements OnApplicationBootstrap {
     this.resumed = new Set(words.map(({ id }) => id));
   }
 
-  /** Groups with a limit of connections: by a rule, or by the profile of one that this worker has met. */
+  /** Groups with a connection limit: by a rule, or by the profile of a destination that this worker has used. */
   private limitedKeys(rules: readonly ListedRule[]): string[] {
     const met = this.slots.loads().filter(({ key }) => profileOf(key)?.maxConnections !== undefined);
     const ruled = rules.filter(({ effect }) => effect === 'max_connections');

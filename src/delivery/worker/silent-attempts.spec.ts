@@ -1,5 +1,5 @@
 import { SECOND } from '../../common/clock';
-import { SilentAttempts } from './silent-attempts';
+import { SilentAttempts } from './attempt-dispatcher';
 
 function setUp() {
   const attempts = new SilentAttempts();
@@ -34,7 +34,7 @@ describe('attempts at silent servers', () => {
     expect(cut).toEqual(['b1', 'b2', 'b0', 'a1']);
   });
 
-  it('stay when whoever asks has half as many', () => {
+  it('stay when the tenant that asks has half as many', () => {
     const { attempts, cut, hold } = setUp();
     for (const name of ['a1', 'a2', 'b1']) hold(name, 90);
     expect(attempts.makeRoomFor('b', false)).toBe(false);

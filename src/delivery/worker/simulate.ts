@@ -8,8 +8,8 @@ import type { SmtpPhase } from '../ports/attempt-trace';
 export const DEFAULT_SIMULATOR_DOMAIN = 'simulator.waybill.test';
 
 /**
- * Far shorter than the schedule of live mail: someone is watching who wants to see a deferral become a delivery now,
- * and still long enough for both deferrals to be seen apart.
+ * Far shorter than the schedule of live mail, so that a developer sees a deferral become a delivery, and long enough to see
+ * both deferrals apart.
  */
 const SIMULATED_RETRY_MS = 2 * SECOND;
 
@@ -44,7 +44,7 @@ export function simulate(delivery: SimulatedDelivery): SimulatedOutcome {
   return { ...withRule(outcome), followUps: script.followUps ?? [] };
 }
 
-/** A refusal says which rule it falls under, as one of a server does. */
+/** A refusal has the rule that it matches, like one of a server. */
 function withRule(outcome: DeliveryOutcome): Pick<SimulatedOutcome, 'outcome' | 'action'> {
   if ((outcome.kind !== 'bounced' && outcome.kind !== 'deferred') || !outcome.smtp) return { outcome };
   const { smtp, classification } = rejection(outcome.smtp, BUILT_IN_CLASSIFIER);

@@ -5,7 +5,7 @@ import { AppConfig } from '../../config/config';
 import { ReplyClassifier } from '../policy/classify-reply';
 import { isWorthAnotherHost, rejection, type TransmissionResult } from '../policy/transmission-result';
 import type { ClaimedDelivery } from '../ports/delivery';
-import { type Route, Router } from '../routing/router';
+import { type Route, type RouteOptions, Router } from '../routing/router';
 import { DeadAddresses } from '../smtp/host-faults';
 import type { SmtpEndpoint, SmtpSource } from '../smtp/smtp-endpoint';
 import type { SmtpEnvelope } from '../smtp/smtp-envelope';
@@ -14,7 +14,7 @@ import { type SmtpResult, toSmtpFacts } from '../smtp/smtp-result';
 import { SMTP_TIMEOUTS } from '../smtp/smtp-timeouts';
 import { NextHopPools } from '../smtp/next-hop-pools';
 import { tlsDemandOf } from '../tls/policy-router';
-import type { Conversation } from '../smtp/conversation';
+import type { Conversation } from '../smtp/smtp-connection';
 import type { SignedMessage } from './message-composer';
 
 /** Addresses tried within one attempt; more would keep a slot busy with a destination that is down. */
@@ -27,14 +27,14 @@ const NEXT_ADDRESS_MS = 60 * SECOND;
 /** Where one mail may go, in the order in which to try it. */
 export type Hosts = Extract<Route, { kind: 'hosts' }>;
 
-/** A route, and the host to begin with: one of `firstHosts`. */
+/** A route, and the first host: one of `firstHosts`. */
 export interface Target {
   readonly hosts: Hosts;
   readonly first: string;
   readonly conversation?: Conversation;
   /** What it took to find the hosts. */
   readonly dnsMs?: number;
-  /** What the receiver wants. */
+  /** Requirements of the receiver. */
   readonly messagesPerConnection?: number | undefined;
   /** It limits connections, those that are not in use among them. */
   readonly isLimited?: boolean;
@@ -42,10 +42,10 @@ export interface Target {
   readonly source?: SmtpSource | undefined;
 }
 
-/** What one attempt came to; `busy`: nothing was tried, as each host has all the connections that it may have. */
+/** The result of one attempt; `busy`: nothing was tried, as each host has its maximum of connections. */
 export type Transmission = TransmissionResult | { readonly kind: 'busy' };
 
-/** Over SMTP to the hosts that the router names, in order, until one takes the message or refuses it for good. */
+/** Sends over SMTP to the hosts of the route, in order, until one takes the message or refuses it permanently. */
 @Injectable()
 export class SmtpTransmitter {
   private readonly pools: NextHopPools;
@@ -70,14 +70,14 @@ export class SmtpTransmitter {
     return this.pools.openConnections;
   }
 
-  /** To be asked before a slot is taken: the DNS may take seconds. */
-  routeTo(destination: string, isExempt = false): Promise<Route> {
-    return this.router.resolve(destination, isExempt);
+  /** Call it before a slot is taken: DNS may take seconds. */
+  routeTo(destination: string, options: RouteOptions): Promise<Route> {
+    return this.router.resolve(destination, options);
   }
 
   /**
-   * The hosts that an attempt would begin with now, of which any will do: those of the best preference that answer and have
-   * a connection to spare, none when all are busy. When none is known to answer, the first.
+   * The hosts that an attempt may start with now: those of the best preference that reply and have a free connection, none when
+   * all are busy. When none is known to reply, the first.
    */
   firstHosts({ hosts, port }: Hosts): string[] {
     const live = hosts.filter(({ addresses }) => addresses.some((address) => !this.dead.has(address, port)));
@@ -89,8 +89,8 @@ export class SmtpTransmitter {
   }
 
   /**
-   * One attempt, bounded in all. Never throws for what the network or the remote side do.
-   * @param mayFinish asked right before the final dot; false aborts the attempt safely
+   * One attempt, with an overall time limit. Never throws for errors of the network or the remote side.
+   * @param mayFinish called right before the final dot; false aborts the attempt safely
    */
   async transmit(
     delivery: ClaimedDelivery,
@@ -140,7 +140,7 @@ export class SmtpTransmitter {
     this.pools.destroy();
   }
 
-  /** Addresses that are known to be dead are left out, unless there are no others. */
+  /** Leaves out addresses known not to reply, unless there are no others. */
   private endpointsOf({ hosts: route, first, source }: Target, requiresTls: boolean): SmtpEndpoint[] {
     const { hosts, port } = route;
     const ordered = [
@@ -163,7 +163,7 @@ export class SmtpTransmitter {
   }
 }
 
-/** From the last server there is nothing more to hear than its reply; a relay's is only the beginning. */
+/** The last server's reply is final; a relay's is only the first step. */
 function envelopeOf({ recipient, emailId }: ClaimedDelivery, message: SignedMessage, { final }: Hosts): SmtpEnvelope {
   const { returnPath: from, smtpUtf8, eightBit, bytes } = message;
   const envelope = { from, recipient, size: bytes.length, smtpUtf8, eightBit };

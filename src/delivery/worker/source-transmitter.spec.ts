@@ -65,7 +65,7 @@ async function send({ addresses, results, receiver = ['192.0.2.1', '2001:db8::1'
 }
 
 describe('an attempt from a pool', () => {
-  it('begins with IPv4, and falls back to IPv6 when nobody answers', async () => {
+  it('begins with IPv4, and falls back to IPv6 when no server replies', async () => {
     const all = { addresses: [SIX, FOUR], results: {} };
     expect((await send(all)).tried).toEqual([FOUR.address]);
     const fallenBack = await send({ ...all, results: { [FOUR.address]: UNREACHED } });

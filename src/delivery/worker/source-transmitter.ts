@@ -12,7 +12,7 @@ import { WorkerSession } from './worker-session';
 /** Where an attempt goes, and the group of destinations that it counts for. */
 export type GroupTarget = Target & { readonly group: string };
 
-/** What an attempt came to; or it was not made, as all addresses that it may leave from warm up and have sent enough today. */
+/** The result of an attempt; or none was made, as all allowed addresses are warming up and have used today's volume. */
 export type Sent =
   | {
       readonly kind: 'sent';
@@ -31,8 +31,8 @@ const NO_SOURCE: TransmissionResult = {
 };
 
 /**
- * One attempt from one address of ours after another: as long as the receiver refuses them for what they are known for, and
- * once by the other family of addresses when the receiver does not answer by the first.
+ * Attempts from our addresses, one after the other: while the receiver refuses them for their reputation, and once by the other
+ * address family when it does not reply by the first.
  */
 @Injectable()
 export class SourceTransmitter {
@@ -42,7 +42,7 @@ export class SourceTransmitter {
     private readonly session: WorkerSession,
   ) {}
 
-  /** @throws UnavailableError when it is not known how much an address may still send today */
+  /** @throws UnavailableError when the remaining volume of an address is unknown */
   async transmit(claim: ClaimedDelivery, message: SignedMessage, target: GroupTarget): Promise<Sent> {
     const { group, hosts } = target;
     const receiver = hosts.hosts.flatMap(({ addresses }) => addresses);
@@ -81,7 +81,7 @@ export class SourceTransmitter {
   }
 }
 
-/** Those to go on with: when no server answers by the family of this address, the other one if there is one. */
+/** The next addresses: when no server replies by the family of this one, the other family if there is one. */
 function familiesAfter({ sent }: { sent: Transmission }, { address }: EgressSource, families: number[]): number[] {
   const others = isUnanswered(sent) ? families.filter((one) => one !== familyOf(address)) : [];
   return others.length > 0 ? others : families;
@@ -91,7 +91,7 @@ function unsent(choice: Exclude<SourceChoice, { kind: 'source' }>): Sent {
   return choice.kind === 'warming' ? choice : { kind: 'sent', sent: NO_SOURCE, isSourceRefused: true };
 }
 
-/** A refusal for what the sending address is known for, not for the mail or the recipient. */
+/** A refusal for the sending address's reputation, not for the mail or the recipient. */
 function isOfReputation(sent: Transmission): sent is Extract<Transmission, { kind: 'rejected' }> {
   if (sent.kind !== 'rejected') return false;
   return sent.classification.class === 'reputation' && sent.classification.action === 'suspend';

@@ -1,5 +1,5 @@
 import type { HeldBack } from '../shaping/held-destinations.service';
-import { obstacleOf } from './unattempted-endings';
+import { obstacleOf } from './message-preparer';
 
 const since = new Date('2026-03-01T12:00:00.123Z');
 const untouched = { heldAt: null, heldReason: null };
@@ -43,7 +43,7 @@ describe('obstacleOf', () => {
     for (const state of ['ready', undefined] as const) expect(obstacleOf(claim(state), held)).toMatch(words);
   });
 
-  it('tells nobody of the reply that another tenant got', () => {
+  it('does not disclose the reply that another tenant got', () => {
     for (const state of ['paused', 'probing', 'slowed'] as const) {
       expect(obstacleOf(claim('ready'), { state, cause: '450 <ann@x.example> later' })).not.toContain('ann');
     }

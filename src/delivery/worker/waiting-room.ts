@@ -16,16 +16,15 @@ interface Line<Item> {
   readonly large: Item[];
 }
 
-/** What became of an offer; `tenant`: none of this one's can begin; `full`: no tenant's can. */
+/** The result of an offer; `tenant`: none of this tenant's can start; `full`: no tenant's can. */
 export type Taken = boolean | 'tenant' | 'full';
 
 /** Of one tenant, by destination; the one that was served last is at the end. */
 type Lines<Item> = Map<string, Line<Item>>;
 
 /**
- * Deliveries that are ready and hold nothing: no slot, no connection, and of bytes only what small mail needs. Tenants take
- * turns, and a newcomer goes before what others have in hand; of one tenant its destinations do. Within a line large mail
- * that may not begin lets small mail pass.
+ * Deliveries that are ready and hold nothing: no slot, no connection, and of bytes only those of small mail. Tenants take
+ * turns, newcomers first, and so do a tenant's destinations. Within a line, small mail passes large mail that may not start.
  */
 export class WaitingRoom<Item extends Waiting> {
   private readonly tenants = new Map<string, Lines<Item>>();
@@ -48,10 +47,9 @@ export class WaitingRoom<Item extends Waiting> {
   }
 
   /**
-   * Offers what waits, tenants in turn and of each its destinations in turn, as long as any is taken: a destination that
-   * was served goes to the end, so that none is served twice while another one waits. A line that is refused is not
-   * offered again.
-   * @param take begins the attempt, or tells why it cannot
+   * Offers what waits, tenants in turn and of each its destinations in turn, as long as any is taken: a destination that was
+   * served goes to the end, so that none is served twice while another one waits. A line that is refused is not offered again.
+   * @param take starts the attempt, or returns why it cannot
    */
   offer(take: (item: Item) => Taken): void {
     const done = new Set<string>();

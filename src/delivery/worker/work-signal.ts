@@ -7,14 +7,14 @@ import { WORK_CHANNEL, WorkerWaker } from '../queue/worker-waker.service';
 
 const RECONNECT_MS = SECOND;
 
-/** Names that are kept until they are asked for; more are as good as anyone. */
+/** Names kept until they are read; with more, any tenant may have work. */
 const MOST_NAMED = 1_000;
 /** Deliveries that are worth another worker: what one claims at a time, or less. */
 const PER_WORKER = 50;
 
 /** New work that has been announced. */
 export interface Called {
-  /** Whose; undefined for anyone's. */
+  /** Undefined: of any organization. */
   readonly organizationIds: ReadonlySet<string> | undefined;
   /** Some of it was announced to a part of the workers only: one that has no room for it has to pass it on. */
   readonly isForSome: boolean;
@@ -23,8 +23,8 @@ export interface Called {
 export const NONE: Called = { organizationIds: new Set(), isForSome: false };
 
 /**
- * Hears the notifications of accepting processes on a connection of its own. They are hints: `wait` ends after its time
- * limit anyway, so a dead connection costs latency, never mail.
+ * Receives the notifications of accepting processes on a connection of its own. They are hints: `wait` ends after its time
+ * limit anyway, so a broken connection costs latency, never mail.
  */
 @Injectable()
 export class WorkSignal {
@@ -59,13 +59,13 @@ export class WorkSignal {
     this.client = undefined;
   }
 
-  /** Says that there may be work, or room for it. */
+  /** Signals that there may be work, or room for it. */
   notify(): void {
     this.pending = true;
     this.wakeUp?.();
   }
 
-  /** Says that there is new work, of anyone by default. */
+  /** Signals new work, of any organization by default. */
   call({ organizationIds, isForSome }: Called = { organizationIds: undefined, isForSome: false }): void {
     this.keep({ organizationIds, isForSome });
     this.onCall?.();

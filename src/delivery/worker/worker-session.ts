@@ -16,8 +16,8 @@ const RETRY_MS = SECOND;
  *   none ──begin──► held ──renew (every third of the lease)──► held
  *                     └── the lease ends without a renewal, or the database says so ──► lost ──begin──► held (a new id)
  *
- * Safety goes by the monotonic clock and counts from *before* the renewal was sent, so this side gives up before the
- * others take over, whatever the wall clock or the network do. A lost session's results carry outdated tokens.
+ * Safety relies on the monotonic clock and counts from *before* the renewal was sent, so this side gives up before the others
+ * take over, whatever happens to the wall clock or the network. A lost session's results carry outdated tokens.
  */
 @Injectable()
 export class WorkerSession {
@@ -25,7 +25,7 @@ export class WorkerSession {
   private readonly leaseMs: number;
   private timer: NodeJS.Timeout | undefined;
   private safeUntilMs = -Infinity;
-  /** Since when the workers together have watched the database, as far as this one knows; never after a failed renewal. */
+  /** Since when the workers together have watched the database, as far as this one can tell; never after a failed renewal. */
   private watchedSinceMs = Infinity;
   private current: string | undefined;
   private readonly whenBegun: (() => Promise<void>)[] = [];
@@ -44,15 +44,14 @@ export class WorkerSession {
     return this.current !== undefined && this.holds(this.current) ? this.current : undefined;
   }
 
-  /** True while a claim of that session cannot have been given to anyone else. */
+  /** True while a claim of that session cannot have been given to another worker. */
   holds(id: string): boolean {
     return this.current === id && this.clock.monotonicMs() < this.safeUntilMs;
   }
 
   /**
-   * Whether the database has answered throughout a whole lease: this worker, or others before and beside it. Only then a
-   * lease that has ended tells of a dead worker: after an outage others may live, and be about to commit the results that
-   * they have kept.
+   * Whether the database has replied throughout a whole lease, to this worker or to others. Only then an ended lease means a
+   * crashed worker: after an outage others may still run, and be about to commit their results.
    */
   get hasWatchedLease(): boolean {
     return this.id !== undefined && this.clock.monotonicMs() - this.watchedSinceMs >= this.leaseMs;
@@ -68,7 +67,7 @@ export class WorkerSession {
     this.whenEnding.push(work);
   }
 
-  /** Begins a session, or a new one after a loss. @throws UnavailableError */
+  /** Starts a session, or a new one after a loss. @throws UnavailableError */
   async begin(): Promise<void> {
     const id = newId();
     const startedMs = this.clock.monotonicMs();
@@ -93,7 +92,7 @@ export class WorkerSession {
     return id;
   }
 
-  /** Extends the lease; its own timer does so every third of it. A failure is told in the log, and tried again. */
+  /** Extends the lease; its own timer does so every third of it. A failure is logged, and tried again. */
   async renew(): Promise<void> {
     const id = this.current;
     if (id === undefined) return;
@@ -113,7 +112,7 @@ export class WorkerSession {
 
   private extend(fromMs: number, watchedSeconds: number): void {
     this.safeUntilMs = fromMs + this.leaseMs * (1 - SAFETY);
-    // The answer was on its way: at worst the watch counts as shorter than it is.
+    // The reply was delayed: at worst the watch counts as shorter than it is.
     this.watchedSinceMs = this.clock.monotonicMs() - watchedSeconds * SECOND;
     this.renewIn(this.leaseMs / 3);
   }

@@ -42,12 +42,12 @@ export interface Load {
   readonly active: number;
 }
 
-/** What keeps an attempt from beginning; `slots`: no other can begin either. */
+/** What prevents an attempt; `slots`: no other can start either. */
 export type Refusal = 'slots' | 'destination' | 'host' | 'tenant';
 
 /** Until its name is known. */
 const SHARED_HOP = 'next-hop';
-/** For each free slot, how many a tenant may hold: nine leave it nine tenths when it is alone, and room for the next. */
+/** How many slots a tenant may hold per free slot: nine leave it nine tenths when it is alone, and room for the next. */
 const SHARE_PER_FREE = 9;
 /** The same for destinations that are unknown, slow or down: a quarter of all slots when it is alone. */
 const UNPROVEN_PER_FREE = 1 / 3;
@@ -72,8 +72,8 @@ const MAX_GROUPED = 20_000;
  * - `destination`: the limit of its group, which is all destinations with the same mail exchangers: learned
  *   (`DestinationLimiter`), or set (`DestinationBounds`), or a quarter of all slots while others need some;
  * - `host`: the mail exchanger, behind however many domains, has all the connections that it gets;
- * - `tenant`: its share. It goes by what is free, so that it needs no list of who else might come: a tenant holds at most
- *   nine times the free slots, two tenants with much to do end up with half each, and there is always one left for a
+ * - `tenant`: its share. It is based on free slots, so it needs no list of possible other tenants: a tenant holds at most
+ *   nine times the free slots, two busy tenants end up with half each, and there is always one left for a
  *   newcomer. Destinations that have not proven to be prompt count a second time, against a third of the free slots: one
  *   tenant's tarpits get a quarter of the worker, all tenants' tarpits together never everything.
  */
@@ -113,7 +113,7 @@ export class WorkerSlots {
     return this.isBackingOff() ? 0 : Math.max(0, Math.floor(this.most) - this.taken);
   }
 
-  /** Undefined when the attempt may begin now, at one of the hosts. */
+  /** Undefined when the attempt may start now, at one of the hosts. */
   refusalOf({ organizationId, destination }: Candidate, hosts: readonly string[]): Refusal | undefined {
     if (this.free === 0) return 'slots';
     const key = this.keyOf(destination);
@@ -125,7 +125,7 @@ export class WorkerSlots {
     return this.isPromptGroup(key) || this.unprovenRoom(organizationId) > 0 ? undefined : 'tenant';
   }
 
-  /** Whether the tenant may begin any more attempts. */
+  /** Whether the tenant may start any more attempts. */
   hasShare(organizationId: string): boolean {
     return this.tenants.of(organizationId) < Math.max(1, this.free * SHARE_PER_FREE);
   }
@@ -160,7 +160,7 @@ export class WorkerSlots {
     this.backOffUntilMs = this.clock.monotonicMs() + BACK_OFF_MS;
   }
 
-  /** True for a destination that takes our mail without long silences; a hop of our own choosing counts as one. */
+  /** True for a destination that takes our mail without long silences; an operator-chosen hop counts as one. */
   isPrompt(destination: string): boolean {
     return this.isPromptGroup(this.keyOf(destination));
   }
@@ -171,7 +171,7 @@ export class WorkerSlots {
   }
 
   /**
-   * How many more attempts at destinations that are not prompt the tenant may begin: each of them takes from what is free.
+   * How many more attempts at destinations that are not prompt the tenant may start: each of them uses free slots.
    * @param part of its share
    */
   unprovenRoom(organizationId: string, part = 1): number {
@@ -218,7 +218,7 @@ export class WorkerSlots {
     return { key, destinations: this.destinationsOf(key), limit: bounded, active };
   }
 
-  /** The group of a destination as far as this worker knows: before any look-up itself. */
+  /** The group of a destination, if known to this worker: before any look-up itself. */
   keyOf(destination: string): string {
     return this.options.sharedHop ? this.hop : (this.groups.get(destination) ?? destination);
   }
@@ -228,7 +228,7 @@ export class WorkerSlots {
     return this.options.sharedHop;
   }
 
-  /** Learns from a route which group a destination belongs to. */
+  /** Assigns a destination to the group of its route. */
   learnGroup(destination: string, { group = destination, hosts }: Pick<Hosts, 'group' | 'hosts'>): void {
     if (this.options.sharedHop) this.hop = hosts[0]?.hostName ?? SHARED_HOP;
     if (this.options.sharedHop || this.groups.get(destination) === group) return;
@@ -251,7 +251,7 @@ export class WorkerSlots {
     return this.bounds.messagesPerConnection(key);
   }
 
-  /** What has been learned of groups: for other workers, and theirs for this one. */
+  /** Findings about groups: those of this worker for others, and theirs for this one. */
   get learned(): Pick<DestinationLimiter, 'lastChange' | 'adopt' | 'loadOf'> {
     return this.limiter;
   }

@@ -9,13 +9,13 @@ import { NotFoundError } from '../../common/errors/app-error';
 import { escapeHtml, PAGE_HEADERS, pageFrame } from '../../common/http/html-page';
 import { type StaticFile, staticFile } from '../../common/http/static-file';
 
-/** The project's folder is as far from `src/modules/console` as from `dist/modules/console`. */
+/** The project's folder is equally far from `src/modules/console` and `dist/modules/console`. */
 const FOLDER = join(__dirname, '../../../dist/console');
 const INDEX = join(FOLDER, 'index.html');
 const YEAR_SECONDS = 365 * 24 * 60 * 60;
 const LONG_LIVED = { 'cache-control': `public, max-age=${YEAR_SECONDS}, immutable` };
 
-/** Scripts, styles and everything else from this origin only, nothing inline; no other page may frame it. */
+/** Scripts, styles and everything else from this origin only, nothing inline, no framing. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -28,7 +28,7 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** In place of the app where the sources have only been compiled. */
+/** Shown when the app has not been built. */
 const NOT_BUILT: ConsoleFile = {
   plain: staticFile(
     pageFrame('The console is not built', escapeHtml`<p>Run <code>npm run build</code>, then come back.</p>`),
@@ -41,19 +41,19 @@ const NOT_BUILT: ConsoleFile = {
   gzipped: undefined,
 };
 
-/** A file as it is, and compressed, if that is smaller. */
+/** A file's bytes, and compressed ones if they are smaller. */
 export interface ConsoleFile {
   readonly plain: StaticFile;
   readonly gzipped: StaticFile | undefined;
 }
 
-/** What `npm run build` has made of `console/`: read once, at the first request, and kept in memory (300 kB). */
+/** The build of `console/`: read once, at the first request, and kept in memory (300 kB). */
 @Injectable()
 export class ConsoleFiles {
   private files: Promise<ReadonlyMap<string, ConsoleFile>> = Promise.resolve(new Map());
   private builtMs: number | undefined;
 
-  /** The one page: its script shows what the address says. */
+  /** The one page: its script routes by the address. */
   async page(): Promise<ConsoleFile> {
     return (await this.all()).get('index.html') ?? NOT_BUILT;
   }

@@ -11,7 +11,7 @@ import { EmailContentService } from '../emails/email-content.service';
 import { InboundEmailsService } from '../inbound-mail/inbound-emails.service';
 
 class PreviewQuery {
-  /** Whether pictures and styles of other hosts are loaded, which tells their owners that the mail is read. */
+  /** Whether images and styles of other hosts are loaded, which shows their owners that the mail is read. */
   @ApiPropertyOptional({ type: Boolean, default: false, description: 'With pictures and styles of other hosts' })
   @QueryBoolean()
   remote: boolean = false;
@@ -54,7 +54,10 @@ function policyOf(remote: boolean): string {
   ].join('; ');
 }
 
-/** What an email looks like, its html or else its text, as a document of its own for the console's frame. Its source is in `GET /v1/emails/{id}/content`. */
+/**
+ * An email's html, or else its text, as a separate document for the console's frame. Its source is in `GET
+ * /v1/emails/{id}/content`.
+ */
 @ApiTags('Emails')
 @Controller('console/preview')
 @RequireScope('email:read')

@@ -9,7 +9,7 @@ import { ConsoleSignIn } from './console-sign-in';
 import { SessionViewService } from './session-view.service';
 import { SignInDto, SignOutQuery, toCredential } from './dto/console-session.dto';
 
-/** Exchanges an API key, or a link that works once, for the cookie of a session; tells who is signed in; signs out. */
+/** Exchanges an API key, or a link that works once, for a session cookie; returns the session; signs out. */
 @ApiExcludeController()
 @Controller('console/session')
 @Public()

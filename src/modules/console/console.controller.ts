@@ -41,7 +41,7 @@ export class ConsoleAccessGuard implements CanActivate {
   }
 }
 
-/** Browsers tell where a write comes from, old ones by `Origin` alone. A program tells nothing. */
+/** Browsers send the origin of a write, old ones by `Origin` alone. Programs send nothing. */
 function isOfOtherPage({ headers }: Request): boolean {
   const { origin, host, 'sec-fetch-site': site } = headers;
   if (site !== undefined) return site !== 'same-origin' && site !== 'none';

@@ -10,7 +10,7 @@ import { ConsoleSessionController } from './console-session.controller';
 import { ConsoleSignIn } from './console-sign-in';
 import { SessionViewService } from './session-view.service';
 
-/** The browser app at `/console`, and its sessions. What it shows it asks the public API for. */
+/** The browser app at `/console`, and its sessions. Its data come from the public API. */
 @Module({
   imports: [AuthModule, EmailsModule, InboundMailModule, ThrottlingModule],
   controllers: [ConsoleSessionController, InboundPreviewController, ConsolePreviewController, ConsoleController],

@@ -31,6 +31,7 @@ export interface SessionView {
   };
 }
 
+/** What the console shows of a session: who is signed in, and with which rights. */
 @Injectable()
 export class SessionViewService {
   constructor(

@@ -132,7 +132,7 @@ export class ZoneRecords {
     return { rcode: 'NOERROR', authoritative: true, answers, authorities: [] };
   }
 
-  /** The serial never moves: every process has to say the same, and no one transfers this zone. */
+  /** The serial never moves: every process has to say the same, and this zone is never transferred. */
   private startOfAuthority(skipLabels: number, ttl: number): OwnedRecord {
     const [mname = '.'] = this.nameServers;
     const times = { serial: 1, refresh: 3_600, retry: 600, expire: 604_800, minimum: NEGATIVE_TTL_SECONDS };

@@ -25,6 +25,7 @@ export async function bindBoth(host: string, port: number): Promise<DnsSockets> 
   }
 }
 
+/** Closes both listeners; resolves when they are closed. */
 export async function closeBoth({ datagrams, streams }: DnsSockets): Promise<void> {
   await Promise.all([
     new Promise<void>((resolve) => datagrams.close(() => resolve())),

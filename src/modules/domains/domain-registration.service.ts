@@ -15,7 +15,7 @@ import { domainEvent } from './registry/domain-transitions.service';
 import { DomainsRepository } from './registry/domains.repository';
 
 const TOKEN_BYTES = 16;
-/** A removed name that is added twice at the same time gets the same id as well. */
+/** A removed name that is added twice at the same time gets the same id too. */
 const NAME_TAKEN = ['domains_name', 'domains_pkey'];
 
 /** Adds and removes domains, with their keys. An organization with domains has exactly one default. */
@@ -74,7 +74,7 @@ export class DomainRegistrationService {
   }
 }
 
-/** The owner of a first key, of which nothing else is known yet; its first check is due at once. */
+/** The owner of a first key, with no results yet; its first check is due at once. */
 function newDomain(key: DkimKey, { domain, subdomain }: DomainName): Domain {
   const { organizationId, domainId: id, createdAt: now } = key;
   return {
@@ -107,6 +107,7 @@ function newDomain(key: DkimKey, { domain, subdomain }: DomainName): Domain {
   };
 }
 
+/** The error for a domain that is already registered. */
 export function alreadyExists(domain: string): AppError {
   return new AppError('domain_already_exists', `The domain ${domain} is already registered`);
 }

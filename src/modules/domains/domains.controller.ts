@@ -1,11 +1,10 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../common/http/scopes';
+import { LiveOnly, RequireScope, Unbound } from '../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
-import { RateLimitClass } from '../../common/http/request-limits';
-import { LiveOnly, Unbound } from '../../common/http/key-restrictions.guard';
+import { HasOwnTurns, RateLimitClass } from '../../common/http/request-limits';
 import { DkimKeysService } from './dkim/dkim-keys.service';
 import { DomainDetailsService } from './domain-details.service';
 import { DomainRegistrationService } from './domain-registration.service';
@@ -21,6 +20,7 @@ import {
 } from './dto/domain.dto';
 import { DomainVerificationService } from './verification/domain-verification.service';
 
+/** `/v1/domains`: register, verify, change and remove domains and their DKIM keys. */
 @ApiTags('Domains')
 @Controller('v1/domains')
 @RequireScope('domain:manage')
@@ -129,6 +129,7 @@ export class DomainsController {
   @Post(':id/verify')
   @HttpCode(200)
   @RateLimitClass('domain-writes')
+  @HasOwnTurns()
   @ApiOperation({
     operationId: 'domains.verify',
     summary: 'Verify a domain',

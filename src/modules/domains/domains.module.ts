@@ -7,30 +7,29 @@ import { DnsResolver } from '../../common/dns/dns-resolver';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import { AppConfig } from '../../config/config';
 import { StatsModule } from '../stats/stats.module';
+import { DmarcReportsService, TlsReportsService } from './aggregate-reports/aggregate-reports.service';
+import { DomainReportsController } from './aggregate-reports/domain-reports.controller';
+import { ClearReportsJob, DomainRecheckJob, ExpiredDkimKeysJob } from './domains.job';
 import { DkimKey } from './dkim/dkim-key.entity';
 import { DkimKeyMaker, DkimKeyring } from './dkim/dkim-keyring';
 import { DkimKeysRepository } from './dkim/dkim-keys.repository';
 import { DkimKeysService } from './dkim/dkim-keys.service';
-import { EncryptedDkimKeysService } from './dkim/encrypted-dkim-keys.service';
-import { ClearReportsJob, ExpiredDkimKeysJob } from './clean-up-domains.job';
+import { EncryptedDkimKeysService, MasterKeyCheck } from './dkim/encrypted-dkim-keys.service';
 import { SigningKeysService } from './dkim/signing-keys.service';
 import { DomainDetailsService } from './domain-details.service';
 import { DomainRegistrationService } from './domain-registration.service';
-import { DomainReportsController } from './aggregate-reports/domain-reports.controller';
-import { DmarcReportsService, TlsReportsService } from './aggregate-reports/aggregate-reports.service';
-import { DomainCheck } from './registry/domain-check.entity';
-import { DmarcSourceRow, Domain, RemovedDomain, TlsResultRow, WarmUpUsage } from './registry/domain.entity';
 import { DomainsController } from './domains.controller';
 import { DomainDirectoryService, DomainsService } from './domains.service';
+import { DomainCheck } from './registry/domain-check.entity';
+import { DmarcSourceRow, Domain, RemovedDomain, TlsResultRow, WarmUpUsage } from './registry/domain.entity';
 import { DomainTransitionsService } from './registry/domain-transitions.service';
 import { DomainsRepository } from './registry/domains.repository';
 import { ReputationJob, RestrictionsJob, RestrictionsMetrics } from './restrictions/restrictions.job';
 import { RestrictionsRepository } from './restrictions/restrictions.repository';
 import { RestrictionsService } from './restrictions/restrictions.service';
-import { WarmUpChangesService, WarmUpService } from './restrictions/warm-up.service';
 import { WarmUpJob } from './restrictions/warm-up.job';
+import { WarmUpChangesService, WarmUpService } from './restrictions/warm-up.service';
 import { DnsCheckService, DomainInspectionService } from './verification/dns-check.service';
-import { DomainRecheckJob } from './verification/domain-recheck.job';
 import { DomainVerificationService } from './verification/domain-verification.service';
 
 const KEYS = [DkimKeyMaker, DkimKeyring, DkimKeysRepository, DkimKeysService, EncryptedDkimKeysService];
@@ -40,7 +39,7 @@ const WARM_UP = [WarmUpChangesService, WarmUpService];
 const REPORTS = [DmarcReportsService, TlsReportsService];
 const JOBS = [ClearReportsJob, DomainRecheckJob, ExpiredDkimKeysJob, ReputationJob, RestrictionsJob, WarmUpJob];
 
-/** Sender domains. Global because auth and stats, which stand below, know domains through `DomainDirectory`. */
+/** Sender domains. Global because auth and stats, which are below, use domains through `DomainDirectory`. */
 @Global()
 @Module({
   imports: [
@@ -63,3 +62,13 @@ const JOBS = [ClearReportsJob, DomainRecheckJob, ExpiredDkimKeysJob, ReputationJ
   exports: [...REPORTS, DomainDirectory, DomainsService, SigningKeysService, WarmUpService],
 })
 export class DomainsModule {}
+
+/**
+ * Part of every process that encrypts, decrypts or signs. Apart from the rest of the domains: the role `inbound` needs no
+ * more of them, and the command line, which repairs a wrong master key, must start without the check.
+ */
+@Module({
+  imports: [TypeOrmModule.forFeature([DkimKey])],
+  providers: [DkimKeyring, DkimKeysRepository, EncryptedDkimKeysService, MasterKeyCheck],
+})
+export class MasterKeyCheckModule {}

@@ -7,16 +7,16 @@ import { Database } from '../../database/database.service';
 import type { EmailKey } from '../../delivery/ports/delivery';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import { isSchedulable } from './accept/parse-send-request';
-import { SendEmailsService } from './accept/send-emails.service';
+import { SendEmailsService, type Submitter } from './accept/send-emails.service';
 import type { Recipient, SendRequest } from './accept/send-request';
 import { RawMessagesStorage } from './content/raw-messages.storage';
-import type { Email, EmailContent, EmailRecipient } from './email.entity';
+import type { Email, EmailAttachment, EmailContent, EmailRecipient } from './email.entity';
 import { EmailsRepository } from './emails.repository';
 import { isErased } from './outcomes/erased-recipient';
 
 const FINAL: readonly string[] = ['sent', 'delivered', 'bounced', 'failed'];
 
-/** What a customer asks for after an email's acceptance: another time, or the same mail once more. */
+/** Changes after an email's acceptance: another time, a cancellation, or the same mail again. */
 @Injectable()
 export class EmailChangesService {
   constructor(
@@ -51,22 +51,24 @@ export class EmailChangesService {
   }
 
   /**
-   * Sends what an email said once more, to all of its recipients, as a new one, whatever became of the first.
-   * @param keyHeader an idempotency key, as it came
+   * Sends an email's content again, to all of its recipients, as a new email, whatever the result of the first.
+   * @param keyHeader an idempotency key, as given
    * @throws NotFoundError, AppError email_not_resendable, and as a send
    */
-  async resend(tenant: Tenant, id: string, keyHeader: string | undefined) {
+  async resend(tenant: Submitter, id: string, keyHeader: string | undefined) {
     const email = await this.require(tenant, id);
     const key = keyOf(email);
     const [content] = await this.emails.findContents(tenant, [id]);
     const recipients = present(await this.emails.findRecipients(key));
     if (recipients.length === 0) throw notResendable('The recipients of the email have been erased');
     if (!content) throw notResendable('The content of the email is no longer stored');
+    // A request without a body takes as much memory as the send did.
+    tenant.hold?.(sizeOf(content, await this.emails.listAttachments(key)));
     const request = { ...toRequest(email, content, recipients), ...(await this.load(key, content)) };
     return this.sender.sendAgain(request, id, keyHeader, tenant);
   }
 
-  /** What it says: a message as it came, or bodies and attachments. @throws AppError email_not_resendable */
+  /** The content: a raw message, or bodies and attachments. @throws AppError email_not_resendable */
   private async load(key: EmailKey, { isRaw, html, text, attachmentCount }: EmailContent) {
     if (isRaw) {
       const raw = await this.messages.load(key);
@@ -88,6 +90,11 @@ export class EmailChangesService {
     if (!email) throw new NotFoundError('Email');
     return email;
   }
+}
+
+/** Characters of the bodies, bytes of the files or of the message. */
+function sizeOf({ html, text }: EmailContent, files: readonly EmailAttachment[]): number {
+  return files.reduce((sum, { size }) => sum + size, (html?.length ?? 0) + (text?.length ?? 0));
 }
 
 function present(recipients: readonly EmailRecipient[]): EmailRecipient[] {

@@ -12,7 +12,7 @@ export interface EmailContentView {
   readonly attachments: readonly Pick<EmailAttachment, 'filename' | 'contentType' | 'size'>[];
 }
 
-/** What emails say, as long as it is kept. Raw messages are stored as they came, and parsed when a client reads them. */
+/** The content of emails, while it is kept. Raw messages are stored as they came, and parsed when a client reads them. */
 @Injectable()
 export class EmailContentService {
   constructor(

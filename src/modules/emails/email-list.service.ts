@@ -20,7 +20,7 @@ export interface EmailFilter {
   readonly to?: Date;
 }
 
-/** `partial` of a search alone. */
+/** `partial` in searches only. */
 export interface ListedEmails extends ListedPage {
   readonly emails: readonly Email[];
 }

@@ -15,7 +15,7 @@ interface Facts {
   readonly trace: StoredTrace | null;
 }
 
-/** What each recipient's last attempt came to, by address. @param events of one email, in their order */
+/** The result of each recipient's last attempt, by address. @param events of one email, in their order */
 export function lastDeferrals(events: readonly Facts[]): Map<string, LastDeferral> {
   const deferrals = events.filter(({ eventType }) => eventType === 'deferred' || eventType === 'unknown');
   return new Map(
@@ -33,7 +33,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A recipient as we know it: what a report says of it comes from outside. */
+/** A recipient as stored: the data of a report come from outside. */
 export interface ReportedRecipient {
   readonly position: number;
   readonly address: string;
@@ -46,7 +46,7 @@ export interface ReportedEmail {
   readonly recipients: readonly ReportedRecipient[];
 }
 
-/** What other features look up about emails: the recipients that signed links name, the email that a report is about. */
+/** Look-ups for other features: the recipients of signed links, the email of a report. */
 @Injectable()
 export class EmailLookupService {
   constructor(
@@ -75,7 +75,7 @@ export class EmailLookupService {
     return this.suppressions.isListedFor('unsubscribe', recipient, recipient.address);
   }
 
-  /** What the last attempt at each of some deliveries came to, in their order. @throws UnavailableError */
+  /** The results of the last attempts at some deliveries, in their order. @throws UnavailableError */
   async lastDeferrals(
     deliveries: readonly (EmailKey & { readonly recipient: string })[],
   ): Promise<(LastDeferral | undefined)[]> {
@@ -87,12 +87,12 @@ export class EmailLookupService {
     return deliveries.map((delivery) => last.get(`${emailOf(delivery)} ${delivery.recipient}`));
   }
 
-  /** Whether a complaint of the email alone has been recorded before. @throws UnavailableError */
+  /** Whether a complaint of the email as a whole has been recorded before. @throws UnavailableError */
   hasComplaint(key: EmailKey): Promise<boolean> {
     return this.outcomes.hasComplaint(key);
   }
 
-  /** Undefined once the email is gone. @throws UnavailableError */
+  /** Undefined once the email was deleted. @throws UnavailableError */
   async findReported(key: EmailKey): Promise<ReportedEmail | undefined> {
     const { organizationId, mode, emailId } = key;
     const email = await this.emails.find({ organizationId, mode }, emailId);

@@ -43,7 +43,7 @@ export class Email {
   @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
 }
 
-/** One recipient of an email and what became of the mail to it. */
+/** One recipient of an email, with the result of the mail. */
 @Entity('email_recipients')
 export class EmailRecipient {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -112,4 +112,39 @@ export class EmailAttachment {
   @Column('text', { name: 'content_id', nullable: true }) contentId!: string | null;
   @Column('integer') size!: number;
   @Column('bytea', { select: false }) content!: Buffer;
+}
+
+/** The response to a request, to be returned again under the same key. Rows are read and written by statements (sql/). */
+@Entity('idempotency_keys')
+export class IdempotencyKey {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  @PrimaryColumn('text') path!: string;
+  @PrimaryColumn('text') key!: string;
+  /** SHA-256 of the canonical JSON of the body. */
+  @Column('bytea') fingerprint!: Buffer;
+  /** One result, or a batch's list of them. */
+  @Column('jsonb') response!: unknown;
+  @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
+}
+
+/** Recipients of test mail from a domain on a day, or in all. Rows are read and written by statements (sql/). */
+@Entity('test_usage')
+export class TestUsage {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
+  /** A UTC date; the epoch stands for all days together. */
+  @PrimaryColumn('date') day!: string;
+  @Column('integer') recipients!: number;
+}
+
+/** Recipients of the live mail of a limited organization in a month. Rows are read and written by statements (sql/). */
+@Entity('monthly_usage')
+export class MonthlyUsage {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  /** The month's first day, UTC. */
+  @PrimaryColumn('date') month!: string;
+  /** `bigint`, which the driver returns as text. */
+  @Column('bigint') recipients!: string;
+  @Column('timestamptz', { name: 'counted_at' }) countedAt!: Date;
 }

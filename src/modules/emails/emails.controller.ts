@@ -8,8 +8,7 @@ import { JSON_TYPE, jsonInTurns } from '../../common/http/large-responses';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
 import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
-import { AttemptDto } from './dto/attempt.dto';
-import { attemptsOf } from './dto/attempt.mapper';
+import { AttemptDto, attemptsOf } from './dto/attempt.dto';
 import {
   CancelledEmailDto,
   EmailContentDto,
@@ -25,6 +24,7 @@ import { EmailContentService } from './email-content.service';
 import { EmailChangesService } from './email-changes.service';
 import { EmailsService } from './emails.service';
 
+/** `/v1/emails`: list and read with events, attempts and content; reschedule and cancel. */
 @ApiTags('Emails')
 @Controller('v1/emails')
 @RequireScope('email:read')

@@ -1,17 +1,30 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
-import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
+import { DeliveryQueueModule } from '../../delivery/delivery.module';
 import { DomainsModule } from '../domains/domains.module';
 import { StatsModule } from '../stats/stats.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
 import { TemplatesModule } from '../templates/templates.module';
-import { AcceptCommit } from './accept/accept-commit.service';
-import { AcceptRetentionJob } from './accept/accept-retention.job';
-import { AcceptTransaction } from './accept/accept-transaction.service';
+import { AcceptCommit, AcceptTransaction } from './accept/accept-commit.service';
+import {
+  AcceptRetentionJob,
+  ContentRemovalJob,
+  PartitionRetentionService,
+  PartitionsJob,
+} from './retention/retention.job';
 import { AcceptRepository } from './accept/accept.repository';
 import { AcceptService } from './accept/accept.service';
-import { IdempotencyKey, MonthlyUsage, TestUsage } from './accept/accept.entity';
+import {
+  Email,
+  EmailAttachment,
+  EmailContent,
+  EmailEvent,
+  EmailRecipient,
+  IdempotencyKey,
+  MonthlyUsage,
+  TestUsage,
+} from './email.entity';
 import { MonthlyLimits, TestLimits } from './accept/usage-limits.service';
 import { SendRawService } from './accept/raw/send-raw.service';
 import { SendEmailsService } from './accept/send-emails.service';
@@ -20,7 +33,6 @@ import { EventPhasesBackfill } from './outcomes/event-phases.backfill';
 import { RawMessagesStorage } from './content/raw-messages.storage';
 import { RawMessagesService } from './content/raw-messages.service';
 import { EmailContentService } from './email-content.service';
-import { Email, EmailAttachment, EmailContent, EmailEvent, EmailRecipient } from './email.entity';
 import { EmailChangesService } from './email-changes.service';
 import { EmailListService } from './email-list.service';
 import { EmailLookupService } from './email-lookup.service';
@@ -29,20 +41,17 @@ import { EmailListsRepository, EmailsRepository } from './emails.repository';
 import { EmailsService } from './emails.service';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
 import { OutcomesRepository } from './outcomes/outcomes.repository';
-import { StatsCheckRun } from './outcomes/stats-check.entity';
 import { StatsCheckJob } from './outcomes/stats-check.job';
 import { ReplayRepliesService } from './outcomes/replay-replies.service';
 import { StatsCheckService } from './outcomes/stats-check.service';
 import { OutgoingMessagesService } from './outgoing-messages.service';
-import { AttachmentEraser } from './privacy/attachment-eraser.service';
-import { EmailEraser } from './privacy/email-eraser.service';
+import { StatsCheckRun } from './outcomes/stats-check.entity';
+import { AttachmentEraser, EmailEraser } from './privacy/email-eraser.service';
 import { ErasableEmailsRepository, SubjectEmailsRepository } from './privacy/subject-emails.repository';
 import { SubjectEmailsService } from './privacy/subject-emails.service';
 import { SubjectErasureService } from './privacy/subject-erasure.service';
 import { RecipientLinksService } from './recipient-links.service';
-import { ContentRemovalJob } from './retention/content-removal.job';
 import { PartitionCreationService, PartitionRemovalService } from './retention/partitions.service';
-import { PartitionRetentionService, PartitionsJob } from './retention/partitions.job';
 import { RetentionRepository } from './retention/retention.repository';
 import { SendEmailsController } from './send-emails.controller';
 

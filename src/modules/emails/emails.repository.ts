@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, LessThanOrEqual, Not, type Repository } from 'typeorm';
 import { INLINE_IMAGE_TYPES, type InlinePart, MAX_INLINE_IMAGE_BYTES } from '../../common/mime/inline-images';
-import { groupByTenant, type Tenant } from '../../common/tenant';
-import { acrossTenants } from '../../common/tenant-scope';
+import { groupByTenant, type Tenant, acrossTenants } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import { ReadDatabase } from '../../database/read-database.service';
 import type { Transaction } from '../../database/transaction';
@@ -200,7 +199,7 @@ export class EmailListsRepository {
     return { ids, total, stoppedAt: examined === SEARCH_WINDOW && oldest !== null ? oldest : undefined };
   }
 
-  /** Newest first; those that are gone are left out. */
+  /** Newest first; deleted ones are left out. */
   async findAll({ organizationId, mode }: Tenant, ids: readonly string[]): Promise<Email[]> {
     if (ids.length === 0) return [];
     const emails = await this.reads.find((manager) =>
@@ -209,7 +208,7 @@ export class EmailListsRepository {
     return emails.sort((one, other) => (one.id < other.id ? 1 : -1));
   }
 
-  /** The bodies of at most so many bytes; longer ones stay in the database, which knows their length without reading them. */
+  /** Bodies of at most so many bytes; longer ones stay in the database, which returns their length without reading them. */
   findShortBodies(
     { organizationId, mode }: Tenant,
     emailIds: readonly string[],

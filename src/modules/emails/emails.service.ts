@@ -143,8 +143,8 @@ export type { EmailBodies };
 type Timed = Pick<EmailEvent, 'sequence' | 'occurredAt' | 'data'>;
 
 /**
- * Oldest first. What is known of one recipient stays in the order in which it was recorded, and after what concerns the whole
- * email: times come from several clocks, and by their times alone a mail could be delivered before it was queued.
+ * Oldest first. Events of one recipient stay in recorded order, after those of the whole email: their times come from several
+ * clocks, by which a mail could be delivered before it was queued.
  * @param recorded by sequence
  */
 export function oldestFirst<E extends Timed>(recorded: readonly E[]): E[] {

@@ -27,7 +27,7 @@ export interface SplitRange {
 }
 
 /**
- * Splits a span at its whole hours. One within an hour is all `newest`; one that ends before it begins has no part.
+ * Splits a span at its whole hours. A span within one hour is all `newest`; one that ends before its start has no part.
  * @param before an id that ends the span earlier
  */
 export function splitAtHours(range: TimeRange, before?: string): SplitRange {

@@ -6,7 +6,7 @@ import {
   type MessageBody,
   MessageSource,
   type OutgoingMessage,
-} from '../../delivery/ports/message-source';
+} from '../../delivery/ports/sources';
 import { SuppressionsService } from '../suppressions/suppressions.service';
 import { RawMessagesStorage } from './content/raw-messages.storage';
 import { EmailsRepository, type LoadedMessage } from './emails.repository';

@@ -21,7 +21,7 @@ export class RecipientLinksService {
     this.links = new RecipientLink(config.masterKey, config.previousMasterKey);
   }
 
-  /** What a token stands for; undefined when it is none of ours. Makes no query. */
+  /** The content of a token; undefined when it is not one of ours. Makes no query. */
   read<Kind extends RecipientLinkKind>(kind: Kind, token: string): TargetOf<Kind> | undefined {
     return this.links.open(kind, token);
   }
@@ -33,7 +33,7 @@ export class RecipientLinksService {
   }
 
   /**
-   * The delivery that a token names; undefined when it is none of ours. Only a genuine one makes a query.
+   * The delivery of a token; undefined when it is not one of ours. Only a genuine one makes a query.
    * @throws UnavailableError
    */
   async open(kind: RecipientLinkKind, token: string): Promise<DeliveryKey | undefined> {

@@ -11,17 +11,27 @@ import {
 import { ApiBody, ApiHeader, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { ValidationError } from '../../common/errors/app-error';
-import { CurrentPrincipal, type Principal, requirePrincipal } from '../../common/http/principal';
+import { requirePrincipal } from '../../common/http/principal';
 import { ApiData, ApiErrors, PathId } from '../../common/http/openapi.decorators';
-import { RateLimitClass } from '../../common/http/request-limits';
+import { HasOwnTurns, RateLimitClass } from '../../common/http/request-limits';
 import { BATCH_BODY, holdMore, SEND_BODY, TakesBody } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import { SendRawService } from './accept/raw/send-raw.service';
 import { EmailChangesService } from './email-changes.service';
 import { type AcceptedRequest, SendEmailsService, type Submitter } from './accept/send-emails.service';
-import { AcceptedEmailDto, BATCH_EXAMPLES, BatchResultDto, SEND_EXAMPLES, SendEmailDto } from './dto/send-email.dto';
-import { RAW_EXAMPLES, SendRawDto } from './dto/send-raw.dto';
-import { MAX_BATCH, requireBatch, toAcceptedDto, toBatchDto } from './dto/send-email.mapper';
+import {
+  AcceptedEmailDto,
+  BATCH_EXAMPLES,
+  BatchResultDto,
+  MAX_BATCH,
+  RAW_EXAMPLES,
+  requireBatch,
+  SEND_EXAMPLES,
+  SendEmailDto,
+  SendRawDto,
+  toAcceptedDto,
+  toBatchDto,
+} from './dto/send-email.dto';
 
 /** Either name of the header. @throws ValidationError when both are given and differ */
 const KeyHeader = createParamDecorator((_data: unknown, context: ExecutionContext): string | undefined => {
@@ -55,6 +65,7 @@ const DocumentKeyHeader = ApiHeader({
 const AcceptsEmail = () =>
   applyDecorators(HttpCode(202), RateLimitClass('send'), DocumentKeyHeader, ApiData(AcceptedEmailDto, { status: 202 }));
 
+/** `POST /v1/emails`, raw messages, batches, and sending again: a response only after the commit. */
 @ApiTags('Emails')
 @Controller('v1/emails')
 @RequireScope('email:send')
@@ -67,6 +78,7 @@ export class SendEmailsController {
 
   @Post()
   @AcceptsEmail()
+  @HasOwnTurns()
   @TakesBody(SEND_BODY)
   @ApiOperation({
     operationId: 'emails.send',
@@ -91,6 +103,7 @@ export class SendEmailsController {
 
   @Post('raw')
   @AcceptsEmail()
+  @HasOwnTurns()
   @TakesBody(SEND_BODY)
   @ApiOperation({
     operationId: 'emails.sendRaw',
@@ -116,6 +129,7 @@ export class SendEmailsController {
   @Post('batch')
   @HttpCode(202)
   @RateLimitClass('batch')
+  @HasOwnTurns()
   @TakesBody(BATCH_BODY)
   @ApiOperation({
     operationId: 'emails.sendBatch',
@@ -156,12 +170,12 @@ export class SendEmailsController {
     ...(['idempotency_key_reused', 'sending_limit_exceeded', 'payload_too_large', 'unsupported_media_type'] as const),
   )
   async resend(
-    @CurrentPrincipal() principal: Principal,
+    @CurrentSubmitter() submitter: Submitter,
     @PathId() id: string,
     @KeyHeader() key: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ) {
-    return reply(response, await this.changes.resend(principal, id, key));
+    return reply(response, await this.changes.resend(submitter, id, key));
   }
 }
 

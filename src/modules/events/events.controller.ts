@@ -7,6 +7,7 @@ import { RequireScope } from '../../common/http/scopes';
 import { EventDto, PullEventsQuery, toEventsDto, toStart } from './dto/event.dto';
 import { EventsService } from './events.service';
 
+/** `/v1/events`: the event log, to be polled with a cursor. */
 @ApiTags('Events')
 @Controller('v1/events')
 @RequireScope('email:read')

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { groupByTenant } from '../../common/tenant';
-import { acrossTenants } from '../../common/tenant-scope';
+import { groupByTenant, acrossTenants } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { EventKey, FeedEvent, FeedStream } from './feed-event';
 import {
@@ -12,6 +11,7 @@ import {
   readInboundFeed,
 } from './sql/event-feed.sql';
 
+/** The event log in the order of ids, up to a horizon. */
 @Injectable()
 export class EventsRepository {
   constructor(private readonly database: Database) {}

@@ -4,7 +4,7 @@ import type { Tenant } from '../../common/tenant';
 import { EventsRepository } from './events.repository';
 import type { EventKey, FeedEvent, FeedStream } from './feed-event';
 
-/** Where a pull begins: behind an event, or at a time; undefined: with the first event there is. */
+/** The start of a pull: after an event, or at a time; undefined: with the first event. */
 export type PullStart = string | Date | undefined;
 
 export interface PulledEvents {

@@ -41,7 +41,7 @@ export interface WebhookPayload {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What an event says of itself comes first, so that nothing in it can pass for the email's id or the sequence. */
+/** The event's own data come first, so that they cannot replace the email's id or the sequence. */
 export function toPayload(event: FeedEvent): WebhookPayload {
   if (event.eventType === INBOUND_RECEIVED) return toInboundPayload(event);
   const { emailId, domainId, sequence, eventType, source, tags, metadata } = event;

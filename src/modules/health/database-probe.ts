@@ -5,6 +5,10 @@ import { AppError } from '../../common/errors/app-error';
 import { databaseErrorCode } from '../../database/database-errors';
 
 const TIMEOUT_MS = 2 * SECOND;
+/** A standby reports that too: after a failover the address may still point at the former primary. */
+const WRITABLE = `select current_setting('transaction_read_only') = 'on' as "isReadOnly"`;
+/** read_only_sql_transaction */
+const READ_ONLY = '25006';
 
 export interface DatabaseHealth {
   readonly healthy: boolean;
@@ -14,11 +18,11 @@ export interface DatabaseHealth {
 }
 
 /**
- * Queries the database, on a connection apart from the pool: a busy pool does not mean a sick database.
+ * Queries the database, on a connection apart from the pool: a busy pool does not mean a failing database.
  *
  * No connection → open at the first check, and kept; lost, or late with an answer → no connection. A check whose kept
- * connection turns out lost opens another, so that a database that has come back is not reported as away. Callers share the
- * check that is under way, so that a storm of them is one statement at a time.
+ * connection turns out lost opens another, so that a recovered database is not reported as unavailable. Callers share the check
+ * that is under way, so that any number of them is one statement at a time.
  */
 export class DatabaseProbe implements OnApplicationShutdown {
   private client: Client | undefined;
@@ -60,7 +64,7 @@ export class DatabaseProbe implements OnApplicationShutdown {
     await this.ping(await this.open(leftMs()), leftMs());
   }
 
-  /** @returns false when the connection is lost. @throws when the answer is late: another connection would be no sooner. */
+  /** @returns false when the connection is lost. @throws when the reply is late: another connection would be no faster. */
   private async isAlive(client: Client, timeoutMs: number): Promise<boolean> {
     try {
       await this.ping(client, timeoutMs);
@@ -73,8 +77,9 @@ export class DatabaseProbe implements OnApplicationShutdown {
 
   private async ping(client: Client, timeoutMs: number): Promise<void> {
     try {
-      const query = { text: 'select 1', query_timeout: timeoutMs };
-      await client.query(query);
+      const query = { text: WRITABLE, query_timeout: timeoutMs };
+      const { rows } = await client.query<{ isReadOnly: boolean }>(query);
+      if (rows[0]?.isReadOnly) throw Object.assign(new Error('the database is read-only'), { code: READ_ONLY });
     } catch (error) {
       this.discard(client);
       throw error;
@@ -109,14 +114,23 @@ export class DatabaseProbe implements OnApplicationShutdown {
   }
 }
 
-export const DATABASE_FAULTS = ['timeout', 'unreachable', 'unavailable', 'refused', 'overloaded', 'failed'] as const;
+export const DATABASE_FAULTS = [
+  'timeout',
+  'unreachable',
+  'unavailable',
+  'refused',
+  'read-only',
+  'overloaded',
+  'failed',
+] as const;
 
-/** Why the database did not answer, in words without hosts, users or statements: anyone may read them. */
+/** Why the database did not reply, without hosts, users or statements: the text is public. */
 export type DatabaseFault = (typeof DATABASE_FAULTS)[number];
 
 /** By SQLSTATE, or its class (PostgreSQL appendix A), or Node's code. */
 const FAULTS: Readonly<Record<string, DatabaseFault>> = {
   '08': 'unreachable',
+  [READ_ONLY]: 'read-only',
   '28': 'refused',
   '3D': 'refused',
   '53': 'overloaded',
@@ -142,6 +156,7 @@ const BY_MESSAGE: readonly (readonly [pattern: RegExp, fault: DatabaseFault])[] 
   [/connection terminated|not queryable|connection error/i, 'unreachable'],
 ];
 
+/** The kind of a database error, by SQLSTATE, else by its message. */
 export function databaseFault(error: unknown): DatabaseFault {
   if (error instanceof AppError && error.cause !== undefined) return databaseFault(error.cause);
   const code = databaseErrorCode(error) ?? '';

@@ -4,7 +4,7 @@ import { BriefCache, within } from '../../common/async/promises';
 import { Clock, DatabaseClock, MINUTE, SECOND } from '../../common/clock';
 import { ReadDatabase } from '../../database/read-database.service';
 import { type DiskHealth, DiskSpace } from '../../common/disk-space';
-import { acrossTenants } from '../../common/tenant-scope';
+import { acrossTenants } from '../../common/tenant';
 import { Draining } from '../../common/http/draining';
 import { Database } from '../../database/database.service';
 import type { RowSecurity } from '../../database/row-security';
@@ -12,7 +12,7 @@ import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.rep
 import { type DatabaseFault, databaseFault, DatabaseProbe } from './database-probe';
 
 const TIMEOUT_MS = 2 * SECOND;
-/** A storm of questions costs one statement in this time. */
+/** Any number of requests costs one statement in this time. */
 const CACHE_MS = 2 * SECOND;
 /** A destination that holds mail back makes some of it old; mail of this age needs attention. */
 const LATE_SECONDS = (15 * MINUTE) / SECOND;
@@ -31,7 +31,7 @@ export type QueueHealth =
     }
   | { readonly healthy: false; readonly error: DatabaseFault };
 
-/** `database`: up when a statement is answered within 2 s. */
+/** `database`: up when a statement returns within 2 s. */
 @Injectable()
 export class DatabaseHealthIndicator {
   constructor(
@@ -52,7 +52,7 @@ export class DatabaseHealthIndicator {
   }
 }
 
-/** `queue`: up, degraded when no worker is alive or mail is late, down when it could not be measured. */
+/** `queue`: up, degraded when no worker runs or mail is late, down when it could not be measured. */
 @Injectable()
 export class QueueHealthIndicator {
   private readonly measure;

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
 import { Clock } from '../../common/clock';
 import { DatabaseUrl } from '../../database/database.service';
-import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
+import { DeliveryQueueModule } from '../../delivery/delivery.module';
 import { DatabaseProbe } from './database-probe';
 import { HealthController } from './health.controller';
 import { HealthService } from './health.service';

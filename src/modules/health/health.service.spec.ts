@@ -133,7 +133,7 @@ describe('HealthService', () => {
     expect((await (await given.service(false)).report()).status).toBe('ok');
   });
 
-  it('tells why the queue could not be measured, and measures a storm once', async () => {
+  it('reports why the queue could not be measured, and measures once for many requests', async () => {
     const given = doubles();
     given.measure = () => Promise.reject(new UnavailableError('the secret inside', new Error('Query read timeout')));
     const service = await given.service();

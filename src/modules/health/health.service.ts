@@ -46,7 +46,7 @@ export interface HealthReport {
     readonly rowLevelSecurity: RowSecurity['state'];
     /** Where lists, statistics and exports are read; absent without DATABASE_READ_URL. */
     readonly replica?: ReplicaHealth;
-    /** Live worker processes of the whole installation; absent when it could not be measured. */
+    /** Running worker processes of the whole installation; absent when it could not be measured. */
     readonly workers?: number;
   };
   readonly environment: { readonly nodeVersion: string; readonly platform: string; readonly arch: string };

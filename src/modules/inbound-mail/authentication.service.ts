@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { Injectable, Logger } from '@nestjs/common';
 import type { authenticate, AuthenticateResult } from 'mailauth';
-import { FairLimit } from '../../common/async/fair-limit';
-import { type DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
+import { FairLimit } from '../../common/async/fair-turns';
+import { type DnsAnswer, DnsResolver, type LookupOptions } from '../../common/dns/dns-resolver';
 import { lfToCrlf } from '../../common/mime/line-ends';
 import { AppConfig } from '../../config/config';
 import type { Authentication, MethodResult } from './inbound-email';
@@ -30,8 +30,8 @@ export interface Client {
 }
 
 /**
- * SPF, DKIM, DMARC and ARC of a message, by mailauth. It never throws and is bounded in time: what cannot be known is a
- * `temperror`, since mail is taken whatever comes out.
+ * SPF, DKIM, DMARC and ARC of a message, by mailauth. Never throws and is bounded in time: an unavailable result is a
+ * `temperror`, since mail is taken whatever the result.
  */
 @Injectable()
 export class AuthenticationService {
@@ -73,9 +73,8 @@ export class AuthenticationService {
 
   /**
    * The library reads a header in one turn, in a time that grows with the square of a field's lines: 25,000 of them, 100 kB,
-   * stopped the process for a second. Each signature may cost a hash of the whole message, and a look-up where it says; a
-   * line of its body is gone through again with every chunk that it has: one of 16 MB, signed 20 times, took a tenth of a
-   * second of each turn, ten seconds long.
+   * stopped the process for a second. Each signature may cost a hash of the whole message and a look-up; a body line is scanned
+   * again with each of its chunks: one of 16 MB, signed 20 times, took a tenth of a second of each turn, for ten seconds.
    */
   private isExaminable(message: Buffer): boolean {
     const { maxHeaderBytes, maxHeaderLines, maxSignatures, maxLineBytes } = this.limits;
@@ -87,13 +86,17 @@ export class AuthenticationService {
     return header.split('\n').length <= maxHeaderLines && (header.match(SIGNATURE)?.length ?? 0) <= maxSignatures;
   }
 
-  private async run(message: Buffer, { address, helo, sender }: Client, signal: AbortSignal): Promise<Authentication> {
+  private async run(
+    message: Buffer,
+    { address, helo, sender, network }: Client,
+    signal: AbortSignal,
+  ): Promise<Authentication> {
     if (signal.aborted) return nothingKnown('temperror');
     const check = await this.load();
     const result = await check(Readable.from(chunksOf(message, signal), { objectMode: false }), {
       ...{ ip: address, helo, sender, mta: this.config.delivery.mailHost },
       disableBimi: true,
-      resolver: (name, type) => this.resolve(name, type, signal),
+      resolver: (name, type) => this.resolve(name, type, { signal, holder: network }),
     });
     return toAuthentication(result);
   }
@@ -104,19 +107,19 @@ export class AuthenticationService {
   }
 
   /** In the form of `dns.promises.resolve`. The names behind addresses (`ptr`, which RFC 7208 section 5.5 advises against) are not looked up. */
-  private async resolve(name: string, type: string, signal: AbortSignal): Promise<string[][] | string[]> {
+  private async resolve(name: string, type: string, asked: LookupOptions): Promise<string[][] | string[]> {
     switch (type) {
       case 'TXT':
-        return recordsOf(await this.dns.resolveTxt(name, { signal })).map((text) => [text]);
+        return recordsOf(await this.dns.resolveTxt(name, asked)).map((text) => [text]);
       case 'A':
       case 'AAAA': {
         const family = type === 'A' ? 4 : 6;
-        const found = recordsOf(await this.dns.resolveAddresses(name, { signal }));
+        const found = recordsOf(await this.dns.resolveAddresses(name, asked));
         return found.filter((record) => record.family === family).map(({ address }) => address);
       }
       case 'MX': {
-        const hosts = recordsOf(await this.dns.resolveMx(name, { signal }));
-        // The declared type knows no MX records, which the library does ask for.
+        const hosts = recordsOf(await this.dns.resolveMx(name, asked));
+        // The declared type has no MX records, which the library does query.
         return hosts.map(({ exchange, preference }) => ({ exchange, priority: preference })) as unknown as string[];
       }
       default:
@@ -177,7 +180,7 @@ function toAuthentication({ spf, dkim, dmarc, arc }: AuthenticateResult): Authen
   };
 }
 
-/** Only what is text: all of it comes from the message or from anyone's DNS. */
+/** Text only: all of it comes from the message or from DNS. */
 function toResult(result: unknown, about: Omit<{ [Key in keyof MethodResult]: unknown }, 'result'>): MethodResult {
   const known = Object.entries(about).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   const texts = known.map(([name, text]) => [

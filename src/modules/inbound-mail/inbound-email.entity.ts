@@ -15,7 +15,7 @@ export class InboundEmail {
   @Column('bytea', { select: false }) digest!: Buffer;
   /** Empty for the null sender. */
   @Column('text', { name: 'envelope_from' }) envelopeFrom!: string;
-  /** Those of this route alone. */
+  /** Recipients of this route alone. */
   @Column('text', { name: 'envelope_to', array: true }) envelopeTo!: string[];
   @Column('text', { name: 'from_address' }) fromAddress!: string;
   /** Of envelope and header, in lower case. */

@@ -6,7 +6,7 @@ export interface MethodResult {
   /** What it is about: the sender's domain, or the signature's. */
   readonly domain?: string;
   readonly selector?: string;
-  /** Of DMARC: what the domain asks for. */
+  /** DMARC: the policy of the domain. */
   readonly policy?: string;
 }
 
@@ -20,8 +20,8 @@ export interface Authentication {
 }
 
 /**
- * Why it should get no automatic reply. `auto_submitted`: written by one (RFC 3834); `bulk`: by its Precedence; `list`: from
- * a mailing list (RFC 2919); `own`: it is mail of ours coming back; `loop`: it has passed too many servers.
+ * Why it should get no automatic reply. `auto_submitted`: written by one (RFC 3834); `bulk`: by its Precedence; `list`: from a
+ * mailing list (RFC 2919); `own`: mail of this service that came back; `loop`: it has passed too many servers.
  */
 export const MAIL_MARKS = ['auto_submitted', 'bulk', 'list', 'own', 'loop'] as const;
 
@@ -52,7 +52,7 @@ export interface RouteMatch {
 export interface NewInboundEmail extends RouteMatch {
   readonly digest: Buffer;
   readonly envelopeFrom: string;
-  /** Those of this route alone. */
+  /** Recipients of this route alone. */
   readonly envelopeTo: readonly string[];
   readonly fromAddress: string;
   readonly addresses: readonly string[];
@@ -61,8 +61,8 @@ export interface NewInboundEmail extends RouteMatch {
 }
 
 /**
- * `known`: the same message came before; `full`: over a limit of the hour; `no_room`: the organization has as much as it may
- * keep. The last two are to be tried again later.
+ * `known`: a copy of a stored message; `full`: over a limit of the hour; `no_room`: the organization's storage is full. The
+ * last two are to be tried again later.
  */
 export const STORED = ['new', 'known', 'full', 'no_room'] as const;
 
@@ -81,7 +81,10 @@ export interface InboundCapacity {
 /** What a message takes beside its bytes: its row, its index entries. */
 export const ROW_BYTES = 4_096;
 
-/** Whom mail is found by at once; of mail with as many addresses the header itself is looked at. The index `inbound_emails_crowded` knows the number. */
+/**
+ * Addresses in the index; of mail with more of them the header is searched. The index `inbound_emails_crowded` uses the same
+ * number.
+ */
 export const INDEXED_ADDRESSES = 200;
 
 /** Ids after the one and before the other. */

@@ -3,13 +3,12 @@ import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { encodeExtended } from 'content-disposition';
 import type { Response } from 'express';
 import { PaginationDto } from '../../common/http/envelope.dto';
-import { LiveOnly } from '../../common/http/key-restrictions.guard';
+import { LiveOnly, RequireScope } from '../../common/http/scopes';
 import { fromCursor, toPagination } from '../../common/ids';
 import { JSON_TYPE, jsonInTurns } from '../../common/http/large-responses';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
-import { RequireScope } from '../../common/http/scopes';
 import {
   InboundAttachmentIndexPipe,
   InboundEmailDto,

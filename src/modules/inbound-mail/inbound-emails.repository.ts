@@ -73,7 +73,7 @@ export class InboundEmailsRepository {
     return found ?? { ids: [], total: 0 };
   }
 
-  /** Looks through the newest of a span, so many and no more. */
+  /** Searches the newest of a span, at most so many. */
   async search(tenant: Tenant, span: SearchSpan, terms: InboundSearch, page: Page): Promise<FoundInboundEmails> {
     const [found] = await this.database.run(searchInboundEmails(tenant, span, terms, page));
     if (!found) return { ids: [], total: 0, stoppedAt: undefined };
@@ -81,7 +81,7 @@ export class InboundEmailsRepository {
     return { ids, total, stoppedAt: examined === span.window && oldest !== null ? oldest : undefined };
   }
 
-  /** Newest first; those that are gone are left out. */
+  /** Newest first; deleted ones are left out. */
   findAll({ organizationId, mode }: Tenant, ids: readonly string[]): Promise<InboundEmail[]> {
     if (ids.length === 0) return Promise.resolve([]);
     return this.emails.find({ where: { organizationId, mode, id: In(ids) }, order: { id: 'DESC' } });
@@ -91,7 +91,7 @@ export class InboundEmailsRepository {
     return this.emails.findOneBy({ organizationId, mode, id, ...(domainId !== undefined && { domainId }) });
   }
 
-  /** The message as it came; undefined when it is gone. As of one moment. */
+  /** The message as it came, in one snapshot; undefined when it was deleted. */
   load(key: InboundEmailKey): Promise<Buffer | undefined> {
     return this.database.snapshot(async (tx) => {
       const parts = await tx.run(readInboundSizes(key));
@@ -106,7 +106,7 @@ export class InboundEmailsRepository {
     });
   }
 
-  /** The first MiB as it came, with all of the header; undefined when it is gone. */
+  /** The first MiB as it came, with all of the header; undefined when it was deleted. */
   async loadHead(key: InboundEmailKey): Promise<Buffer | undefined> {
     return (await this.database.run(readInboundPart(key, 0)))[0]?.content;
   }

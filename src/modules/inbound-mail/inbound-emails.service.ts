@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service';
-import { FairLimit } from '../../common/async/fair-limit';
+import { FairLimit } from '../../common/async/fair-turns';
 import { NotFoundError } from '../../common/errors/app-error';
 import { LAST_ID, type ListedPage } from '../../common/ids';
 import { addressKey } from '../../common/mail-address';
@@ -103,7 +103,7 @@ export class InboundEmailsService {
     });
   }
 
-  /** Nothing once it is gone. @throws UnavailableError */
+  /** Nothing once it was deleted. @throws UnavailableError */
   async bodiesOf(email: InboundEmail): Promise<Partial<Pick<ReadMessage, 'text' | 'html'>>> {
     return this.limit.run(email.organizationId, async () => {
       const bytes = await this.emails.load(email);
@@ -143,7 +143,7 @@ export class InboundEmailsService {
   }
 }
 
-/** The same for a file of no mail, so that a 404 does not tell which mail exists. */
+/** The same for a missing file, so that a 404 does not disclose which mail exists. */
 function unknownFile(): NotFoundError {
   return new NotFoundError('Attachment');
 }

@@ -17,12 +17,12 @@ export class InboundRoutesRepository {
     private readonly database: Database,
   ) {}
 
-  /** Everyone's: for the listener. One of each organization. */
+  /** Of all organizations, for the listener. One of each organization. */
   match({ exact, wildcard, names }: RouteKeys): Promise<RouteMatch[]> {
     return this.database.run(findRoutes(exact, wildcard, names));
   }
 
-  /** Whether one of these names is anyone's verified domain: for the listener. */
+  /** Whether one of these names is a verified domain of any organization: for the listener. */
   async isHosted(names: readonly string[]): Promise<boolean> {
     const [row] = await this.database.run(isHosted(names));
     return row?.isHosted ?? false;
@@ -38,7 +38,7 @@ export class InboundRoutesRepository {
     return new Map(found.map(({ host, domainId }) => [host, domainId]));
   }
 
-  /** Of these webhooks, the live ones that the organization has. */
+  /** Those of these webhooks that are live ones of the organization. */
   async webhooksAmong(organizationId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
     if (ids.length === 0) return new Set();
     return new Set((await this.database.run(findWebhooks(organizationId, ids))).map(({ id }) => id));

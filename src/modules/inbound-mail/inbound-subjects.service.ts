@@ -7,20 +7,20 @@ import type { IdRange } from './inbound-email';
 import { InboundEmailsRepository } from './inbound-emails.repository';
 import { namedAddresses } from './named-addresses';
 
-/** Mail with as many addresses as are indexed, or more, whose headers are looked at for one page: of up to 1 MiB each. */
+/** Mail whose headers are searched for one page, of up to 1 MiB each: those with more addresses than are indexed. */
 const LOOKED_AT = 20;
 
 /** Mail that names a person. */
 export interface NamingMail {
   /** In their order. */
   readonly ids: readonly string[];
-  /** Where the next page begins; undefined when there is nothing more. */
+  /** Start of the next page; undefined at the end. */
   readonly next: string | undefined;
 }
 
 /**
- * Which inbound mail names a person, for exports and erasures. It is found by its indexed addresses; of mail that has more of them
- * the header is looked at, as thousands of addresses in one mail would make the index larger than the mail.
+ * Finds inbound mail that names a person, for exports and erasures: by its indexed addresses, or, of mail with more of them, by
+ * its header. Thousands of addresses in one mail would make the index larger than the mail.
  */
 @Injectable()
 export class InboundSubjectsService {
@@ -44,12 +44,12 @@ export class InboundSubjectsService {
     return { ids: ids.toSorted(), next };
   }
 
-  /** In the order of their ids; those that are gone are left out. @throws UnavailableError */
+  /** In the order of their ids; deleted ones are left out. @throws UnavailableError */
   async read(tenant: Tenant, ids: readonly string[]): Promise<InboundEmail[]> {
     return (await this.emails.findAll(tenant, ids)).reverse();
   }
 
-  /** Deletes them with their bytes, whoever they are from. Returns how many there were. */
+  /** Deletes them with their bytes, of any sender. Returns how many there were. */
   erase({ organizationId, mode }: Tenant, ids: readonly string[], tx: Transaction): Promise<number> {
     return this.emails.deleteAll({ organizationId, mode }, ids, tx);
   }

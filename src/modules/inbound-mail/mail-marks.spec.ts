@@ -1,5 +1,5 @@
 import { readHeader } from '../../common/mime/mime-message';
-import { marksOf, ownEmailId } from './mail-marks';
+import { marksOf, ownEmailId } from './inbound-mail.service';
 
 const marks = (header: string, sender = 'ada@example.com') => marksOf(readHeader(`${header}\r\n\r\n`).fields, sender);
 

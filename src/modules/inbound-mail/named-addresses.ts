@@ -17,7 +17,7 @@ const FOLDED = /^[ \t]/;
 const EMPTY_LINE = /^[ \t\r]*$/;
 const HEADER_END = /\n[ \t\r]*\n/;
 
-/** Characters that are looked through in one turn of the event loop: some milliseconds. */
+/** Characters searched in one turn of the event loop: some milliseconds. */
 const PIECE = 8 * 1024;
 /** Longer than an address, and than most encoded words. */
 const OVERLAP = 1024;
@@ -25,7 +25,7 @@ const SEPARATORS = /[\s,;<>][^\s,;<>]*$/;
 
 const MAX_LOCAL_PART = 64;
 const MAX_DOMAIN = 253;
-/** What stands before an @; RFC 5322 section 3.2.4 lets anyone quote a local part that needs no quotes. */
+/** The text before an @; RFC 5322 section 3.2.4 allows quotes around a local part that needs none. */
 const LOCAL_PART = /(?:"([^\s<>(),;:"@[\]\\]{1,64})"|([^\s<>(),;:"@[\]]{1,64}))$/;
 /** A sentence's end, or a quote's. */
 const SIGNS_AFTER = /[^\p{L}\p{N}]{1,10}$/u;
@@ -38,9 +38,8 @@ export function hasBoundedHeader(message: Buffer): boolean {
 }
 
 /**
- * Everyone whom the fields of a header name in which people are named, in the form in which addresses are matched, some of them
- * more than once. However long a field is, and however many of them there are; the event loop has its turn in between.
- *
+ * All addresses in the header fields that name people, in the form in which addresses are matched, some more than once. However
+ * many and long the fields are, the event loop gets its turn.
  * @param message its first MiB is enough
  */
 export async function* namedAddresses(message: Buffer): AsyncGenerator<string> {
@@ -71,7 +70,7 @@ export function* addressesIn(text: string): Generator<string> {
   }
 }
 
-/** What may be the local part at the end of a text; a quote before it is one of those that it may begin with, or none of it. */
+/** The possible local part at the end of a text; a quote before it may belong to it or not. */
 function localPartsIn(before: string): string[] {
   const [, quoted, plain = ''] = LOCAL_PART.exec(before) ?? [];
   if (quoted !== undefined) return [quoted];
@@ -79,7 +78,7 @@ function localPartsIn(before: string): string[] {
 }
 
 interface NamingField {
-  /** Unfolded, one character a byte; empty of a line that names no one. */
+  /** Unfolded, one character a byte; empty of a line without addresses. */
   readonly value: string;
   /** So much of the header has been read. */
   readonly end: number;

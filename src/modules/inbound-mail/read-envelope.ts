@@ -12,13 +12,15 @@ const MAX_REFERENCES = 100;
 const MESSAGE_ID = /<[^<>\s]{1,500}>/g;
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 
-/** What the header says of a message: to be shown, not to be believed. */
+/** Header data of a message, for display: not trustworthy. */
 export type ShownHeader = Omit<InboundEmailData, 'marks' | 'authentication'>;
 
+/** The header fields within the first bytes of a message. */
 export function readFields(message: Buffer): HeaderFields {
   return readHeader(message.toString('latin1', 0, HEADER_BYTES)).fields;
 }
 
+/** The decoded fields that lists and events show. */
 export function showHeader(fields: HeaderFields): ShownHeader {
   const [inReplyTo] = idsIn(fields.first('in-reply-to'));
   return {

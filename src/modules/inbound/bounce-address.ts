@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import { PUBLIC_MAILBOXES, type PublicMailbox } from './inbound-report';
+import { PUBLIC_MAILBOXES, type PublicMailbox } from './inbound-report.entity';
 
 /** The local part to try as a return path, or what the address is instead. */
 export type BounceAddress =
@@ -9,15 +9,15 @@ export type BounceAddress =
   | { readonly kind: 'foreign' };
 
 const BOUNCE_HOST = /^bounce\.[^.]/;
-/** `user%other@host`, `other!user@host`, `@a,@b:user`: routes of another age that ask for forwarding. */
+/** `user%other@host`, `other!user@host`, `@a,@b:user`: obsolete source routes that request forwarding. */
 const ROUTE = /[%!@:]/;
 
 /**
- * Sorts a recipient by its form. Ours are addresses at the return path's host, or at the `bounce.` host of any domain;
- * whether one is genuine is the token's affair, so nothing has to be known of the domain. Public mailboxes are at the mail
- * host alone, but for `postmaster`, which needs no domain (RFC 5321 section 4.5.1).
+ * Sorts a recipient by its form. Ours are addresses at the return path's host, or at the `bounce.` host of any domain; the
+ * token shows whether one is genuine, so the domain need not be known. Public mailboxes are at the mail host alone, but for
+ * `postmaster`, which needs no domain (RFC 5321 section 4.5.1).
  *
- * @param address as a listener has it: `local@domain`, or without a domain
+ * @param address as in SMTP: `local@domain`, or without a domain
  */
 export function readBounceAddress(address: string, mailHost: string): BounceAddress {
   const at = address.lastIndexOf('@');

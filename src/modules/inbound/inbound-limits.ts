@@ -4,9 +4,9 @@ import { MINUTE, SECOND } from '../../common/clock';
 /** What one client, and all of them together, may take of the listener. */
 @Injectable()
 export class InboundLimits {
-  /** At a time; more are answered 421. */
+  /** At a time; more get 421. */
   readonly maxConnections: number = 200;
-  /** Of one client address (of IPv6: one /64 network): no one can take the listener from the others. */
+  /** Of one client address (of IPv6: one /64 network): no client can take the listener from the others. */
   readonly maxConnectionsOfClient: number = 20;
   /** Until a recipient has been accepted; a client that has named none is no reporter. */
   readonly unprovenMs: number = 30 * SECOND;
@@ -15,7 +15,7 @@ export class InboundLimits {
   readonly maxRefusals: number = 20;
   /** To return paths. What routes take is `InboundMailLimits`. */
   readonly maxMessageBytes: number = 2 * 1024 * 1024;
-  /** To a public mailbox: no token vouches for it. A feedback report holds one mail of ours at most. */
+  /** To a public mailbox, without a token. A feedback report holds at most one of our mails. */
   readonly maxFeedbackBytes: number = 512 * 1024;
   /** Messages to each public mailbox, of all listeners together; more are put off with 452. */
   readonly maxFeedbackPerHour: number = 600;
@@ -24,13 +24,13 @@ export class InboundLimits {
   readonly maxOpenReports: number = 20_000;
   /** On one delivery, processed ones included: far more than a server that warns every few hours for five days. */
   readonly maxReportsPerDelivery: number = 100;
-  /** A client that goes on beyond the limit is answered 552 at its end of data, up to here; then it is cut off. */
+  /** A client that exceeds the limit gets 552 at its end of data, up to this size; beyond it the connection closes. */
   readonly maxDataBytes: number = 50 * 1024 * 1024;
   /** Messages to routes from one client network in an hour, of each process; more are put off. */
   readonly maxRoutedPerHourOfClient: number = 2_000;
   /** Without a byte from the client. */
   readonly idleMs: number = 60 * SECOND;
-  /** For a whole connection, however busy it looks. */
+  /** For a whole connection, however active it is. */
   readonly connectionMs: number = 10 * MINUTE;
   /** For open connections when the service stops. */
   readonly closeMs: number = 5 * SECOND;

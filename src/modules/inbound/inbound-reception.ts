@@ -6,7 +6,7 @@ import { AppConfig } from '../../config/config';
 import { readBounceAddress } from './bounce-address';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
-import { type PublicMailbox, PUBLIC_MAILBOXES, type ReportSubject } from './inbound-report';
+import { PUBLIC_MAILBOXES, type PublicMailbox, type ReportSubject } from './inbound-report.entity';
 import { InboundService } from './inbound.service';
 import { type RoutedRecipient, RoutedReception } from './routed-reception';
 import {
@@ -25,8 +25,9 @@ import {
 type Destination = ReportSubject | { readonly mailbox: PublicMailbox } | RoutedRecipient;
 
 /**
- * What the listener replies to MAIL, RCPT and the end of data. Only our own return paths, the public mailboxes and the
- * inbound routes of organizations are recipients; the first two keep their meaning whatever routes there are. A message is answered 250 once it is committed, and also when it had been committed before.
+ * What the listener replies to MAIL, RCPT and the end of data. Only our own return paths, the public mailboxes and the inbound
+ * routes of organizations are recipients; the first two keep their meaning whatever routes there are. A message gets 250 once
+ * it is committed, also if that was before.
  */
 @Injectable()
 export class InboundReception {
@@ -64,10 +65,7 @@ export class InboundReception {
     }
   }
 
-  /**
-   * Takes the message to its end and commits it.
-   * @throws SmtpRefusal, or the stream's error when the client has gone
-   */
+  /** Reads the message to its end and commits it. @throws SmtpRefusal, or the stream's error when the client has closed */
   async receive(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> {
     const { envelope } = session;
     const destinations = envelope.rcptTo.flatMap((address) => this.destinations.get(address) ?? []);
@@ -117,7 +115,7 @@ export class InboundReception {
       this.metrics.countReports(added, alike.length - added - refused);
       refusals += refused;
     }
-    // It comes again for all of them; what is stored now is known then.
+    // The client sends it again for all of them; stored copies are recognised then.
     if (refusals > 0) throw full();
   }
 

@@ -1,7 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { SMTPServer, SMTPServerOptions, SMTPServerSession } from 'smtp-server';
-import { clientNetworkOf } from '../../common/http/client-address';
+import { clientNetworkOf, shareUnseen } from '../../common/http/client-address';
 import { opensPort } from '../../common/network';
 import { ListenerCertificate } from '../../common/tls/listener-certificate';
 import { BulkSmtpServer } from '../../common/mime/bulk-smtp-server';
@@ -26,7 +26,7 @@ interface OpenConnection {
 /**
  * The listener for mail from everywhere: SMTP from unknown clients, for our own return paths, three public mailboxes and the
  * inbound routes of organizations. It offers STARTTLS (RFC 3207) where there is a certificate, no AUTH and no relaying, does
- * not disclose who exists (VRFY is answered 252, EXPN 500), and ends a message at CRLF.CRLF only.
+ * not disclose which mailboxes exist (VRFY returns 252, EXPN 500), and ends a message at CRLF.CRLF only.
  */
 @Injectable()
 export class InboundSmtpServer implements OnApplicationShutdown {
@@ -37,7 +37,7 @@ export class InboundSmtpServer implements OnApplicationShutdown {
   private served = 0;
   /** By peer. */
   private readonly open = new Map<string, OpenConnection>();
-  /** Peers that are turned away. They take no one's place, so that of many who come at once as many as may are served. */
+  /** Peers that are turned away. They take no connection slot, so that of many who come at once as many as may are served. */
   private readonly surplus = new Set<string>();
   /** The ends of connections in which no recipient has been accepted, by peer. */
   private readonly unproven = new Map<string, NodeJS.Timeout>();
@@ -54,8 +54,9 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     private readonly certificate: ListenerCertificate,
   ) {
     this.server = new BulkSmtpServer(this.options());
-    this.server.server.maxConnections = 2 * limits.maxConnections;
     this.server.server.prependListener('connection', (socket: Socket) => this.watch(socket));
+    // Those that are too many have places in which they read the refusal.
+    shareUnseen(this.server.server, 4 * limits.maxConnections);
   }
 
   /** Loads what the first message needs; to be called before the port is open. */
@@ -152,7 +153,7 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     return this.connectionsOf.get(client) ?? 0;
   }
 
-  /** The idle limit alone would let a client that sends a byte now and then stay connected for ever. */
+  /** The idle limit alone would let a client that sends single bytes stay connected without end. */
   private watch(socket: Socket): void {
     this.metrics.countConnection();
     const peer = peerOf(socket);
@@ -174,8 +175,8 @@ export class InboundSmtpServer implements OnApplicationShutdown {
   }
 
   /**
-   * The library takes all listeners off a socket when TLS begins, and tells of the end itself, a moment late: another
-   * connection of the same port may have come by then.
+   * The library removes all listeners from a socket when TLS starts, and reports the end itself, a moment late: another
+   * connection of the same port may exist by then.
    */
   private closed(peer: string): void {
     const known = this.open.get(peer);

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../../common/metrics/metrics';
-import { PUBLIC_MAILBOXES, type PublicMailbox } from './inbound-report';
+import { PUBLIC_MAILBOXES, type PublicMailbox } from './inbound-report.entity';
 import type { Appended } from './inbound.repository';
-import { STORED, type Stored } from '../inbound-mail/inbound-mail.service';
+import { type Stored, STORED } from '../inbound-mail/inbound-mail.service';
 import { REFUSAL_REASONS, type RefusalReason } from './smtp-refusal';
 
 const APPENDED: readonly Appended[] = ['new', 'duplicate', 'full'];

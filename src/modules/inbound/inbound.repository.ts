@@ -5,16 +5,16 @@ import { firstIdAt } from '../../common/ids';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { DeliveryKey } from '../../delivery/ports/delivery';
-import { FeedbackReport } from './inbound-report.entity';
-import type {
-  ClaimedReport,
-  NewFeedbackReport,
-  NewInboundReport,
-  PublicMail,
-  PublicMailbox,
-  ReportSubject,
-  ReportTable,
-} from './inbound-report';
+import {
+  type ClaimedReport,
+  FeedbackReport,
+  type NewFeedbackReport,
+  type NewInboundReport,
+  type PublicMail,
+  type PublicMailbox,
+  type ReportSubject,
+  type ReportTable,
+} from './inbound-report.entity';
 import {
   type AppendedReports,
   type FeedbackLimits,
@@ -65,7 +65,7 @@ export class InboundRepository {
     return rows.map((row) => claimed('feedback_reports', row));
   }
 
-  /** False when the claim has been lost: then nothing of it may be recorded. */
+  /** False when the claim has been lost: then nothing may be recorded. */
   async settle(report: ClaimedReport, end: ReportEnd, tx: Transaction): Promise<boolean> {
     return (await tx.run(settleReport(report, end))).length > 0;
   }

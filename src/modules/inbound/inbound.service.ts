@@ -11,24 +11,23 @@ import type { DeliveryKey } from '../../delivery/ports/delivery';
 import { ReturnPath, type ReturnPathTarget } from '../../delivery/tokens/return-path';
 import { InboundLimits } from './inbound-limits';
 import {
-  type PublicMail,
   PUBLIC_MAILBOXES,
+  type PublicMail,
   type PublicMailbox,
   type ReportSubject,
   UNSUBSCRIBE_LINE,
-} from './inbound-report';
+} from './inbound-report.entity';
 import { type Appended, type AppendedReports, InboundRepository } from './inbound.repository';
 
 /**
- * The stored reports on our own mail (bounces, complaints): the listener appends them, a worker processes them afterwards.
+ * Stored reports on our mail (bounces, complaints): the listener appends them, a worker processes them later.
  *
- * What a report is about is known from the address alone, whose token only this service can issue; its text comes from
- * anyone and proves nothing. Mail to a public mailbox is about something only if it brings such a token, or one of our
- * signatures.
+ * The subject of a report is known from its address alone, whose token only this service can issue; the text is untrusted. Mail
+ * to a public mailbox counts only with such a token, or one of our signatures.
  */
 @Injectable()
 export class InboundService {
-  /** While the master key is being changed, mail that left under the other one is still answered. */
+  /** While the master key is being changed, mail that left under the other one is still recognized. */
   private readonly returnPaths: readonly ReturnPath[];
   private readonly unsubscribing: readonly ReturnPath[];
 
@@ -45,8 +44,7 @@ export class InboundService {
   }
 
   /**
-   * The delivery that a local part names; undefined when it is none of ours, forged, altered or expired. Only a genuine
-   * one makes a query.
+   * The delivery of a local part; undefined when it is not ours, forged, altered or expired. Only a genuine one makes a query.
    * @throws UnavailableError
    */
   async subjectOf(localPart: string): Promise<ReportSubject | undefined> {
@@ -59,11 +57,11 @@ export class InboundService {
   }
 
   /**
-   * Commits one message as a report on each of the deliveries, all of one kind, for which the limits allow it; returns how many of them are
-   * new, and how many were refused. The same message twice is stored once.
+   * Commits one message as a report on each of the deliveries, all of one kind, for which the limits allow it; returns how many
+   * of them are new, and how many were refused. The same message twice is stored once.
    *
-   * @param sender the envelope's, empty for the null sender. It goes on top of the stored bytes as `Return-Path:`
-   * (RFC 5321 section 4.4): bounces have none, and the parser has to know.
+   * @param sender the envelope's, empty for the null sender. It goes on top of the stored bytes as `Return-Path:` (RFC 5321
+   * section 4.4): bounces have none, and the parser needs it.
    * @throws UnavailableError
    */
   async append(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<AppendedReports> {
@@ -87,7 +85,7 @@ export class InboundService {
     return this.reports.listPublicMail(mailbox, limit);
   }
 
-  /** With its bytes, which anyone may have written. @throws NotFoundError, UnavailableError */
+  /** With its untrusted bytes. @throws NotFoundError, UnavailableError */
   async readPublicMail(id: string): Promise<PublicMail & { raw: Buffer }> {
     const mail = await this.reports.readPublicMail(id);
     if (!mail) throw new NotFoundError('Message');
@@ -107,7 +105,7 @@ function openWith(paths: readonly ReturnPath[], localPart: string): ReturnPathTa
   return paths.map((path) => path.open(localPart)).find((found) => found !== undefined);
 }
 
-/** What comes to an address that unsubscribes says so above all other fields, where only this listener writes. */
+/** Marks mail to an unsubscribe address above all other fields, where only this listener writes. */
 function stored(sender: string, message: Buffer, isUnsubscribe = false): { raw: Buffer; digest: Buffer } {
   const top = `${isUnsubscribe ? UNSUBSCRIBE_LINE : ''}Return-Path: <${sender}>\r\n`;
   const raw = Buffer.concat([Buffer.from(top), message]);

@@ -9,7 +9,7 @@ import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
 import { busy, full, headerTooLong, noRoomLeft, tooLarge, tooManyMessages, tooMuchData } from './smtp-refusal';
 
-/** Clients that are counted; beyond it the count begins anew. */
+/** Clients that are counted; beyond it the count starts again. */
 const MAX_CLIENTS = 10_000;
 
 /** Mail to routes on its way through the listener: how much of it is in memory, and how much a client may send. */
@@ -46,7 +46,7 @@ export class RoutedReception {
     return (this.messagesOf.get(client) ?? 0) < this.limits.maxRoutedPerHourOfClient || this.isOver();
   }
 
-  /** Hands a message to `use` once it has come. @throws SmtpRefusal, or the stream's error when the client has gone */
+  /** Passes a message to `use` when it is complete. @throws SmtpRefusal, or the stream's error when the client has closed */
   collect(
     stream: SMTPServerDataStream,
     { remoteAddress }: SMTPServerSession,
@@ -74,7 +74,7 @@ export class RoutedReception {
     const client = { address: remoteAddress.replace(/^::ffff:/, ''), helo: hostNameAppearsAs || '', network, sender };
     const results = await this.mail.take(message, recipients, client);
     for (const result of results) this.metrics.countRouted(result);
-    // It comes again for all of them; what is stored now is known then.
+    // The client sends it again for all of them; stored copies are recognised then.
     if (results.includes('no_room')) throw noRoomLeft();
     if (results.includes('full')) throw full();
   }

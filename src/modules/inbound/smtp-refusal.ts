@@ -7,8 +7,8 @@ export const REFUSAL_REASONS = [
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 /**
- * An answer other than 2xx or 354. The enhanced codes (RFC 3463) stand in the texts, because the library knows only one
- * for each reply code and 550 needs two.
+ * A reply other than 2xx or 354. The enhanced codes (RFC 3463) are in the texts, because the library has only one for each
+ * reply code and 550 needs two.
  */
 export class SmtpRefusal extends Error {
   constructor(
@@ -21,7 +21,7 @@ export class SmtpRefusal extends Error {
   }
 }
 
-/** One text for malformed, forged, expired and unknown addresses: a client learns nothing of what exists. */
+/** One text for malformed, forged, expired and unknown addresses: it does not disclose what exists. */
 export const unknownAddress = () => new SmtpRefusal('unknown-address', 550, '5.1.1 No such address here');
 
 export const relayDenied = () => new SmtpRefusal('relay', 550, '5.7.1 Relaying denied: no such domain here');

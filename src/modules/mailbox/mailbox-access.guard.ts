@@ -32,7 +32,7 @@ export class MailboxAccessGuard implements CanActivate {
   }
 }
 
-/** Deleting is for the mailbox's own pages: browsers say where a form comes from, programs are not browsers. */
+/** Only the mailbox's own pages may delete: browsers send a form's origin, programs do not. */
 @Injectable()
 export class OwnPagesGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {

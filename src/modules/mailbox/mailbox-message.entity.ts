@@ -12,7 +12,7 @@ export class MailboxMessage {
   @Column('text') subject!: string;
   /** Bytes of `raw`. */
   @Column('integer') size!: number;
-  /** Whose mail it is, by its return path; null when that is none of ours. */
+  /** The mail's organization, by its return path; null for other return paths. */
   @Column('uuid', { name: 'organization_id', nullable: true, select: false }) organizationId!: string | null;
   /** Read for one message at a time only. */
   @Column('bytea', { select: false }) raw!: Buffer;

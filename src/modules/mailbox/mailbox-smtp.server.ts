@@ -11,8 +11,8 @@ const MAX_MESSAGE_BYTES = 50 * 1024 * 1024;
 const CLOSE_TIMEOUT_MS = SECOND;
 
 /**
- * The receiving side of local mode: an SMTP listener on the loopback interface that takes everything, and answers 250
- * once the message is committed to the mailbox.
+ * The receiving side of local mode: an SMTP listener on the loopback interface that takes everything, and replies 250 once the
+ * message is committed to the mailbox.
  */
 @Injectable()
 export class MailboxSmtpServer implements OnApplicationShutdown {
@@ -63,7 +63,7 @@ export class MailboxSmtpServer implements OnApplicationShutdown {
   /** Returns the text of the 250. */
   private async receive(stream: SMTPServerDataStream, { envelope }: SMTPServerSession): Promise<string> {
     const raw = await collect(stream);
-    // The library answers 552 by itself.
+    // The library replies 552 by itself.
     if (raw === undefined) return '';
     const message: ReceivedMessage = {
       returnPath: envelope.mailFrom ? envelope.mailFrom.address : '',

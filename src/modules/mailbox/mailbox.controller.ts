@@ -10,8 +10,7 @@ import { downloadAs, HTML_TYPE, MESSAGE_POLICY, PAGE_POLICY, STYLESHEET } from '
 import { AttachmentIndexPipe, ListMailboxQuery, toMessageDto } from './dto/mailbox.dto';
 import { MailboxAccessGuard, OwnPagesGuard } from './mailbox-access.guard';
 import { MailboxService } from './mailbox.service';
-import { type FirstSteps, listPage } from './list-page';
-import { messagePage } from './message-page';
+import { type FirstSteps, listPage, messagePage } from './mailbox-pages';
 
 const POLICY = 'content-security-policy';
 const TYPE = 'content-type';

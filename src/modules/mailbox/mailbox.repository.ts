@@ -27,6 +27,7 @@ const WITHOUT_RAW = {
   size: true,
 } as const;
 
+/** Messages in the mailbox of local mode: the newest ones. */
 @Injectable()
 export class MailboxRepository {
   constructor(

@@ -8,7 +8,7 @@ import type { MailboxMessage } from './mailbox-message.entity';
 import { type CopiesPage, MailboxRepository } from './mailbox.repository';
 import { type HeaderField, type MessageContent, type MessagePart, parseMessage, readHead } from './message-reader';
 
-/** What is known of a message without opening it. */
+/** A message's data from its stored columns. */
 export type ListedMessage = Omit<MailboxMessage, 'organizationId' | 'raw'>;
 
 export interface MailboxPage {
@@ -18,7 +18,7 @@ export interface MailboxPage {
   /** At least 1. */
   readonly pageCount: number;
   readonly total: number;
-  /** What was looked for; empty for everything. */
+  /** The search text; empty for everything. */
   readonly search: string;
 }
 
@@ -90,7 +90,7 @@ export class MailboxService {
   }
 }
 
-/** Whose copies go, and where they are looked for. */
+/** The subject whose copies are deleted, and where to search. */
 export interface ErasedOwner {
   readonly organizationId: string;
   /** Forms of the address in lower case. */
@@ -100,11 +100,11 @@ export interface ErasedOwner {
 
 export interface FoundCopies {
   readonly ids: readonly string[];
-  /** Where the next page begins; undefined after the last. */
+  /** Start of the next page; undefined after the last. */
   readonly next: string | undefined;
 }
 
-/** Looked through for one page, unless a single message has more. */
+/** Bytes searched for one page, unless a single message has more. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 const PAGE = 20;
 

@@ -16,7 +16,7 @@ export function displayLine(text: string, maxLength: number): string {
 
 /** Text of a message with its lines, at most `maxLength` characters. */
 export function displayBody(text: string, maxLength: number): string {
-  // Cut before line ends are looked for: of two characters one is left at least.
+  // Cut before the search for line ends: of two characters at least one remains.
   const beginning = text.slice(0, 2 * maxLength + 2);
   return shortened(beginning.replace(/\r\n?/g, '\n'), maxLength).replace(UNFIT_IN_A_BODY, '\ufffd');
 }
@@ -130,7 +130,7 @@ export const HTML_TYPE = 'text/html; charset=utf-8';
 export interface Page {
   readonly title: string;
   readonly body: Markup;
-  /** The browser asks again after so many seconds. */
+  /** The browser reloads after so many seconds. */
   readonly refreshSeconds?: number | undefined;
 }
 
@@ -164,6 +164,7 @@ export function time(moment: Date): Markup {
 
 const KIB = 1024;
 
+/** A number of bytes for people. */
 export function fileSize(bytes: number): string {
   if (bytes < KIB) return `${bytes} B`;
   if (bytes < KIB * KIB) return `${(bytes / KIB).toFixed(1)} KB`;

@@ -1,7 +1,6 @@
 import type { ListedMessage } from './mailbox.service';
 import { fileSize } from './page-layout';
-import { listPage } from './list-page';
-import { messagePage } from './message-page';
+import { listPage, messagePage } from './mailbox-pages';
 
 const EVIL = `</title></style></iframe>"'><script>alert(1)</script><img src=x onerror=alert(1)>`;
 const FIRST_STEPS = { publicUrl: `https://x.example/${EVIL}`, credentialsFile: `./${EVIL}` };

@@ -7,6 +7,7 @@ import { RequireOperatorScope } from '../../common/http/scopes';
 import { ChangeDestinationDto, DestinationDto, ListDestinationsQuery, toDestinationDto } from './dto/destination.dto';
 import { OperatorDestinationsService } from './operator-destinations.service';
 
+/** Operator: destinations, their limits, pauses and rules. */
 @ApiTags('Operator')
 @Controller('operator/v1/destinations')
 export class OperatorDestinationsController {

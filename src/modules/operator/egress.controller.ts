@@ -13,6 +13,7 @@ import {
 } from './dto/egress.dto';
 import { OperatorEgressService } from './operator-destinations.service';
 
+/** Operator: source addresses, their pools, warm-up and suspensions. */
 @ApiTags('Operator')
 @Controller('operator/v1/egress')
 export class OperatorEgressController {

@@ -35,7 +35,6 @@ export class OperatorDestinationsService {
     return this.destinations.get(key.toLowerCase());
   }
 
-  /** @throws ValidationError */
   change(key: string, change: DestinationChange, actor: string): Promise<Destination> {
     const { paused, maxConnections, ratePerMinute, until } = change;
     const data = { paused, maxConnections, ratePerMinute, until };

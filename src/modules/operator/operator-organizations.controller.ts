@@ -15,6 +15,7 @@ import {
 } from './dto/operator.dto';
 import { OperatorOrganizationsService } from './operator-organizations.service';
 
+/** Operator: organizations and their first API keys. */
 @ApiTags('Operator')
 @Controller('operator/v1/organizations')
 export class OperatorOrganizationsController {

@@ -4,7 +4,7 @@ import { StatsService } from '../stats/stats.service';
 
 type Organization = Awaited<ReturnType<OrganizationsService['get']>>;
 
-/** An organization with the recipients that its live mail has had. */
+/** An organization with its recipients of live mail. */
 export interface UsedOrganization extends Pick<
   Organization,
   'id' | 'name' | 'status' | 'weight' | 'monthlyRecipients' | 'createdAt'

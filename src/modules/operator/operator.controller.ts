@@ -14,6 +14,7 @@ import {
 import { OperatorQueueService } from './queue.service';
 import { OverviewService } from './overview.service';
 
+/** Operator: the overview of the installation, its workers, and the audit log of all organizations. */
 @ApiTags('Operator')
 @Controller('operator/v1')
 @RequireOperatorScope('operator:read')

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit/audit.module';
 import { AuthModule } from '../../auth/auth.module';
-import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
+import { DeliveryQueueModule } from '../../delivery/delivery.module';
 import { DomainsModule } from '../domains/domains.module';
 import { EmailsModule } from '../emails/emails.module';
 import { StatsModule } from '../stats/stats.module';

@@ -12,7 +12,7 @@ export interface Overview {
   readonly queue: Readonly<Record<'ready' | 'waiting' | 'claimed' | 'held' | 'oldestReadySeconds', number>>;
   /** Recipients of live mail by the minute, within the last five. */
   readonly rates: SentAmounts;
-  /** Live worker processes. */
+  /** Running worker processes. */
   readonly workers: number;
   readonly organizations: number;
   /** Domains that are slowed or paused. */
@@ -24,7 +24,7 @@ export interface Overview {
 /** However many pages are open, the database is read once in this time. */
 const CACHE_MS = 2 * SECOND;
 
-/** Puts the overview together, for all who ask within two seconds at once. */
+/** Computes the overview, once for all callers within two seconds. */
 @Injectable()
 export class OverviewService {
   private readonly overview: BriefCache<Overview>;

@@ -22,6 +22,7 @@ import {
 } from './dto/queue.mapper';
 import { OperatorDeliveriesService, OperatorQueueService } from './queue.service';
 
+/** Operator: the queue of all organizations, and actions on its deliveries. */
 @ApiTags('Operator')
 @Controller('operator/v1/queue')
 export class OperatorQueueController {

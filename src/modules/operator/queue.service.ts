@@ -40,7 +40,7 @@ export class OperatorQueueService {
     this.shares = new Map(QUEUE_GROUPS.map((group) => [group, cacheOf(group)]));
   }
 
-  /** Live worker processes, oldest first. */
+  /** Running worker processes, oldest first. */
   workers() {
     return this.view.listWorkers();
   }
@@ -56,10 +56,7 @@ export class OperatorQueueService {
     }));
   }
 
-  /**
-   * Writes an action down; a worker begins with it within a second.
-   * @throws ValidationError for a filter that is none
-   */
+  /** Stores an action; a worker starts it within a second. @throws ValidationError for an empty filter */
   start(wanted: NewQueueAction) {
     const { action, filter, actor } = wanted;
     return this.actions.create(wanted, async (id, tx) => {
@@ -83,7 +80,7 @@ export interface WaitingDelivery extends ListedDelivery {
   readonly waiting: Waiting;
 }
 
-/** Open deliveries of everyone, each with what it waits for, as operators see them. */
+/** Open deliveries of all organizations, each with the reason for waiting, as operators see them. */
 @Injectable()
 export class OperatorDeliveriesService {
   constructor(

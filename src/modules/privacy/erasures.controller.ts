@@ -1,15 +1,15 @@
 import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../common/http/scopes';
+import { RequireScope, Unbound } from '../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors, PathId } from '../../common/http/openapi.decorators';
 import { RateLimitClass } from '../../common/http/request-limits';
-import { Unbound } from '../../common/http/key-restrictions.guard';
 import { PrivacyErasureDto, RequestErasureDto } from './dto/privacy.dto';
 import { toErasureDto, toSubjectAddress } from './dto/privacy.mapper';
 import { RetentionExceptionsService } from './erasure/erasure-handler.service';
 import { ERASURE, PrivacyRequestsService } from './requests/privacy-requests.service';
 
+/** Erasures of a subject: request, and follow the progress. */
 @ApiTags('Privacy')
 @Controller('v1/gdpr/delete-request')
 @RequireScope('privacy:read')

@@ -1,10 +1,9 @@
 import { Body, Controller, Get, Headers, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../common/http/scopes';
+import { RequireScope, Unbound } from '../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors, PathId } from '../../common/http/openapi.decorators';
 import { RateLimitClass } from '../../common/http/request-limits';
-import { Unbound } from '../../common/http/key-restrictions.guard';
 import {
   ListPrivacyRequestsQuery,
   PrivacyExportDto,

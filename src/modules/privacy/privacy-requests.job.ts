@@ -1,9 +1,8 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import type { Counter } from 'prom-client';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
-import { deleteInBatches } from '../../common/jobs/delete-in-batches';
+import { deleteInBatches, PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { InstallationGauges } from '../../common/jobs/installation-gauges';
-import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { Metrics } from '../../common/metrics/metrics';
 import { ErasureHandler } from './erasure/erasure-handler.service';
 import { ExportHandler } from './export/export-handler.service';

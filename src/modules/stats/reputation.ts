@@ -23,9 +23,9 @@ export interface Reputation {
   readonly recommendations: readonly string[];
 }
 
-/** How far back a reputation looks. */
+/** The period of a reputation. */
 export const REPUTATION_DAYS = 30;
-/** Fewer recipients than these say nothing. */
+/** Fewer recipients than these are not significant. */
 export const MIN_RECIPIENTS = 50;
 
 interface Rule {
@@ -98,6 +98,7 @@ export function reputationOf(counts: ReputationCounts): Reputation {
   };
 }
 
+/** The status for a reputation score. */
 export function healthOf(score: number): HealthStatus {
   return HEALTH.find(({ from }) => score >= from)?.status ?? 'critical';
 }
@@ -130,6 +131,7 @@ export function share(part: number, whole: number): number {
   return whole > 0 ? Math.min(1, part / whole) : 0;
 }
 
+/** A rate rounded to four decimals. */
 export function fourDecimals(rate: number): number {
   return Math.round(rate * 10_000) / 10_000;
 }

@@ -7,7 +7,7 @@ export interface Period {
   readonly to: Date;
 }
 
-/** The UTC hours that a period touches, whole: counters know nothing smaller. */
+/** The whole UTC hours that a period touches: counters have no smaller unit. */
 export function wholeHours({ from, to }: Period): Period {
   return { from: hourOf(from), to: new Date(Math.ceil(to.getTime() / HOUR) * HOUR) };
 }
@@ -50,10 +50,11 @@ export const PROVIDER_COUNTERS = [
 
 /**
  * `emails` and `accepted` count emails and their recipients; the rest count recipients. `excused` are those of `bounced` that
- * say nothing of the sender.
+ * are unrelated to the sender.
  */
 export type Counter = (typeof COUNTERS)[number];
 
+/** Whether a counter is also kept by provider. */
 export function isCountedByProvider(counter: Counter): boolean {
   return PLACES.has(counter);
 }

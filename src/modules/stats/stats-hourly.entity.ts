@@ -7,7 +7,7 @@ export class StatsHourly {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
   @PrimaryColumn('text') mode!: Mode;
   @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
-  /** When the hour begins, UTC. */
+  /** Start of the hour, UTC. */
   @PrimaryColumn('timestamptz') hour!: Date;
   @Column('bigint', { default: 0 }) emails!: string;
   @Column('bigint', { default: 0 }) accepted!: string;
@@ -23,7 +23,7 @@ export class StatsHourly {
   @Column('bigint', { default: 0 }) excused!: string;
 }
 
-/** What one run of the fold has counted of all live mail. */
+/** The counts of one run of the fold, of all live mail. */
 @Entity('sending_rates')
 export class SendingRate {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' }) id!: string;
@@ -41,7 +41,7 @@ export class StatsDelta {
   @Column('uuid', { name: 'organization_id' }) organizationId!: string;
   @Column('text') mode!: Mode;
   @Column('uuid', { name: 'domain_id' }) domainId!: string;
-  /** When the hour begins, UTC. */
+  /** Start of the hour, UTC. */
   @Column('timestamptz') hour!: Date;
   @Column('integer', { default: 0 }) emails!: number;
   @Column('integer', { default: 0 }) accepted!: number;
@@ -65,7 +65,7 @@ export class StatsProviders {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
   @PrimaryColumn('text') mode!: Mode;
   @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
-  /** When the hour begins, UTC. */
+  /** Start of the hour, UTC. */
   @PrimaryColumn('timestamptz') hour!: Date;
   @PrimaryColumn('text') provider!: string;
   @Column('bigint') accepted!: string;

@@ -18,8 +18,8 @@ type Scope = Tenant & { readonly domainId: string | undefined };
 export type Totals = Sums & { readonly queued: number; readonly sending: number };
 
 /**
- * What became of mail, counted by the UTC hour in which it happened. A period's hours are those that it touches. A key
- * that is bound to a domain sees that one.
+ * Results of mail, counted by the UTC hour in which they happened. A period includes the hours that it touches. A key bound to
+ * a domain sees only that one.
  */
 @Injectable()
 export class StatsReportService {

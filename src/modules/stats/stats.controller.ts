@@ -26,6 +26,7 @@ import {
 } from './dto/stats.mapper';
 import { StatsReportService } from './stats-report.service';
 
+/** `/v1/stats`: counters in all, by domain, provider and hour, and the reputation. */
 @ApiTags('Statistics')
 @Controller('v1/stats')
 @RequireScope('stats:read')

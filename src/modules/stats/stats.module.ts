@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
+import { DeliveryQueueModule } from '../../delivery/delivery.module';
 import { FoldStatsJob } from './fold-stats.job';
 import { StatsController } from './stats.controller';
 import { SendingRate, StatsDelta, StatsHourly, StatsProviders } from './stats-hourly.entity';

@@ -54,7 +54,7 @@ export class StatsRepository {
     tx.write(appendDeltas(rows));
   }
 
-  /** Returns how many deltas it folded, and what they count of live mail. */
+  /** Returns how many deltas it folded, and their counts of live mail. */
   async fold(limit: number): Promise<{ folded: number; amounts: SentAmounts }> {
     const [row] = await this.database.run(foldDeltas(limit));
     const { folded = 0, accepted = 0, delivered = 0, deferred = 0, bounced = 0 } = row ?? {};

@@ -49,14 +49,13 @@ export class StatsService {
   }
 
   /**
-   * Domains of every organization whose live mail is above a limit, in key order after the given one; one statement, however
-   * many have sent.
+   * Domains of every organization whose live mail is above a limit, in key order after the given one; one statement for all.
    */
   findAbove(limits: RateLimits, since: Date, after: DomainOwner | undefined, limit: number): Promise<DomainOwner[]> {
     return this.stats.findAbove(limits, since, after, limit);
   }
 
-  /** What receivers are likely to think of domains, from their live mail of the last 30 days; one each, by domain id. */
+  /** The reputation of domains with receivers, from their live mail of the last 30 days; one each, by domain id. */
   async reputationsOf(owners: readonly DomainOwner[]): Promise<Map<string, Reputation>> {
     const since = new Date(this.clock.now().getTime() - REPUTATION_DAYS * DAY);
     const sums = await this.sumLive(owners.map((owner) => ({ ...owner, since })));
@@ -82,7 +81,7 @@ export class StatsService {
     return this.emailCounts.locate(range, page);
   }
 
-  /** Emails of a period are gone for good: lists count them no more. Within the transaction that removes them. */
+  /** Emails of a period are deleted: lists count them no more. Within the transaction that deletes them. */
   forgetEmails(organizationIds: readonly string[], period: Period, tx: Transaction): Promise<void> {
     this.emailCounts.forget();
     return this.stats.forgetEmails(organizationIds, period, tx);
@@ -107,7 +106,7 @@ export class StatsService {
     return this.stats.forgetRates();
   }
 
-  /** Recipients of organizations' live mail on this UTC day and in this UTC month. @param tx as the repository says */
+  /** Recipients of organizations' live mail on this UTC day and in this UTC month. @param tx as in the repository */
   async usageOf(organizationIds: readonly string[], tx?: Transaction): Promise<ReadonlyMap<string, RecipientUsage>> {
     const now = this.clock.now();
     const today = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()));

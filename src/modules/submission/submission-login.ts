@@ -8,29 +8,29 @@ import type { Principal } from '../../common/http/principal';
 import { LoginFailures } from '../../common/http/request-limits';
 import { keyEnded, locked, loginRefused, loginUnavailable, SubmissionRefusal } from './submission-refusal';
 
-/** What one client, one organization, and all of them together may take of the listener. */
+/** Limits of the listener: per client, per organization and in all. */
 @Injectable()
 export class SubmissionLimits {
-  /** At a time; more are answered 421. */
+  /** Concurrent sessions; more get 421. */
   readonly maxSessions: number = 500;
   /** Of one client address (of IPv6: one /64 network). Whole offices and clusters share one. */
   readonly maxSessionsOfClient: number = 100;
-  /** That are logged in with keys of one organization: the others keep four fifths. */
+  /** Logged in with keys of one organization: four fifths remain for the others. */
   readonly maxSessionsOfOrganization: number = 100;
-  /** Until a client has logged in. */
+  /** Time that a client has to log in. */
   readonly unprovenMs: number = 30 * SECOND;
   readonly maxRecipients: number = 50;
   readonly maxMessageBytes: number = 25 * 1024 * 1024;
-  /** A client that goes on beyond the limit is answered 552 at its end of data, up to here; then it is cut off. */
+  /** A client that exceeds the limit gets 552 after its end of data, up to this size; beyond it the connection closes. */
   readonly maxDataBytes: number = 50 * 1024 * 1024;
-  /** Wrong passwords of one client address at all processes, in so many minutes; then all it gets is 421. */
+  /** Wrong passwords of one client address, at all processes together, within `failureMinutes`; then every login gets 421. */
   readonly maxFailures: number = 10;
   readonly failureMinutes: number = 10;
   /** Without a byte from the client. */
   readonly idleMs: number = MINUTE;
-  /** For one message, however busy the client looks. */
+  /** For one message, however active the client is. */
   readonly dataMs: number = 10 * MINUTE;
-  /** How often sessions are looked at: a revoked key's end within this time, and two seconds. */
+  /** How often sessions are checked: a revoked key's sessions end within this time plus two seconds. */
   readonly sweepMs: number = 2 * SECOND;
 }
 
@@ -38,10 +38,10 @@ const SUBMISSION_USER = 'waybill';
 const SCOPE = 'email:send';
 const MAX_CLIENTS = 10_000;
 
-/** Who may send over SMTP: user `waybill`, and an API key with `email:send` as the password. */
+/** Login over SMTP: user `waybill`, and an API key with `email:send` as the password. */
 @Injectable()
 export class SubmissionLogin {
-  /** Failures by client, as they were known lately. */
+  /** Failures by client, cached for two seconds. */
   private readonly known = new LRUCache<string, number>({ ...atMost(MAX_CLIENTS), ttl: 2 * SECOND });
 
   constructor(
@@ -50,7 +50,7 @@ export class SubmissionLogin {
     private readonly limits: SubmissionLimits,
   ) {}
 
-  /** @throws SubmissionRefusal also for a good key, once the client has failed too often */
+  /** @throws SubmissionRefusal for a good key too, once the client has failed too often */
   async logIn(client: string, user: string, password: string): Promise<Principal> {
     try {
       if ((await this.failuresOf(client)) >= this.limits.maxFailures) throw locked();
@@ -63,7 +63,6 @@ export class SubmissionLogin {
     }
   }
 
-  /** Whether the key of a session still counts. @throws SubmissionRefusal when it does not */
   async check(key: string): Promise<void> {
     try {
       await this.keys.verify(key);
@@ -84,7 +83,7 @@ export class SubmissionLogin {
     return error instanceof SubmissionRefusal ? error : loginRefused((error as AppError).message);
   }
 
-  /** Asked once in two seconds at most: what other processes count takes as long to be heard of. */
+  /** Read at most once in two seconds, so failures counted by other processes show that late. */
   private async failuresOf(client: string): Promise<number> {
     const known = this.known.get(client);
     if (known !== undefined) return known;

@@ -7,7 +7,7 @@ import { RequestLimits } from '../../common/http/request-limits';
 import { addressKey, parseAddress } from '../../common/mail-address';
 import { LineEndCheck } from '../../common/mime/line-ends';
 import { type Reception, receiveMessage } from '../../common/mime/receive-message';
-import { withinTenants } from '../../common/tenant-scope';
+import { withinTenants } from '../../common/tenant';
 import type { TraceContext } from '../../common/tracing/tracing';
 import { SendRawService } from '../emails/accept/raw/send-raw.service';
 import { SubmissionLimits, SubmissionLogin } from './submission-login';
@@ -58,9 +58,9 @@ export class SubmissionReception {
   }
 
   /**
-   * Takes the message to its end and commits it; returns the text of the 250. What it reads and writes is the organization's.
+   * Reads the message to its end and commits it; returns the text of the 250. What it reads and writes is the organization's.
    * @param trace the span that it is part of
-   * @throws SubmissionRefusal, or the stream's error when the client has gone
+   * @throws SubmissionRefusal, or the stream's error when the client has closed
    */
   async receive(
     stream: SMTPServerDataStream,
@@ -117,7 +117,7 @@ export class SubmissionReception {
   }
 }
 
-/** What the client says of its message's size (RFC 1870); it may be wrong. */
+/** The declared size of the client's message (RFC 1870); it may be wrong. */
 function declaredSize({ mailFrom }: SMTPServerSession['envelope'], limit: number): number {
   const size = mailFrom && mailFrom.args ? Number((mailFrom.args as Record<string, unknown>).SIZE) : Number.NaN;
   return Number.isInteger(size) && size > 0 ? Math.min(size, limit) : 0;

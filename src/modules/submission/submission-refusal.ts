@@ -20,7 +20,7 @@ export type SubmissionRefusalReason =
   | 'key'
   | 'unavailable';
 
-/** An answer other than 2xx, 3xx. Its text begins with the enhanced code (RFC 3463). */
+/** A reply other than 2xx, 3xx. Its text starts with the enhanced code (RFC 3463). */
 export class SubmissionRefusal extends Error {
   constructor(
     readonly reason: SubmissionRefusalReason,
@@ -56,7 +56,7 @@ export function loginRefused(text: string): SubmissionRefusal {
   return refuse('authentication', 535, `5.7.8 ${text}`);
 }
 
-/** What the service said about a message, as a reply. */
+/** The service's result for a message, as a reply. */
 export function replyTo(error: unknown): SubmissionRefusal {
   if (error instanceof SubmissionRefusal) return error;
   if (error instanceof DiskFullError) return noRoom();
@@ -95,8 +95,8 @@ function firstOf({ details }: ValidationError): string {
 const HAS_CODE = /^[245]\.\d{1,3}\.\d{1,3} /;
 
 /**
- * The library's server with enhanced codes (RFC 2034) that fit: it puts one and the same before all replies of a code, but a
- * 550 of ours may be 5.7.1 or 5.6.0. A text that begins with a code keeps it.
+ * The library's server with correct enhanced codes (RFC 2034): it puts the same one before all replies of a code, but our 550
+ * may be 5.7.1 or 5.6.0. A text that starts with a code keeps it.
  */
 export class EnhancedSmtpServer extends BulkSmtpServer {
   constructor(options: SMTPServerOptions) {

@@ -1,6 +1,6 @@
 import type { Principal } from '../../common/http/principal';
 
-/** What is known of a connection, from its greeting on. */
+/** The state of a connection, from its greeting on. */
 export interface SubmissionSession {
   /** Whom it counts as: an address, or a network of IPv6. */
   readonly client: string;
@@ -49,7 +49,7 @@ export class SubmissionSessions {
     count(this.byOrganization, principal.organizationId, 1);
   }
 
-  /** What a client said before TLS does not count after it (RFC 3207 section 4.2). */
+  /** Commands before TLS do not count after it (RFC 3207 section 4.2). */
   logOut(session: SubmissionSession): void {
     if (session.login) count(this.byOrganization, session.login.principal.organizationId, -1);
     session.login = undefined;

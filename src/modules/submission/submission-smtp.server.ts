@@ -8,7 +8,7 @@ import {
   type SMTPServerSession,
 } from 'smtp-server';
 import { Clock, SECOND } from '../../common/clock';
-import { clientNetworkOf } from '../../common/http/client-address';
+import { clientNetworkOf, shareUnseen } from '../../common/http/client-address';
 import { opensPort, type PortVariable } from '../../common/network';
 import { ListenerCertificate } from '../../common/tls/listener-certificate';
 import type { Certificate } from '../../common/tls/self-signed';
@@ -32,7 +32,7 @@ import { SubmissionReception } from './submission-reception';
 import { type SubmissionSession, SubmissionSessions } from './submission-session';
 import { SubmissionMetrics } from './submission.metrics';
 
-/** A command line carries an address and a few parameters, or a password. */
+/** A command line has an address and a few parameters, or a password. */
 const MAX_COMMAND_BYTES = 4_096;
 const NEVER = ['XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', 'HELP'];
 
@@ -120,7 +120,8 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
   private open(variable: PortVariable, port: number, options: SMTPServerOptions): Promise<number> {
     const { host } = this.config.http;
     const server = new EnhancedSmtpServer(options);
-    server.server.maxConnections = 2 * this.limits.maxSessions;
+    // A session starts after the greeting's delay, or the handshake, for which a client has a minute.
+    shareUnseen(server.server, 2 * this.limits.maxSessions);
     const opening = new Promise<number>((resolve, reject) => {
       server.once('error', reject);
       server.listen(port, host, () => {
@@ -206,7 +207,7 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
       if (this.sessions.ofOrganization(organizationId) >= this.limits.maxSessionsOfOrganization) {
         throw tooManySessions();
       }
-      // The client may have gone meanwhile.
+      // The client may have closed meanwhile.
       if (this.sessions.get(session.id)) this.sessions.logIn(own, key, principal);
       reply(null, { user: apiKeyId });
     } catch (error) {
@@ -259,7 +260,7 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
         this.cut(id, this.counted(dataTooSlow()));
       }
     }
-    // While the database is slow the next sweeps wait for this one's look-ups, and still end what is late.
+    // While the database is slow the next sweeps wait for this one's look-ups, and still end late sessions.
     this.checking ??= this.cutRevoked().finally(() => (this.checking = undefined));
   }
 
@@ -270,7 +271,7 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     }
   }
 
-  /** One look-up for each key, at most every two seconds. While the database is away no key is. */
+  /** One look-up for each key, at most every two seconds. None while the database is unavailable. */
   private async revokedKeys(): Promise<ReadonlySet<string>> {
     const keys = new Set([...this.sessions.all.values()].flatMap(({ login }) => (login ? [login.key] : [])));
     const revoked = new Set<string>();

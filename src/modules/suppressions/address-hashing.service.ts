@@ -18,7 +18,7 @@ const MAX_DECRYPTED = 1_000;
 @Injectable()
 export class AddressHashing {
   private readonly keyring: Keyring;
-  /** By their encrypted form: decrypting one costs as much as many look-ups. */
+  /** By their encrypted form: decrypting one costs as much as many reads. */
   private readonly decrypted = new Map<string, Buffer>();
 
   constructor(
@@ -74,6 +74,7 @@ export class AddressHashing {
   }
 }
 
+/** The keyring that encrypts the hash keys of organizations. */
 export function hashKeyring(keys: MasterKeys): Keyring {
   return new Keyring('suppression-hash', keys);
 }

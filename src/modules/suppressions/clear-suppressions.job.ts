@@ -1,11 +1,11 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, DAY, HOUR } from '../../common/clock';
-import { deleteInBatches } from '../../common/jobs/delete-in-batches';
-import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { deleteInBatches, PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { SOFT_BOUNCE_RULE } from './suppression';
 import { SuppressionsRepository } from './suppressions.repository';
 
 const BATCH = 5_000;
+const TABLES = ['soft_bounces', 'missing_domains', 'suppressions'] as const;
 
 /** Clears soft bounces and missing domains that count no more and, after as long a time, suppressions that have expired. */
 @Injectable()
@@ -20,14 +20,13 @@ export class ClearSuppressionsJob implements OnApplicationBootstrap {
     this.jobs.startRemoval({ name: 'clear-suppressions', everyMs: HOUR, run: () => this.run() });
   }
 
-  /** Returns how many went. */
+  /** Returns how many were deleted. */
   async run(): Promise<number> {
     const before = new Date(this.clock.now().getTime() - SOFT_BOUNCE_RULE.windowDays * DAY);
-    const bounces = (limit: number) => this.suppressions.deleteSoftBouncesBefore(before, limit);
-    const missing = (limit: number) => this.suppressions.deleteMissingDomainsBefore(before, limit);
-    const expired = (limit: number) => this.suppressions.deleteExpiredBefore(before, limit);
     let deleted = 0;
-    for (const remove of [bounces, missing, expired]) deleted += await deleteInBatches(BATCH, remove);
+    for (const table of TABLES) {
+      deleted += await deleteInBatches(BATCH, (limit) => this.suppressions.deleteExpired(table, before, limit));
+    }
     return deleted;
   }
 }

@@ -3,7 +3,7 @@ import { EVENT_LOOP } from '../../common/async/fair-turns';
 import { AppError } from '../../common/errors/app-error';
 import { parseAddress } from '../../common/mail-address';
 import type { Tenant } from '../../common/tenant';
-import { type FormLine, readForm, type SuppressionForm } from './forms/suppression-forms';
+import { type FormLine, readForm, type SuppressionForm } from './suppression-forms';
 import { isOwnReason, type SuppressionReason } from './suppression';
 import { type NewEntry, SuppressionListService } from './suppression-list.service';
 

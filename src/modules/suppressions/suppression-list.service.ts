@@ -22,8 +22,8 @@ export interface NewEntry {
 /**
  * The suppression list of an organization and mode, for its owner and the operator.
  *
- * An address has one entry for each reason. An entry is in force until it expires, or until it is removed: the owner may
- * remove what the owner may add; what the receiving side has said (bounces, complaints) only the operator takes back.
+ * An address has one entry for each reason. An entry is in force until it expires, or until it is removed: the owner may remove
+ * the reasons that the owner may add; only the operator removes those of the receiving side (bounces, complaints).
  */
 @Injectable()
 export class SuppressionListService {

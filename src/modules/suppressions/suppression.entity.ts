@@ -32,7 +32,7 @@ export class SoftBounces {
   @Column('timestamptz', { name: 'last_bounced_at' }) lastBouncedAt!: Date;
 }
 
-/** A recipient whose domain the DNS did not know. Rows are written by a statement (sql/). */
+/** A recipient whose domain did not exist in DNS. Rows are written by a statement (sql/). */
 @Entity('missing_domains')
 export class MissingDomain {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;

@@ -15,11 +15,12 @@ export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 /** What an organization may put on the list, and take off again. */
 export const OWN_REASONS = ['manual', 'unsubscribe'] as const satisfies readonly SuppressionReason[];
 
-/** What outlives the erasure of an address, as a hash: the receiving side does not want its mail, or has no such mailbox. */
+/** Reasons kept after the erasure of an address, as a hash: the recipient refuses mail, or the mailbox does not exist. */
 export function isLastingReason(reason: SuppressionReason): boolean {
   return reason === 'spam_complaint' || reason === 'hard_bounce' || reason === 'blocklist';
 }
 
+/** Whether an organization may set and remove a reason itself. */
 export function isOwnReason(reason: SuppressionReason): boolean {
   return (OWN_REASONS as readonly SuppressionReason[]).includes(reason);
 }
@@ -37,7 +38,7 @@ export interface AddressLookup extends Tenant {
   readonly key: string;
 }
 
-/** A recipient of a mail that is to be sent; `category` tells which entries block it. */
+/** A recipient of a mail to be sent; `category` decides which entries block it. */
 export interface MailLookup extends AddressLookup {
   readonly category: 'transactional' | 'bulk';
 }
@@ -54,12 +55,12 @@ export interface SoftBounce extends Tenant {
   readonly at: Date;
 }
 
-/** The DNS does not know the domain of a recipient, now. */
+/** The domain of a recipient does not exist in DNS now. */
 export interface MissingDomainLookup extends Tenant {
   readonly email: string;
 }
 
-/** Looks further apart than that say nothing together. */
+/** Observations further apart do not count together. */
 export const MISSING_DOMAIN_WINDOW_DAYS = 30;
 
 /** The key that an organization's erased addresses are hashed with, as it is stored. */

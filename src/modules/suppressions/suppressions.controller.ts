@@ -1,10 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
-import { RequireScope } from '../../common/http/scopes';
+import { RequireScope, Unbound } from '../../common/http/scopes';
 import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/request-body';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
-import { Unbound } from '../../common/http/key-restrictions.guard';
 import { addressKey } from '../../common/mail-address';
 import {
   AddSuppressionDto,

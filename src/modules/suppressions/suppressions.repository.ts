@@ -12,12 +12,7 @@ import {
   recordSoftBounces,
   type SoftBounceRule,
 } from './sql/automatic-suppressions.sql';
-import {
-  deleteOldMissingDomains,
-  deleteOldSoftBounces,
-  deleteOldSuppressions,
-  insertSuppressions,
-} from './sql/suppression-entries.sql';
+import { deleteExpired, type ExpiringTable, insertSuppressions } from './sql/suppression-entries.sql';
 import { findSuppressed, refuseListed, type SuppressedAddress } from './sql/find-suppressed.sql';
 import type {
   AddressLookup,
@@ -141,19 +136,9 @@ export class SuppressionsRepository {
     await tx.manager.delete(MissingDomain, { organizationId, mode, addressKey });
   }
 
-  /** Returns how many were deleted. */
-  async deleteMissingDomainsBefore(before: Date, limit: number): Promise<number> {
-    return (await this.database.run(deleteOldMissingDomains(before, limit))).length;
-  }
-
-  /** Returns how many were deleted. */
-  async deleteSoftBouncesBefore(before: Date, limit: number): Promise<number> {
-    return (await this.database.run(deleteOldSoftBounces(before, limit))).length;
-  }
-
-  /** Returns how many were deleted. */
-  async deleteExpiredBefore(before: Date, limit: number): Promise<number> {
-    return (await this.database.run(deleteOldSuppressions(before, limit))).length;
+  /** Rows whose effect ended before the moment; returns how many were deleted. */
+  async deleteExpired(table: ExpiringTable, before: Date, limit: number): Promise<number> {
+    return (await this.database.run(deleteExpired(table, before, limit))).length;
   }
 
   findHashKey(organizationId: string, tx?: Transaction): Promise<SuppressionHashKey | null> {

@@ -27,7 +27,7 @@ export function isListed(error: unknown): boolean {
   return databaseErrorCode(error) === LISTED;
 }
 
-/** Which recipients must not be sent to: asked by accepting, sending and settling mail. */
+/** Which recipients must not be sent to: used by accepting, sending and settling mail. */
 @Injectable()
 export class SuppressionsService {
   constructor(
@@ -52,7 +52,7 @@ export class SuppressionsService {
   }
 
   /**
-   * Has the caller's transaction fail, with an error that `isListed` knows, when one of the addresses may block its mail. Not
+   * Fails the caller's transaction, with an error that `isListed` recognises, when one of the addresses may block its mail. Not
    * every such address does: `findBlocking` decides.
    */
   refuseListed(addresses: readonly MailLookup[], tx: Transaction): void {

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { SingleFlight } from '../../common/async/promises';
 import { AppError, type FieldErrors } from '../../common/errors/app-error';
 import { Metrics } from '../../common/metrics/metrics';
-import { withinTenants } from '../../common/tenant-scope';
+import { withinTenants } from '../../common/tenant';
 import { RenderThreads } from './rendering/render-threads';
 import { type RenderResult, TemplateEngine, type TemplateParts } from './rendering/template-engine';
 import type { Template, TemplateVersion } from './template.entity';
@@ -51,10 +51,7 @@ export class TemplateRenderer implements OnModuleDestroy {
     return this.threads.close();
   }
 
-  /**
-   * The names of the variables that a template uses.
-   * @throws AppError invalid_request, with the places of what is wrong
-   */
+  /** The names of the variables that a template uses. @throws AppError invalid_request, with the places of what is wrong */
   async check(organizationId: string, source: TemplateParts): Promise<readonly string[]> {
     const result = await this.threads.check(organizationId, source);
     if (result?.kind === 'valid') return result.variables;

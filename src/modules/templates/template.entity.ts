@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A template by its name; what it says is in its versions. Shared by both modes. */
+/** A template by its name; its texts are in its versions. Shared by both modes. */
 @Entity('templates')
 export class Template {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -12,7 +12,7 @@ export class Template {
   @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
 }
 
-/** What a template says since its version; never changed. */
+/** The texts of a template from its version on; never changed. */
 @Entity('template_versions')
 export class TemplateVersion {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;

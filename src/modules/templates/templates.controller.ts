@@ -1,12 +1,11 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { PaginationDto } from '../../common/http/envelope.dto';
-import { LiveOnly, Unbound } from '../../common/http/key-restrictions.guard';
+import { LiveOnly, RequireScope, Unbound } from '../../common/http/scopes';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { RateLimitClass } from '../../common/http/request-limits';
 import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/request-body';
-import { RequireScope } from '../../common/http/scopes';
 import {
   AddTemplateDto,
   ChangeTemplateDto,

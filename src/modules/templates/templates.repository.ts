@@ -35,7 +35,7 @@ export class TemplatesRepository {
     return this.versions.findOneBy({ organizationId, templateId, version });
   }
 
-  /** By name; also how many there are in all. */
+  /** Searched by name; with the total. */
   page(organizationId: string, { offset, limit }: { offset: number; limit: number }): Promise<[Template[], number]> {
     return this.templates.findAndCount({
       where: { organizationId },
@@ -45,14 +45,12 @@ export class TemplatesRepository {
     });
   }
 
-  /** The latest versions of templates, in any order. */
   async latest(organizationId: string, templates: readonly Template[]): Promise<ListedVersion[]> {
     if (templates.length === 0) return [];
     const where = templates.map(({ id: templateId, version }) => ({ organizationId, templateId, version }));
     return this.versions.find({ select: LISTED, where });
   }
 
-  /** Newest first. */
   listVersions(organizationId: string, templateId: string): Promise<ListedVersion[]> {
     return this.versions.find({
       select: LISTED,
@@ -61,19 +59,19 @@ export class TemplatesRepository {
     });
   }
 
-  /** Counts all; further additions wait until the end of the transaction. */
+  /** Counts all; other additions wait until the transaction ends. */
   async count(organizationId: string, tx: Transaction): Promise<number> {
     await tx.run(lockList(`templates of ${organizationId}`));
     return tx.manager.countBy(Template, { organizationId });
   }
 
-  /** Of these names, those that are taken. */
+  /** The names that are taken. */
   async namesAmong(organizationId: string, names: readonly string[]): Promise<string[]> {
     const found = await this.templates.findBy({ organizationId, name: In(names) });
     return found.map(({ name }) => name);
   }
 
-  /** Holds back other changes to it until the end of the transaction. */
+  /** Locks the template against other changes until the transaction ends. */
   lock(organizationId: string, id: string, tx: Transaction): Promise<Template | null> {
     return tx.manager.findOne(Template, { where: { organizationId, id }, lock: { mode: 'pessimistic_write' } });
   }

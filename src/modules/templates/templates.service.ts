@@ -100,7 +100,7 @@ export class TemplatesService {
       const parts = await this.checked(organizationId, { ...partsOf(version), ...partsOf(change) });
       const name = change.name ?? template.name;
       const made = await this.write(name, (tx) => this.addVersion(author, { ...template, name }, parts, tx));
-      // Of changes at the same time one is made, and the others begin again with what it says.
+      // Of concurrent changes one is made, and the others start again from its result.
       if (made) return made;
     }
   }

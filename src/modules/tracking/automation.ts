@@ -21,8 +21,8 @@ export function truncateAddress(text: string): string | undefined {
 }
 
 /**
- * Networks that makers of mail filters publish as theirs: people do not read their mail from there. Others, and what scans
- * out of the public clouds, where people's proxies are too, are known by what they do.
+ * Networks published by makers of mail filters: people do not read mail from there. Others, and scanners in public clouds,
+ * which people's proxies use too, are recognised by their behaviour.
  */
 const NETWORKS: readonly string[] = [
   // Barracuda Email Gateway Defense
@@ -41,10 +41,10 @@ function isScannerNetwork(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
 }
 
 /**
- * Why a fetch is taken to be a machine's: `head-request` and `prefetch` as the request says itself; `no-user-agent`;
- * `privacy-proxy`: a mail service loads images whether the mail is read or not; `security-scanner`: a filter, by its agent
- * or its network; `crawler`: by its agent any other program; `many-links`: three links of one mail within two seconds;
- * `at-delivery`: sooner after the mail was handed over than people read.
+ * Why a fetch counts as automatic: `head-request` and `prefetch` by the request itself; `no-user-agent`; `privacy-proxy`: a
+ * mail service loads images whether the mail is read or not; `security-scanner`: a filter, by its agent or its network;
+ * `crawler`: by its agent any other program; `many-links`: three links of one mail within two seconds; `at-delivery`: sooner
+ * after the mail was handed over than people read.
  */
 export type Automation =
   | 'head-request'
@@ -112,18 +112,18 @@ function classifyAgent(agent: string): Recognition {
   return CRAWLER.test(agent) ? { automation: 'crawler' } : {};
 }
 
-/** What is known of a mail service by its user agent string. */
+/** Mail services by user agent. */
 export interface AgentRule {
   readonly pattern: RegExp;
   /** An agent that it is about. */
   readonly example: string;
   /** Fetches by itself. */
   readonly automation?: Automation;
-  /** Fetches when a person looks, so that the fetch counts but shows nothing of where they are. */
+  /** Fetches when a person opens the mail, so that the fetch counts but does not show the person's location. */
   readonly proxy?: Proxy;
 }
 
-/** The first that matches decides, before the list of crawlers, which knows some of them as robots. */
+/** The first match decides, before the list of crawlers, which lists some of them as robots. */
 export const AGENT_RULES: readonly AgentRule[] = [
   {
     pattern: /\bGoogleImageProxy\b/,
@@ -142,14 +142,14 @@ export const AGENT_RULES: readonly AgentRule[] = [
     example: 'Mozilla/5.0',
   },
   {
-    // Gmail, when the mail arrives and the person is at it; what they then look at comes through GoogleImageProxy.
+    // Gmail, when mail arrives while the person uses it; images that they then open come through GoogleImageProxy.
     pattern: /Edge\/12\.246 Mozilla\/5\.0$/,
     automation: 'privacy-proxy',
     example:
       'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/42.0.2311.135 Safari/537.36 Edge/12.246 Mozilla/5.0',
   },
   {
-    // Office asks before it hands a link to the browser, which then asks as well.
+    // Office requests a link before the browser does.
     pattern: /\bMicrosoft Office (?:Existence|Protocol) Discovery\b/,
     automation: 'security-scanner',
     example: 'Microsoft Office Existence Discovery',

@@ -18,7 +18,7 @@ export interface Hit extends Recognition {
   readonly atMs: number;
   /** At most 256 printable ASCII characters. */
   readonly userAgent: string;
-  /** The client is known, so when it comes and how often tells nothing of it. */
+  /** The client is recognised, so the time and number of its fetches disclose nothing. */
   readonly isOnThisMachine: boolean;
   /** The network of the client, not its address. */
   readonly ip: string | undefined;
@@ -26,14 +26,14 @@ export interface Hit extends Recognition {
   readonly url?: string;
 }
 
-/** What became of a hit: an event that counts, one that does not, nothing since its email is gone. */
+/** The result of a hit: an event that counts, one that does not, or none since its email was deleted. */
 export type HitResult = 'recorded' | 'automated' | 'gone';
 
 /** The same link again within this time is one hit: mail programs reload, people click twice. */
 const REPEATED_MS = 10 * SECOND;
 const MAX_LINKS = 20_000;
 
-/** So many different links of one mail, within so short a time, are followed by filters and not by people. */
+/** Filters, not people, follow this many different links of one mail in so short a time. */
 export const BURST_LINKS = 3;
 export const BURST_MS = 2 * SECOND;
 
@@ -76,8 +76,8 @@ function extend(burst: Clicks['burst'], fromMs: number, toMs: number): NonNullab
 }
 
 /**
- * What has come lately, in this process and in bounded memory. Behind a load balancer each process sees its share: a
- * repetition may be reported twice, and then counts once all the same.
+ * Recent hits, in this process and in bounded memory. Behind a load balancer each process sees its share: a repetition may be
+ * reported twice, and still counts once.
  */
 @Injectable()
 export class HitHistory {
@@ -86,7 +86,7 @@ export class HitHistory {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Whether a hit like it is already known; if not, it is from now on. */
+  /** Whether a hit like it is already stored; if not, stores it. */
   isRepeated(linkKey: string, isAutomated: boolean): boolean {
     const nowMs = this.clock.monotonicMs();
     const key = nameOf(linkKey, isAutomated);
@@ -101,7 +101,7 @@ export class HitHistory {
     this.bursts.note(deliveryOf(target), atMs);
   }
 
-  /** Whether it fell among many clicks; known for sure once `BURST_MS` have passed since. */
+  /** Whether it was among many clicks; certain once `BURST_MS` have passed since. */
   isInBurst({ target, atMs }: Hit): boolean {
     return this.bursts.covers(deliveryOf(target), atMs);
   }

@@ -9,17 +9,17 @@ const TICK_MS = SECOND / 4;
 const MAX_BATCH = 500;
 /** Five thousand a second while the database responds; at the most some 25 MB. */
 const MAX_WAITING = 10_000;
-/** For each place that is free, how many hits of one organization may wait: alone it has nine tenths, and leaves the rest. */
+/** How many hits of one organization may wait per free place: alone it has nine tenths, and leaves the rest. */
 const SHARE_PER_FREE = 9;
 const RETRY_MS = SECOND;
 
 /**
- * Hits wait here until it is known what they belong to, then they are written together. No request waits for them, and they
- * are kept in memory only: a crash loses those of the last two and a half seconds.
+ * Hits wait here until they can be classified, then they are written together. No request waits for them, and they are kept in
+ * memory only: a crash loses those of the last two and a half seconds.
  *
- * waiting → written; while the database is away they wait, and further ones are dropped once the queue is full, or has so many
- * of the organization that too few places would be left for others; a hit that
- * cannot be written although the database responds is dropped by itself.
+ * waiting → written; while the database is unavailable they wait, and further ones are dropped once the queue is full, or has
+ * so many of the organization that too few places would be left for others; a hit that cannot be written although the database
+ * responds is dropped by itself.
  */
 @Injectable()
 export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {

@@ -95,7 +95,7 @@ describe('HitQueue', () => {
     expect(await counted('dropped')).toBe(3);
   });
 
-  it('keeps room for others beside an organization with a storm of hits', async () => {
+  it('keeps room for others beside an organization with very many hits', async () => {
     writer.fails = () => AWAY;
     addOf(1, ...numbered(20_000));
     addOf(2, ...numbered(500));

@@ -9,12 +9,13 @@ import { RecipientLinksService } from '../emails/recipient-links.service';
 import type { Automation } from './automation';
 import { type Hit, HitHistory, type HitKind, type HitResult } from './hit-history';
 
-/** What a fetch of a pixel or a link came to, in the metrics. */
+/** The result of a fetch of a pixel or a link, in the metrics. */
 export type CountedResult = HitResult | 'repeated' | 'refused' | 'dropped';
 
 const KINDS: readonly HitKind[] = ['opened', 'clicked'];
 const RESULTS: readonly CountedResult[] = ['recorded', 'automated', 'gone', 'repeated', 'refused', 'dropped'];
 
+/** What tracking counts: hits by kind and result, and how many wait. */
 @Injectable()
 export class TrackingMetrics {
   private readonly hits;
@@ -38,17 +39,17 @@ export class TrackingMetrics {
   }
 }
 
-/** Sooner after the email was first handed over no person reacts: filters do, before they let the mail in. */
+/** No person reacts this soon after the hand-over: filters do, before they deliver the mail. */
 const REACTION_MS: Record<HitKind, number> = { opened: 0, clicked: 2 * SECOND };
 
-/** A hit whose recipient is known, and what it was in the end. */
+/** A hit whose recipient is known, and its result. */
 interface ResolvedHit {
   readonly hit: Hit;
   readonly recipient: MailRecipient;
   readonly automation: Automation | undefined;
 }
 
-/** Makes outcomes of hits: a query for their recipients, and one transaction. */
+/** Turns hits into outcomes: one query for their recipients, one transaction. */
 @Injectable()
 export class HitWriter {
   constructor(
@@ -59,7 +60,7 @@ export class HitWriter {
     private readonly history: HitHistory,
   ) {}
 
-  /** Committed when it resolves; one result for each hit. @throws UnavailableError */
+  /** Resolves when committed, with one result for each hit. @throws UnavailableError */
   async write(hits: readonly Hit[]): Promise<HitResult[]> {
     const resolved = await this.resolve(hits);
     const outcomes = resolved.flatMap((entry) => (entry ? [outcomeOf(entry)] : []));

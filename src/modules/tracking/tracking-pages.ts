@@ -8,7 +8,7 @@ import { describeErrors } from '../../common/http/openapi.decorators';
 import { translateDatabaseError } from '../../database/database-errors';
 import type { Subscription } from './unsubscribe.service';
 
-/** Behind a tracked link is a person with a browser, who can read a page and no error envelope. */
+/** Tracked links are opened in browsers: a page is readable there, an error envelope is not. */
 @Catch(NotFoundError)
 export class BrokenLinkFilter implements ExceptionFilter<NotFoundError> {
   catch(error: NotFoundError, host: ArgumentsHost): void {
@@ -50,7 +50,7 @@ export function DocumentsBrokenLinks(): MethodDecorator {
   return ApiResponse({ status: 404, description: describeErrors(['resource_not_found']), content: HTML });
 }
 
-/** Asks before anything happens: mail programs and filters open every link, people press buttons. */
+/** Requires a confirmation: mail programs and filters open every link, people press buttons. */
 export function questionPage({ senderDomain, maskedAddress }: Subscription): string {
   // A relative action: it leads back here under whatever path the page was reached.
   return pageFrame(
@@ -60,6 +60,7 @@ export function questionPage({ senderDomain, maskedAddress }: Subscription): str
   );
 }
 
+/** The page after an unsubscription, as HTML. */
 export function donePage({ senderDomain, maskedAddress }: Subscription): string {
   return pageFrame(
     'Unsubscribed',
@@ -68,6 +69,7 @@ export function donePage({ senderDomain, maskedAddress }: Subscription): string 
   );
 }
 
+/** The page for a link that is unknown, or a request that failed, as HTML. */
 export function problemPage(code: ErrorCode): string {
   if (code === 'resource_not_found') return pageFrame('This link does not work', NOT_FOUND);
   return pageFrame('That did not work', FAILED);

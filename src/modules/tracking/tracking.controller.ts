@@ -69,7 +69,7 @@ export class TrackingController {
 
 function visitOf(request: Request): Visit {
   const { method, headers } = request;
-  // Browsers that load a page before it is asked for say so: `prefetch;prerender`, older ones `preview`.
+  // Browsers that prefetch a page declare it: `prefetch;prerender`, older ones `preview`.
   const purposes = [headers['sec-purpose'], headers.purpose, headers['x-purpose'], headers['x-moz']].join();
   return {
     isHead: method === 'HEAD',

@@ -19,7 +19,7 @@ interface Followed {
   readonly url?: string;
 }
 
-/** Works from the token alone, without a query; what is to be recorded is written later. */
+/** Works from the token alone, without a query; the hit is recorded later. */
 @Injectable()
 export class TrackingService {
   constructor(
@@ -30,7 +30,7 @@ export class TrackingService {
     private readonly metrics: TrackingMetrics,
   ) {}
 
-  /** The pixel was loaded. False when the token is none of ours. */
+  /** The pixel was loaded. False for a token that is not ours. */
   open(token: string, visit: Visit): boolean {
     const target = this.links.read('open', token);
     if (!target) this.metrics.count('opened', 'refused');
@@ -38,7 +38,7 @@ export class TrackingService {
     return target !== undefined;
   }
 
-  /** Where the link leads, exactly as it stood in the mail; undefined when the token is none of ours. */
+  /** The link's target, exactly as in the mail; undefined for a token that is not ours. */
   click(token: string, visit: Visit): string | undefined {
     const { url, ...target } = this.links.read('click', token) ?? {};
     if (url === undefined || !WEB_ADDRESS.test(url)) {

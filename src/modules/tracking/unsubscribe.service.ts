@@ -11,14 +11,14 @@ import { RecipientLinksService } from '../emails/recipient-links.service';
 /** `one-click`: the mail program's own button (RFC 8058); `page`: the button on our page. */
 export type UnsubscribeMethod = 'one-click' | 'page';
 
-/** What a page may say of a subscription: anyone the mail was forwarded to can open it. */
+/** The page's data on a subscription: a forwarded mail lets others open it. */
 export interface Subscription {
   readonly senderDomain: string;
   /** `j***@example.com` */
   readonly maskedAddress: string;
 }
 
-/** Ends the bulk mail of an organization to one recipient, who is known by the signed link in the mail. */
+/** Ends the bulk mail of an organization to one recipient, identified by the signed link in the mail. */
 @Injectable()
 export class UnsubscribeService {
   constructor(

@@ -75,8 +75,8 @@ export class WebhookChangesService {
 }
 
 /**
- * The columns that a requested change sets. An endpoint that is enabled again begins at `position`: what happened
- * meanwhile comes by a replay only. A new address has no failures behind it.
+ * The columns that a requested change sets. An endpoint that is enabled again starts at `position`: earlier events come by a
+ * replay only. A new address starts without failures.
  */
 export function changeOf(
   endpoint: WebhookEndpoint,
@@ -99,6 +99,7 @@ function enabledAt(position: string) {
   return { enabled: true, disabledReason: null, disabledAt: null, failingSince: null, position };
 }
 
+/** The columns of an endpoint that its owner disables. */
 export function disabledAt(now: Date) {
   return { enabled: false, disabledReason: 'request' as const, disabledAt: now };
 }

@@ -14,6 +14,7 @@ import { ReplayDto, StartedReplayDto } from './dto/webhook.dto';
 import { toDeliveriesDto, toDeliveryDetailDto } from './dto/webhook.mapper';
 import { WebhookDeliveriesService } from './webhook-deliveries.service';
 
+/** Deliveries of a webhook endpoint: list, read, test, send again, replay. */
 @ApiTags('Webhooks')
 @Controller('v1/webhooks/:id')
 @RequireScope('webhook:manage')

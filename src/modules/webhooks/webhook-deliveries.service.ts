@@ -28,7 +28,7 @@ export interface DeliveryDetail {
   readonly payload: string | undefined;
 }
 
-/** When the events were recorded, the beginning included. */
+/** When the events were recorded, start included. */
 export interface ReplaySpan {
   readonly from: Date;
   /** Undefined: up to now. */
@@ -36,7 +36,7 @@ export interface ReplaySpan {
 }
 
 const MAX_REPLAY_DAYS = 30;
-/** Events whose messages are looked up in one statement. */
+/** Events whose messages are read in one statement. */
 const ERASED_AT_ONCE = 1_000;
 
 /** What has been, is and will be sent to an endpoint. */
@@ -51,7 +51,7 @@ export class WebhookDeliveriesService {
     private readonly clock: Clock,
   ) {}
 
-  /** Forgets what endpoints have answered to events that somebody is erased from: an answer may echo what it was sent. */
+  /** Deletes the responses of endpoints to events of an erased person: a response may echo the request. */
   async eraseResponses(tenant: Tenant, eventIds: readonly string[], tx: Transaction): Promise<void> {
     for (let at = 0; at < eventIds.length; at += ERASED_AT_ONCE) {
       await this.messages.eraseResponses(tenant, eventIds.slice(at, at + ERASED_AT_ONCE), tx);
@@ -66,7 +66,7 @@ export class WebhookDeliveriesService {
     return { deliveries: found.slice(0, page.limit), hasMore: found.length > page.limit };
   }
 
-  /** One of them with what is sent and what was answered. @throws NotFoundError */
+  /** One delivery with its request and response. @throws NotFoundError */
   async detail(tenant: Tenant, id: string, deliveryId: string): Promise<DeliveryDetail> {
     const endpoint = await this.endpoints.find(tenant, id);
     if (!endpoint) throw new NotFoundError('Webhook');

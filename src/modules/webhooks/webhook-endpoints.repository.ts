@@ -103,6 +103,7 @@ function visibleTo({ organizationId, mode, domainId }: Tenant) {
   return { organizationId, mode, ...(domainId !== undefined && { domainId }) };
 }
 
+/** Replays of past events to an endpoint, each with its position. All of it throws UnavailableError. */
 @Injectable()
 export class WebhookReplaysRepository {
   constructor(private readonly database: Database) {}
@@ -124,8 +125,8 @@ export class WebhookReplaysRepository {
   }
 
   /**
-   * Moves a replay on from where it was read, and holds it until the end of the transaction. False when another process
-   * has done so, or its endpoint is gone.
+   * Advances a replay from its last position, and locks it until the transaction ends. False when another process has done so,
+   * or its endpoint was deleted.
    */
   async advance(replay: OpenReplay, position: string, now: Date, tx: Transaction): Promise<boolean> {
     const { affected } = await tx.manager.update(WebhookReplay, asRead(replay), { position, updatedAt: now });

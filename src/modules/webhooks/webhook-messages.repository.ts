@@ -60,7 +60,7 @@ export class WebhookMessagesRepository {
     return tx.manager.findOneBy(WebhookMessage, { ...ofEndpoint(owner), id });
   }
 
-  /** With what its last attempt was answered. */
+  /** With the response to its last attempt. */
   findWithResponse(owner: Owner, id: string): Promise<WebhookMessage | null> {
     return this.messages
       .createQueryBuilder('message')
@@ -69,7 +69,7 @@ export class WebhookMessagesRepository {
       .getOne();
   }
 
-  /** Inserts messages, due now; existing ones begin anew. One that is being sent does so where that attempt fails. */
+  /** Inserts messages, due now; existing ones start again. One that is being sent does so if that attempt fails. */
   async renew(owner: Owner, messages: readonly Messageable[], now: Date, tx: Transaction): Promise<void> {
     if (messages.length > 0) await tx.run(renewMessages(owner, messages, now));
   }

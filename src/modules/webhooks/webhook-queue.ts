@@ -6,7 +6,7 @@ import type { WebhookEndpoint, WebhookMessage } from './webhook.entity';
 /** Which events an endpoint receives. */
 export type Subscription = Pick<WebhookEndpoint, 'events' | 'domainId'>;
 
-/** Subscribes to all types, those that will be added as well. */
+/** Subscribes to all types, future ones included. */
 export const EVERY_TYPE = '*';
 
 /** @param endpointId the endpoint's own: an event that names a webhook is for that one, whatever it subscribes to */
@@ -32,7 +32,7 @@ export function payloadOf(
   return event && JSON.stringify(toPayload(event));
 }
 
-/** A test says nothing but that it is one. */
+/** A test contains nothing but a note that it is one. */
 function testPayload({
   eventType,
   createdAt,
@@ -83,7 +83,7 @@ export interface OrganizationShare {
   readonly free: number;
 }
 
-/** What an attempt says about the endpoint: `gone` for good. */
+/** The effect of an attempt on the endpoint: `gone` is final. */
 export type EndpointResult = 'succeeded' | 'failed' | 'gone';
 
 /** What is written of a claimed message. */
@@ -96,9 +96,9 @@ export interface SettledMessage {
   readonly nextAttemptAt: Date | null;
   readonly status: number | null;
   readonly error: string | null;
-  /** Null where nothing was answered. */
+  /** Null without a response. */
   readonly answer: WebhookResponse | null;
   readonly deliveredAt: Date | null;
-  /** Undefined when it says nothing of the endpoint. */
+  /** Undefined when it shows nothing about the endpoint. */
   readonly result: EndpointResult | undefined;
 }

@@ -1,10 +1,10 @@
 import type { EgressResponse } from '../../common/egress/egress-client';
 import { withoutEncodedAddresses } from '../../common/erasure/without-addresses';
 
-/** What a receiver has answered, as far as it is kept: what helps to find out why it refuses, and no secret. */
+/** The response of a receiver, as far as it is kept: what helps to find out why it refuses, and no secret. */
 export interface WebhookResponse {
   readonly headers: Readonly<Record<string, string>>;
-  /** The beginning. */
+  /** The first part. */
   readonly body: string;
   /** Whether the body was longer. */
   readonly isCut: boolean;
@@ -22,6 +22,7 @@ function toStorable(text: string): string {
   return withoutEncodedAddresses(text.replaceAll('\0', '\uFFFD'));
 }
 
+/** The kept part of a receiver's response: named headers, texts without encoded addresses. */
 export function toWebhookResponse({ headers, body, isCut }: EgressResponse, durationMs: number): WebhookResponse {
   const kept = KEPT_HEADERS.flatMap((name) => {
     const value = headers[name];

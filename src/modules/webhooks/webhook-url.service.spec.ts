@@ -52,7 +52,7 @@ describe('checkUrl', () => {
     expect(problemOf('http://localhost/', true)).toBe(PORT);
   });
 
-  it('answers for any text', () => {
+  it('returns a result for any text', () => {
     const texts = fc.oneof(fc.string({ unit: anyCharacter }), fc.webUrl({ withFragments: true }));
     fc.assert(
       fc.property(texts, (text) => {

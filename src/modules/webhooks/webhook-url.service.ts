@@ -23,8 +23,8 @@ export class WebhookUrlService {
   ) {}
 
   /**
-   * Returns the URL in its canonical form. Names are not looked up: what counts is where they lead when something is sent,
-   * their records may come later than the endpoint, and the answer would tell what names there are in our own network.
+   * Returns the URL in its canonical form. Names are not resolved: the address at the time of sending counts, records may be
+   * added after the endpoint, and the result would disclose names of our own network.
    * @throws ValidationError
    */
   async accept(text: string): Promise<string> {
@@ -38,7 +38,7 @@ export class WebhookUrlService {
 }
 
 /**
- * Whether a webhook may be sent there, as far as the text shows (WHATWG URL); where its host leads is another question.
+ * Whether webhooks may be sent there, as far as the text shows (WHATWG URL); the host's addresses are checked when sending.
  * @param allowPrivate http as well, to this machine alone
  */
 export function checkUrl(text: string, allowPrivate: boolean): CheckedUrl {

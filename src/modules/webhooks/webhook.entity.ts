@@ -57,13 +57,13 @@ export class WebhookMessage {
   @Column('integer', { name: 'last_status', nullable: true }) lastStatus!: number | null;
   /** What went wrong last, or why it was given up. */
   @Column('text', { name: 'last_error', nullable: true }) lastError!: string | null;
-  /** What the last attempt was answered; null where nothing was. */
+  /** The response to the last attempt; null without one. */
   @Column('jsonb', { name: 'last_answer', nullable: true, select: false }) lastResponse?: WebhookResponse | null;
   @Column('timestamptz', { name: 'delivered_at', nullable: true }) deliveredAt!: Date | null;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
 }
 
-/** The events of a span that become messages for an endpoint once more; gone when it is done. */
+/** The events of a span that become messages for an endpoint once more; deleted when done. */
 @Entity('webhook_replays')
 export class WebhookReplay {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -76,7 +76,7 @@ export class WebhookReplay {
   @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
 }
 
-/** An endpoint that is gone and whose messages are still to be deleted. */
+/** A deleted endpoint whose messages still have to be deleted. */
 @Entity('webhook_removals')
 export class WebhookRemoval {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;

@@ -7,6 +7,7 @@ import { AddWebhookDto, ChangeWebhookDto, CreatedWebhookDto, RemovedWebhookDto, 
 import { toCreatedDto, toWebhookDto } from './dto/webhook.mapper';
 import { WebhooksService } from './webhooks.service';
 
+/** `/v1/webhooks`: endpoints and their secrets. */
 @ApiTags('Webhooks')
 @Controller('v1/webhooks')
 @RequireScope('webhook:manage')

@@ -1,24 +1,22 @@
-import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, DAY, MINUTE, SECOND } from '../../common/clock';
-import { deleteInBatches } from '../../common/jobs/delete-in-batches';
-import { OrganizationRing } from '../../common/jobs/organization-ring';
-import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { deleteInBatches, OrganizationRing, PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../config/config';
 import { Database } from '../../database/database.service';
 import { EventsService } from '../events/events.service';
+import { ENDPOINT_DISABLED } from './evaluate-attempt';
 import type { OpenReplay } from './sql/replays.sql';
 import { WebhookEndpointsRepository, WebhookReplaysRepository } from './webhook-endpoints.repository';
 import { WebhookMessagesRepository } from './webhook-messages.repository';
 import { isSubscribed } from './webhook-queue';
 
-const EVERY_MS = 2 * SECOND;
-/** Events of one step. */
+/** Events of one step of a replay. */
 const STEP = 500;
-/** An endpoint with more to be sent waits: what happens now is not to queue behind a month of the past. */
+/** An endpoint with more waiting messages is skipped: new events must not wait behind a month of old ones. */
 const MAX_PENDING = 5_000;
 /** Of one run of the job. */
 const MAX_STEPS = 100;
-/** Organizations that are looked up at a time. */
+/** Organizations that are read at a time. */
 const AT_ONCE = 20;
 
 /**
@@ -39,7 +37,7 @@ export class ReplayWebhooksJob implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'replay-webhooks', everyMs: EVERY_MS, run: () => this.run() });
+    this.jobs.start({ name: 'replay-webhooks', everyMs: 2 * SECOND, run: () => this.run() });
   }
 
   /** Goes on as long as there is something to do, within bounds: a step for each organization in turn. @throws UnavailableError */
@@ -70,7 +68,8 @@ export class ReplayWebhooksJob implements OnApplicationBootstrap {
   }
 }
 
-const BATCH = 2_000;
+/** Rows of one deletion. */
+const CLEAN_UP_BATCH = 2_000;
 
 /** Removes old messages, those of removed endpoints, and secrets that are no longer valid. */
 @Injectable()
@@ -95,8 +94,41 @@ export class CleanUpWebhooksJob implements OnApplicationBootstrap {
   async cleanUp(): Promise<number> {
     const now = this.clock.now();
     await this.endpoints.clearPreviousSecrets(now);
-    while (await this.endpoints.clearRemoved(BATCH));
+    while (await this.endpoints.clearRemoved(CLEAN_UP_BATCH));
     const before = new Date(now.getTime() - this.config.retention.webhookDays * DAY);
-    return deleteInBatches(BATCH, (limit) => this.messages.deleteBefore(before, limit));
+    return deleteInBatches(CLEAN_UP_BATCH, (limit) => this.messages.deleteBefore(before, limit));
+  }
+}
+
+const SWEEP_EVERY_MS = 5 * SECOND;
+const SWEEP_BATCH = 1_000;
+
+/** Frees the messages of ended processes, and ends those that wait for disabled endpoints. */
+@Injectable()
+export class SweepMessagesJob implements OnApplicationBootstrap {
+  private readonly logger = new Logger(SweepMessagesJob.name);
+
+  constructor(
+    private readonly messages: WebhookMessagesRepository,
+    private readonly jobs: PeriodicJobs,
+    private readonly clock: Clock,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.start({ name: 'free-webhook-claims', everyMs: SWEEP_EVERY_MS, run: () => this.freeOrphanedClaims() });
+    this.jobs.start({ name: 'end-disabled-webhooks', everyMs: SWEEP_EVERY_MS, run: () => this.endOfDisabled() });
+  }
+
+  /** A batch at a time: a recovery must not overload the endpoints. */
+  async freeOrphanedClaims(): Promise<void> {
+    const freed = await this.messages.freeOrphanedClaims(this.clock.now(), SWEEP_BATCH);
+    if (freed > 0) this.logger.warn(`${freed} webhooks of lost workers are sent again`);
+  }
+
+  async endOfDisabled(): Promise<void> {
+    while (
+      !this.jobs.ending.aborted &&
+      (await this.messages.endOfDisabled(ENDPOINT_DISABLED, SWEEP_BATCH)) === SWEEP_BATCH
+    );
   }
 }

@@ -2,18 +2,25 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../../audit/audit.module';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
+import { EgressClient } from '../../common/egress/egress-client';
 import { EgressGuard, PublicEgressGuard } from '../../common/egress/egress-guard';
 import { AppConfig } from '../../config/config';
 import { EventsModule } from '../events/events.module';
-import { CleanUpWebhooksJob, ReplayWebhooksJob } from './webhooks.job';
-import { EncryptedSecretsService, WebhookSecrets } from './webhook-secrets.service';
+import { AttemptSettler, EndpointRecovery } from './attempt-settler.service';
+import { DispatchLoop } from './dispatch-loop.service';
+import { DispatchMetrics } from './dispatch.metrics';
+import { ExpandEventsJob } from './expand-events.job';
+import { CleanUpWebhooksJob, ReplayWebhooksJob, SweepMessagesJob } from './webhooks.job';
+import { WebhookDispatcher } from './webhook-dispatcher.service';
+import { WebhookSender } from './webhook-sender.service';
 import { WebhookChangesService } from './webhook-changes.service';
 import { WebhookDeliveriesController } from './webhook-deliveries.controller';
 import { WebhookDeliveriesService } from './webhook-deliveries.service';
-import { WebhookEndpoint, WebhookMessage, WebhookRemoval, WebhookReplay } from './webhook.entity';
 import { WebhookEndpointsRepository, WebhookReplaysRepository } from './webhook-endpoints.repository';
 import { WebhookMessagesRepository } from './webhook-messages.repository';
+import { EncryptedSecretsService, WebhookSecrets } from './webhook-secrets.service';
 import { WebhookUrlService } from './webhook-url.service';
+import { WebhookEndpoint, WebhookMessage, WebhookRemoval, WebhookReplay } from './webhook.entity';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksService } from './webhooks.service';
 
@@ -56,3 +63,20 @@ function createGuard({ delivery, webhooks }: AppConfig): EgressGuard {
   const resolver = new NodeDnsResolver({ servers: delivery.dnsServers });
   return new PublicEgressGuard(resolver, { allowLoopback: webhooks.allowPrivate });
 }
+
+/** Turns events into webhooks and sends them. A module of its own, because a process that loads it sends: role `worker` only. */
+@Module({
+  imports: [AuditModule, EventsModule, WebhooksModule],
+  providers: [
+    { provide: EgressClient, inject: [EgressGuard], useFactory: (guard: EgressGuard) => new EgressClient(guard) },
+    AttemptSettler,
+    DispatchLoop,
+    DispatchMetrics,
+    EndpointRecovery,
+    ExpandEventsJob,
+    SweepMessagesJob,
+    WebhookDispatcher,
+    WebhookSender,
+  ],
+})
+export class WebhookDispatchModule {}

@@ -49,8 +49,8 @@ export class WebhooksService {
   }
 
   /**
-   * It receives everything that happens after this returns. A key that is bound to a domain creates an endpoint that is
-   * bound as well.
+   * It receives all events recorded after this returns. A key that is bound to a domain creates an endpoint that is bound as
+   * well.
    * @throws ValidationError, AppError webhook_limit_reached
    */
   async create(principal: Principal, requested: NewWebhook): Promise<CreatedWebhook> {

@@ -75,7 +75,7 @@ export class ConsoleScene {
     return new ApiClient(this.service.port, key);
   }
 
-  /** A browser of its own, with nobody signed in. */
+  /** A browser of its own, without a session. */
   async open(options: BrowserContextOptions = {}): Promise<Page> {
     return this.tab(await this.context(options));
   }

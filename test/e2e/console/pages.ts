@@ -226,7 +226,7 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
     expect(scripts.reduce((sum, [, text]) => sum + gzipSync(text).length, 0)).toBeLessThan(MAX_FIRST_SCRIPT);
   });
 
-  it('asks nobody but its own host', async () => {
+  it('sends requests to its own host only', async () => {
     const page = await scene.signedIn();
     const hosts = new Set<string>();
     page.on('request', (request) => hosts.add(new URL(request.url()).host));

@@ -121,7 +121,7 @@ describe.each(Object.entries(KEYED_ROUTES))('%s', (route, facts) => {
         const answer = await request(route, idsOf(acme, facts, mode), theirs);
         expect({ status: answer.status, body: answer.body }).toEqual({ status: 404, body: unknown.body });
       }
-      // A place, like the first of the files, is nobody's: there it is their own.
+      // A place, like the first of the files, belongs to no organization: there it is their own.
       if (names.at(-1) !== 'first') expectError(await request(route, foreign, theirs), 404, 'resource_not_found');
     }
     expect(await scene.stored(acme.organizationId)).toBe(before);

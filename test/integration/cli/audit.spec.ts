@@ -47,7 +47,7 @@ describe('waybill audit list', () => {
     });
   });
 
-  it('knows no organization that nobody has', async () => {
+  it('knows no organization that does not exist', async () => {
     expect(await cli.failure('audit', 'list', '--org', newId())).toMatchObject({ code: 'resource_not_found' });
   });
 });

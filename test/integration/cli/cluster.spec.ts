@@ -11,7 +11,7 @@ describe('waybill cluster', () => {
 
   const calls = async () =>
     (await query<{ call: string }>(cli.url, 'select call from citus_calls order by place')).map(({ call }) => call);
-  /** The real extension's settings are everybody's; names that nobody has defined are a superuser's to give away. */
+  /** The real extension's settings are everybody's; names without a definition are a superuser's to give away. */
   async function allowSettings(): Promise<void> {
     const superuser = new URL(cli.url);
     superuser.username = 'postgres';

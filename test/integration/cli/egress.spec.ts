@@ -15,18 +15,18 @@ async function targetOf(options: Parameters<typeof SmtpSink.start>[0], addresses
 
 describe('the way out', () => {
   it('is open when one of the addresses greets', async () => {
-    // Nobody listens at the other loopback address.
+    // The other loopback address has no listener.
     const finding = await checkEgress(await targetOf({}, ['127.0.0.2', '127.0.0.1']), LIMIT_MS);
     expect(finding).toMatchObject({ status: 'ok', message: expect.stringMatching(/^mx\.example:\d+ greets: 220 /) });
   });
 
-  it('is not open when the connection is taken and nobody speaks', async () => {
+  it('is not open when the connection is taken and no greeting comes', async () => {
     const finding = await checkEgress(await targetOf({ banner: '' }), LIMIT_MS);
     expect(finding).toMatchObject({ status: 'problem', message: expect.stringContaining('no answer within 0.2 s') });
     expect(finding.message).toContain('ask its provider');
   });
 
-  it('is not judged without a server to try', async () => {
+  it('is not evaluated without a server to try', async () => {
     await expect(checkEgress('example.org: The domain does not exist.')).resolves.toMatchObject({
       status: 'warning',
       message: expect.stringContaining('--smtp-host'),

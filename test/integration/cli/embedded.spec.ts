@@ -1,4 +1,5 @@
 import { attachEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres';
+import { loadConfig } from '../../../src/config/load-config';
 import { EmbeddedWorkshop } from '../embedded/support';
 import { runWith } from './cli-kit';
 
@@ -6,6 +7,8 @@ const workshop = new EmbeddedWorkshop();
 let dataDir: string;
 beforeAll(async () => {
   dataDir = await workshop.newDataDir();
+  // As a service does it: the key first.
+  loadConfig({ WAYBILL_DATA_DIR: dataDir });
   await (await workshop.start(dataDir)).stop();
 });
 afterEach(() => workshop.stopServers());

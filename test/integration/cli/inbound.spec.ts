@@ -39,7 +39,7 @@ describe('waybill inbound', () => {
     expect(shown.stdout).not.toContain('\u001b');
   });
 
-  it('answers what nobody has', async () => {
+  it('refuses unknown ids', async () => {
     const missing = await cli.run('inbound', 'show', newId());
     expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Message not found') });
     const odd = await cli.run('inbound', 'list', '--limit', '0');

@@ -84,7 +84,7 @@ describe('waybill doctor', () => {
     expect(byName(checks).node).not.toHaveProperty('see');
     const { database, migrations, queue, workers, disk, 'row-level security': rowSecurity } = byName(checks);
     expect(rowSecurity).toMatchObject({ status: 'ok', details: { state: 'on' } });
-    expect(database?.details).toEqual({ version: expect.stringMatching(/^\d+/), embedded: false });
+    expect(database?.details).toEqual({ version: expect.stringMatching(/^\d+/), embedded: false, isReadOnly: false });
     expect(migrations?.details).toEqual({ pending: [] });
     expect(queue?.details).toEqual({ ready: 0, waiting: 0, claimed: 0, oldestReadySeconds: 0 });
     expect(workers).toMatchObject({ status: 'warning', details: { workers: 0 } });

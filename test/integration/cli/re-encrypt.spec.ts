@@ -181,6 +181,8 @@ describe('waybill keys re-encrypt on the embedded database', () => {
       expect(stderr).toBe('');
       return JSON.parse(stdout);
     };
+    // As a service does it: the key first.
+    loadConfig(env);
     const { url } = await workshop.start(dataDir);
     const { id } = await json('org', 'create', 'Alone');
     await json('domain', 'add', id, 'one.example.com');

@@ -56,7 +56,7 @@ describe('waybill domain', () => {
     });
   });
 
-  it('answers what nobody has, and wants a reason', async () => {
+  it('refuses unknown ids, and wants a reason', async () => {
     const missing = { code: 'resource_not_found', message: 'Domain not found' };
     expect(await cli.failure('domain', 'resume-sending', newId())).toEqual(missing);
     expect(await cli.failure('domain', 'pause-sending', newId(), '--reason', 'x')).toEqual(missing);

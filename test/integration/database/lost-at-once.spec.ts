@@ -17,7 +17,7 @@ describe('a connection that a stopping server ends as soon as it is open', () =>
   let server: Server;
   let pool: Pool;
   beforeAll(async () => {
-    // In one piece: the client reads of the end before whoever asked for the connection has it.
+    // In one piece: the client reads of the end before the caller has the connection.
     const bytes = Buffer.concat([AUTHENTICATED, READY, SHUTDOWN]);
     server = createServer((socket) => socket.once('data', () => socket.end(bytes)).on('error', () => undefined));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

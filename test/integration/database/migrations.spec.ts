@@ -163,13 +163,13 @@ describe('a migration', () => {
          and indexrelid::regclass::text ~ '^(emails|organizations)_by_[a-z]+$' order by 1`,
     );
 
-  it('gives way to whoever holds the table, and comes back', async () => {
+  it('gives way to the holder of a lock on the table, and comes back', async () => {
     const reader = await busy('select from emails');
     const source = await sourceWith(db.url, [AddColumn1800000000001]);
     const waits: string[] = [];
     const done = migrate(source, { log: (message) => waits.push(message), pauseMs: 20 });
     await waitFor(() => waits.length > 0, { what: 'the migration to give way' });
-    // Nobody waits behind it now: it is not in the queue for the lock.
+    // No statement waits behind it now: it is not in the queue for the lock.
     await db.query('lock table emails in row exclusive mode nowait').catch((error: Error) => {
       expect(error.message).toMatch(/transaction block/);
     });

@@ -77,6 +77,11 @@ describe('an external database', () => {
       await expect(attempt).rejects.not.toThrow(/geheim/);
     }
     await expect(openDatabase(config('postgres://[x'), { log: silent })).rejects.toThrow('not a valid URL');
+    const certificate = openDatabase(config(`${database.url}?sslmode=verify-full&sslrootcert=/no/such/file`), {
+      log: silent,
+    });
+    await expect(certificate).rejects.toThrow(/DATABASE_URL: a file that it names cannot be read: .*\/no\/such\/file/);
+    await expect(certificate).rejects.toThrow(ConfigurationError);
   });
 });
 
@@ -107,7 +112,7 @@ describe('the embedded database', () => {
     ]);
   });
 
-  it('is attached to, and left running by whoever did not start it', async () => {
+  it('is attached to, and left running by a process that did not start it', async () => {
     const service = await openDatabase(config(), { log: silent });
     const command = await openDatabase(config(), { log: silent });
     expect(command.url).toBe(service.url);
@@ -125,6 +130,26 @@ describe('the embedded database', () => {
     await expect(running()).resolves.toBe(service.url);
     await service.stop();
     await expect(running()).resolves.toBeUndefined();
+  });
+
+  it('has the shared buffers of the configuration from its start on, and says so when it was started with others', async () => {
+    const lines: string[] = [];
+    const open = (embeddedSharedBuffersMegabytes: number) => {
+      const { database } = config();
+      return openDatabase(
+        { dataDir, database: { ...database, embeddedSharedBuffersMegabytes } },
+        { log: (line) => lines.push(line), stopWhenLast: true },
+      );
+    };
+    const first = await open(48);
+    const buffers = () => query(first.url, "select current_setting('shared_buffers') as size");
+    expect(await buffers()).toEqual([{ size: '48MB' }]);
+    await (await open(48)).stop();
+    expect(lines.join()).not.toContain('until it is started again');
+    await (await open(64)).stop();
+    expect(lines).toContain('Postgres runs with shared_buffers = 48MB, not 64MB, until it is started again');
+    expect(await buffers()).toEqual([{ size: '48MB' }]);
+    await first.stop();
   });
 
   it('is stopped again when it cannot be migrated', async () => {

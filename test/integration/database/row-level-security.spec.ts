@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { createDataSource, dataSourceOptions } from '../../../src/database/data-source';
 import { databaseErrorCode } from '../../../src/database/database-errors';
-import { withinTenants } from '../../../src/common/tenant-scope';
+import { withinTenants } from '../../../src/common/tenant';
 import { newId } from '../../../src/common/ids';
 import { migrate } from '../../../src/database/migrate';
 import { TenantDataSource } from '../../../src/database/tenant-data-source';

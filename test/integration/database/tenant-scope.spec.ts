@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { AcrossTenants, Public, RequireScope } from '../../../src/common/http/scopes';
-import { withinTenants } from '../../../src/common/tenant-scope';
+import { withinTenants } from '../../../src/common/tenant';
 import { Database } from '../../../src/database/database.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { DomainsRepository } from '../../../src/modules/domains/registry/domains.repository';

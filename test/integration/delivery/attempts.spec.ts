@@ -1,4 +1,4 @@
-import { attemptsOf } from '../../../src/modules/emails/dto/attempt.mapper';
+import { attemptsOf } from '../../../src/modules/emails/dto/attempt.dto';
 import { toDetailDto } from '../../../src/modules/emails/dto/email.mapper';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { FakeClock } from '../../doubles/fake-clock';

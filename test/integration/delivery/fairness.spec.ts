@@ -249,7 +249,7 @@ describe('claiming is fair', () => {
       await fillQueue(db, 5, { organizationId, category: 'transactional' });
       const [first = []] = await claimRounds(1, { limit: 10 });
       expect(countBy(first, 'category').get('transactional')).toBe(5);
-      // Nothing is left over for nobody.
+      // Nothing is left unused.
       expect(first).toHaveLength(10);
     });
 

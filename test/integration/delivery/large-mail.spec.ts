@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { ByteBudget } from '../../../src/delivery/worker/byte-budget';
-import { MessageSource } from '../../../src/delivery/ports/message-source';
+import { MessageSource } from '../../../src/delivery/ports/sources';
 import { PortRouter } from '../../doubles/port-router';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SmtpSink } from '../../doubles/smtp-sink';

@@ -229,7 +229,7 @@ describe('receivers that speak as the large ones do', () => {
     const isTold = ({ events }: StoredEmail) =>
       events.some(({ event_type }) => event_type === 'delivered' || event_type === 'deferred');
     const rows = await scene.readWhen(id, isTold, 'an outcome');
-    // Opportunistic: a broken one is no reason to give up, nor one that is nobody's fault.
+    // Opportunistic: a broken one is no reason to give up, nor one without a fault.
     expect(rows.events.at(-1)?.event_type).not.toBe('bounced');
     expect(await suppressed()).not.toContain(`r0@tls-${startTls}.example`);
     if (startTls === 'offer') expect(receivers.mails.at(-1)).toMatchObject({ tls: true });

@@ -55,7 +55,11 @@ describe('policies of receiving domains (RFC 8461)', () => {
     });
     const fetcher = new MtaStsFetcher(config, authorities);
     const resolver = new NodeDnsResolver({ servers: [dns.endpoint] });
-    return { clock, policies: new MtaStsPolicies(new DestinationsRepository(db.database), fetcher, resolver, clock) };
+    return {
+      clock,
+      fetcher,
+      policies: new MtaStsPolicies(new DestinationsRepository(db.database), fetcher, resolver, clock),
+    };
   }
   const rows = () => db.query('select * from mta_sts_policies order by domain');
 
@@ -141,6 +145,20 @@ describe('policies of receiving domains (RFC 8461)', () => {
     expect(await policies.policyOf('a.example')).toMatchObject({ policy: { mode: 'enforce' } });
     await web.stop();
     expect(await slow).toMatchObject({ failure: { type: 'sts-policy-fetch-error' } });
+    web = await PolicyWebServer.start(DOMAINS);
+  });
+
+  it('hold up no other tenant, however many of one have slow web servers', async () => {
+    web.answers.set('slow.example', 'hang');
+    announce('slow.example', '1');
+    web.publish('a.example', ...ENFORCE);
+    const { fetcher } = worker();
+    const slow = Array.from({ length: 200 }, () => fetcher.fetch('slow.example', 'noisy'));
+    expect(await slow.at(-1)).toMatchObject({ isBusy: true });
+    expect(await fetcher.fetch('a.example', 'quiet')).toMatchObject({ kind: 'policy' });
+    await web.stop();
+    expect(await slow[0]).toMatchObject({ kind: 'failed', type: 'sts-policy-fetch-error' });
+    await Promise.all(slow);
     web = await PolicyWebServer.start(DOMAINS);
   });
 

@@ -18,9 +18,12 @@ import { enqueueDeliveries } from '../../../src/delivery/queue/sql/enqueue-deliv
 import { findOpenDeliveries } from '../../../src/delivery/queue/sql/open-deliveries.sql';
 import { findReadyTenants } from '../../../src/delivery/queue/sql/find-ready-tenants.sql';
 import { claimOverdue, promoteDue } from '../../../src/delivery/queue/sql/due-deliveries.sql';
-import { releaseDeliveries, settleDeliveries } from '../../../src/delivery/queue/sql/settle-deliveries.sql';
+import {
+  releaseDeliveries,
+  settleDeliveries,
+  withdrawDeliveries,
+} from '../../../src/delivery/queue/sql/settle-deliveries.sql';
 import { claimSuspects, hasSuspect } from '../../../src/delivery/queue/sql/suspect-deliveries.sql';
-import { withdrawDeliveries } from '../../../src/delivery/queue/sql/withdraw-deliveries.sql';
 import { applyOutcomes } from '../../../src/modules/emails/outcomes/apply-outcomes';
 import type { EmailState } from '../../../src/modules/emails/outcomes/email-state';
 import {
@@ -138,6 +141,29 @@ const OF_REQUESTS = [
   ...['find suppressed', 'refuse listed', 'insert emails', 'insert an attachment', 'find responses', 'store responses'],
 ];
 
+const PROVEN = 'proven.example';
+
+/** What is asked of an organization that has its share of slow destinations under way. */
+const PROVEN_ONLY: Record<string, (facts: Facts) => Statement<unknown>> = {
+  claim: ({ sessionId, emails: [{ organizationId } = { organizationId: NIL_ID }] }) =>
+    claimDeliveries(
+      claimInput(sessionId, {
+        shares: [{ organizationId, share: 100, cursor: 'n' }],
+        destinationLimits: { fresh: undefined, known: [], provenOnly: provenOnly(organizationId) },
+      }),
+    ),
+  'find tenants': ({ emails: [{ organizationId } = { organizationId: NIL_ID }] }) =>
+    findReadyTenants({
+      ...{ afterOrganizationId: NIL_ID, blockedDestinations: [], mostFound: 32, mostSeen: 512 },
+      provenOnly: provenOnly(organizationId),
+    }),
+};
+
+const provenOnly = (organizationId: string) => ({
+  organizationIds: [organizationId],
+  destinations: ['absent.example', PROVEN, 'without.example'],
+});
+
 describe('plans', () => {
   let db: OpenTestDatabase;
   let dataSource: DataSource;
@@ -240,6 +266,27 @@ describe('plans', () => {
       expectReadyRowsAlone(await explain('generic', STATEMENTS.claim!));
       expectReadyRowsAlone(await explain('custom', STATEMENTS.claim!));
     });
+
+    it.each(Object.keys(PROVEN_ONLY))(
+      'look up proven destinations alone, however many others there are: %s',
+      async (name) => {
+        const { organizationId } = facts.emails[0]!;
+        await db.query('truncate deliveries');
+        await fillQueue(db, 5_000, { organizationId });
+        await db.query(`update deliveries set destination = 'made-up-' || email_id || '.example'`);
+        await fillQueue(db, 5, { organizationId, destination: PROVEN });
+        await db.query('vacuum analyze deliveries');
+        for (const kind of ['generic', 'custom'] as const) {
+          const plan = await explain(kind, PROVEN_ONLY[name]!);
+          const scans = plan.filter(
+            (node) => node['Relation Name'] === 'deliveries' && node['Node Type'].includes('Scan'),
+          );
+          const looks = scans.map((node) => (node['Actual Loops'] ?? 0) * ((node['Actual Rows'] ?? 0) + 1));
+          expect(Math.max(...looks)).toBeGreaterThan(0);
+          expect(Math.max(...looks)).toBeLessThan(50);
+        }
+      },
+    );
   });
 });
 

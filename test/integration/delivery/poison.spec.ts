@@ -1,6 +1,6 @@
 import { UnavailableError } from '../../../src/common/errors/app-error';
 import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
-import { MessageSource } from '../../../src/delivery/ports/message-source';
+import { MessageSource } from '../../../src/delivery/ports/sources';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { Claimer } from '../../../src/delivery/worker/claimer';
 import { DeliveryPipeline } from '../../../src/delivery/worker/delivery-pipeline';
@@ -80,7 +80,7 @@ describe('a mail that kills its workers', () => {
     }
   }
 
-  it('ends alone: whoever was in hand with it arrives, once', async () => {
+  it('ends alone: mail that was in hand with it arrives, once', async () => {
     const innocent = Array.from({ length: 49 }, (_, n) => `r${n}`);
     const worker = await startParts();
     const reaper = (await startParts()).get(Claimer);
@@ -111,7 +111,7 @@ describe('a mail that kills its workers', () => {
     expect(await scene.queue()).toEqual({});
   });
 
-  it('is suspected with its neighbours from the second crash on, and no claim of many takes a suspect', async () => {
+  it('is suspected with those in hand beside it from the second crash on, and no claim of many takes a suspect', async () => {
     await scene.acceptTo('poison', 'ada');
     await dieWithAll(1);
     expect(await crashes()).toEqual({ poison: '1 ready', ada: '1 ready' });

@@ -5,8 +5,8 @@ import { Database } from '../../../src/database/database.service';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { Claimer } from '../../../src/delivery/worker/claimer';
-import { DeadSessionsJob } from '../../../src/delivery/worker/claims.job';
-import { JournalTakeover } from '../../../src/delivery/worker/journal-takeover';
+import { DeadSessionsJob } from '../../../src/delivery/worker/queue.job';
+import { JournalTakeover } from '../../../src/delivery/worker/crash-recovery';
 import { ResultJournal } from '../../../src/delivery/worker/result-journal';
 import { Settler } from '../../../src/delivery/worker/settler';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
@@ -122,7 +122,7 @@ describe('workers that died', () => {
     expect((await scene.read(id)).email.status).toBe('sending');
   });
 
-  it('are given time to settle by whoever has not watched a whole lease: it may have been an outage', async () => {
+  it('are given time to settle by a worker that has not watched a whole lease: it may have been an outage', async () => {
     await scene.acceptTo('ada');
     await claimAndDie(await startParts());
     const fresh = await startParts();

@@ -30,7 +30,7 @@ describe('a refusal', () => {
   const deferral = (id: string) =>
     scene.readWhen(id, (rows) => eventTypes(rows).includes('deferred'), 'a deferral of the mail');
 
-  it('for the rate of mail to a mailbox, which only the first line names, is tried again and suppresses no one', async () => {
+  it('for the rate of mail to a mailbox, which only the first line names, is tried again and suppresses no recipient', async () => {
     const [id = ''] = await scene.acceptTo('rcpt-550-rate');
     await start();
     expect(lastData(await deferral(id))).toMatchObject({
@@ -46,7 +46,7 @@ describe('a refusal', () => {
     expect(await suppressions()).toEqual([]);
   });
 
-  it('of the sender, in which unknown users are quoted, suppresses no one', async () => {
+  it('of the sender, in which unknown users are quoted, suppresses no recipient', async () => {
     const [id = ''] = await scene.acceptTo('rcpt-550-sender-verify');
     await start();
     const rows = await scene.readWhenStatus(id, 'bounced');

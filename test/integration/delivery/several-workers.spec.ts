@@ -33,7 +33,7 @@ describe('several workers', () => {
     return { sessionId, claim: (organizationId: string) => claimer.claimOnlyFor(sessionId, [organizationId]) };
   }
 
-  it('that are called for one organization at once take each mail once, and wait for no one', async () => {
+  it('that are called for one organization at once take each mail once, and do not wait for each other', async () => {
     const organizationId = newId();
     await fillQueue(scene.db, 10, { organizationId });
     const [one, other] = [await openClaimer(), await openClaimer()];
@@ -74,7 +74,7 @@ describe('several workers', () => {
         what: 'both to listen',
       });
       await listeners('pg_terminate_backend(pid)');
-      // Nobody hears of it, and it is found all the same.
+      // No worker is notified, and it is found all the same.
       const unheard = await scene.acceptTo(...Array.from({ length: 20 }, (_, n) => `unheard${n}`));
       for (const id of unheard) await scene.readWhenStatus(id, 'sent');
       const isNew = ({ pid }: { pid: number }) => known.every((before) => before.pid !== pid);

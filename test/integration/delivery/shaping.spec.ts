@@ -144,7 +144,7 @@ describe('domains with the same mail exchangers', () => {
     expect(most).toBe(4);
   });
 
-  it('get nothing while an operator pauses them, whoever works, and go on within seconds', async () => {
+  it('get nothing while an operator pauses them, from any worker, and go on within seconds', async () => {
     const [first, second] = [await start(), await start()];
     await service(first).change(KEY, { paused: true, reason: 'their maintenance' }, nothingElse);
     await bothAre('held back', (limit) => limit === 0, [first, second]);

@@ -116,7 +116,7 @@ describe('a slow destination delays only mail for it', () => {
   it('work that is announced to a worker without room for it goes to another', async () => {
     jest.spyOn(AttemptDispatcher.prototype, 'giveBack').mockReturnValue(new Map());
     const wait = WorkSignal.prototype.wait;
-    // Nobody looks by itself.
+    // No worker checks by itself.
     jest.spyOn(WorkSignal.prototype, 'wait').mockImplementation(function (this: WorkSignal) {
       return wait.call(this, 10 * MINUTE);
     });

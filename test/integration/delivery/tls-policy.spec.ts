@@ -1,4 +1,4 @@
-import { attemptsOf } from '../../../src/modules/emails/dto/attempt.mapper';
+import { attemptsOf } from '../../../src/modules/emails/dto/attempt.dto';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { PolicyRouter } from '../../../src/delivery/tls/policy-router';
 import type { MtaStsState } from '../../../src/delivery/tls/mta-sts.service';

@@ -1,7 +1,7 @@
 import { MINUTE } from '../../../src/common/clock';
 import { UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/database.service';
-import { MessageSource } from '../../../src/delivery/ports/message-source';
+import { MessageSource } from '../../../src/delivery/ports/sources';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { QueueSweepJob } from '../../../src/delivery/worker/queue.job';
 import { Claimer } from '../../../src/delivery/worker/claimer';
@@ -98,7 +98,7 @@ describe('a worker that has lost its lease', () => {
     const [first] = await scene.db.query('select id from worker_sessions');
     clock.advance(MINUTE);
     await waitFor(async () => (await sessions()) === 2, { what: 'the next lease' });
-    // Others see the lease end too, and free the mail for whoever asks next: the same worker under its next lease.
+    // Others see the lease end too, and free the mail for the next claim: the same worker under its next lease.
     await scene.db.query('update worker_sessions set lease_until = now() where id = $1', [first?.id]);
     const other = await scene.startWorker({ hopPort: server.port, isRunning: false });
     await other.get(Claimer).freeDead(500);

@@ -1,6 +1,5 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
-import { QueueSweepJob } from '../../../src/delivery/worker/queue.job';
-import { RecordSendingJob } from '../../../src/delivery/worker/claims.job';
+import { QueueSweepJob, RecordSendingJob } from '../../../src/delivery/worker/queue.job';
 import { FakeClock } from '../../doubles/fake-clock';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { readCounters, type StoredEmail } from '../../factories/stored-email';

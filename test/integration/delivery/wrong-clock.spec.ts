@@ -1,5 +1,6 @@
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { DatabaseClock, DAY, SystemClock } from '../../../src/common/clock';
+import { DatabaseClock, DAY, HOUR, SystemClock } from '../../../src/common/clock';
+import { timeOfId } from '../../../src/common/ids';
 import { ClockReadings } from '../../../src/database/database.metrics';
 import { Claimer } from '../../../src/delivery/worker/claimer';
 import { PromoteDueJob, QueueSweepJob } from '../../../src/delivery/worker/queue.job';
@@ -75,5 +76,30 @@ describe("a worker whose clock is not the database's", () => {
     expect(row).toEqual({ soon: true });
     await scene.clear();
     await server.stop();
+  });
+});
+
+describe("a process that accepts mail and whose clock is not the database's", () => {
+  it.each([
+    ['ahead', 5 * DAY],
+    ['behind', -5 * DAY],
+  ])("dates mail by the database's time five days %s, when it starts and when it jumps", async (_way, aheadMs) => {
+    const right = (): number => performance.timeOrigin + performance.now();
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => right() + aheadMs);
+    const scene = await DeliveryScene.open();
+    try {
+      const ids = [await scene.accept()];
+      clock.mockImplementation(() => right() - aheadMs);
+      ids.push(await scene.accept());
+      for (const id of ids) {
+        const { email, events } = await scene.read(id);
+        const times = [timeOfId(id), email.created_at, ...events.map(({ occurred_at }) => occurred_at)];
+        expect(times.filter((time) => Math.abs(time.getTime() - right()) > HOUR)).toEqual([]);
+      }
+    } finally {
+      // Jest measures with it how long the file takes.
+      clock.mockRestore();
+      await scene.close();
+    }
   });
 });

@@ -3,7 +3,7 @@ import { Metrics } from '../../../src/common/metrics/metrics';
 import { poolOf } from '../../../src/database/data-source';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import type { Domain } from '../../../src/modules/domains/registry/domain.entity';
-import { DomainRecheckJob } from '../../../src/modules/domains/verification/domain-recheck.job';
+import { DomainRecheckJob } from '../../../src/modules/domains/domains.job';
 import { countDueDomains, listDueOwners, takeDueDomains } from '../../../src/modules/domains/registry/sql/domains.sql';
 import { DomainsRepository } from '../../../src/modules/domains/registry/domains.repository';
 import { DomainVerificationService } from '../../../src/modules/domains/verification/domain-verification.service';

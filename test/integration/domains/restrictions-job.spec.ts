@@ -87,7 +87,7 @@ describe('the job of restrictions', () => {
     expect(await status()).toBe('slowed');
   });
 
-  it('leaves neighbours alone, in the same organization and in others', async () => {
+  it('leaves other domains alone, in the same organization and in others', async () => {
     const sibling = await addDomain(scene.db, scene.tenant.organizationId);
     const outsider = await createTenant(scene.db);
     await markWarmed();

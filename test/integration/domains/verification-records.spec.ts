@@ -282,7 +282,7 @@ describe('the CNAMEs into a delegated zone', () => {
     expect(await checkKeys(SET)).toEqual([{ result: 'verified' }, { result: 'verified' }]);
   });
 
-  it('are judged one by one', async () => {
+  it('are evaluated one by one', async () => {
     expect((await checkKeys({ ...SET, [two.host]: {} })).map(({ result }) => result)).toEqual(['verified', 'missing']);
   });
 

@@ -1,9 +1,11 @@
+import type { AppError } from '../../../src/common/errors/app-error';
 import { newId } from '../../../src/common/ids';
 import { Database } from '../../../src/database/database.service';
+import { AcceptCommit } from '../../../src/modules/emails/accept/accept-commit.service';
+import { organizationsOf } from '../../../src/modules/emails/accept/screen-submissions';
 import { AcceptService } from '../../../src/modules/emails/accept/accept.service';
-import type { AcceptCommand } from '../../../src/modules/emails/accept/submission';
+import type { AcceptCommand, SendRequest } from '../../../src/modules/emails/accept/send-request';
 import { parseSendRequest } from '../../../src/modules/emails/accept/parse-send-request';
-import type { SendRequest } from '../../../src/modules/emails/accept/send-request';
 import { SuppressionsService } from '../../../src/modules/suppressions/suppressions.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { sendBody } from '../../factories/send-requests';
@@ -52,7 +54,7 @@ describe('accepting many emails at once', () => {
     };
   }
   const TRACK = { opens: true, clicks: true };
-  const submit = (candidate: AcceptCommand) => accepts.submit({ items: [{ candidate }] });
+  const submit = (candidate: AcceptCommand) => accepts.submit({ items: [{ candidate }] }, candidate.organizationId);
 
   it('takes far fewer transactions than emails', async () => {
     await send();
@@ -88,7 +90,7 @@ describe('accepting many emails at once', () => {
     await db.query('update organizations set monthly_recipients = 100 where id = $1', [owner.organizationId]);
     const holder = db.dataSource.createQueryRunner();
     await holder.startTransaction();
-    // Whoever accepts their mail waits for this row.
+    // Accepting their mail waits for this row.
     await holder.query('insert into monthly_usage values ($1, $2, 0, now())', [
       owner.organizationId,
       month.toISOString().slice(0, 10),
@@ -111,7 +113,7 @@ describe('accepting many emails at once', () => {
   it.each<[string, Partial<SendRequest>]>([
     ['breaks a rule of the schema', { category: 'nonsense' as 'bulk' }],
     ['holds what the database cannot store', { subject: 'a\0b' }],
-  ])('one that %s does not sink its neighbours', async (_name, spoiled) => {
+  ])('one that %s does not fail the others of its batch', async (_name, spoiled) => {
     const good = Array.from({ length: 30 }, () => command());
     const all = [...good.slice(0, 15), command({}, spoiled), ...good.slice(15)];
     const results = await Promise.allSettled(all.map(submit));
@@ -152,8 +154,36 @@ describe('accepting many emails at once', () => {
 
   it('a batch is committed as a whole', async () => {
     const items = [command(), command({}, { category: 'nonsense' as 'bulk' }), command()];
-    await expect(accepts.submit({ items: items.map((candidate) => ({ candidate })) })).rejects.toThrow();
+    const submission = { items: items.map((candidate) => ({ candidate })) };
+    await expect(accepts.submit(submission, tenant.organizationId)).rejects.toThrow();
     expect(await countEmails(db, tenant.organizationId)).toBe(0);
+  });
+
+  it('of several organizations are in turn, and each finds room', async () => {
+    const other = await createTenant(db);
+    const order: string[] = [];
+    jest.spyOn(core.get(AcceptCommit), 'run').mockImplementation(async (all) => {
+      order.push(...organizationsOf(all));
+      await gate;
+      return all.map(() => ({ results: [], replayed: false }));
+    });
+    let open: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    const text = 'x'.repeat(600 * 1024);
+    const large = command({ text });
+    const settled = (sent: Promise<unknown>) =>
+      sent.then(
+        () => 'accepted',
+        ({ code }: AppError) => code,
+      );
+    const own = Array.from({ length: 2_100 }, () => settled(submit(large)));
+    const theirs = settled(submit({ ...large, organizationId: other.organizationId }));
+    open();
+    expect(await theirs).toBe('accepted');
+    const results = await Promise.all(own);
+    expect(results.slice(0, 2_000)).toEqual(Array(2_000).fill('accepted'));
+    expect(results.slice(2_000)).toEqual(Array(100).fill('rate_limit_exceeded'));
+    expect(order.indexOf(other.organizationId)).toBeLessThan(6);
   });
 
   it('keeps large and small emails apart enough, all of them arrive', async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client, type PoolClient } from 'pg';
 import { firstIdAt, newId } from '../../../src/common/ids';
-import { withinTenants } from '../../../src/common/tenant-scope';
+import { withinTenants } from '../../../src/common/tenant';
 import { dataSourceOptions, poolOf } from '../../../src/database/data-source';
 import { Database } from '../../../src/database/database.service';
 import { TenantDataSource } from '../../../src/database/tenant-data-source';
@@ -178,7 +178,7 @@ describe('the event feed', () => {
       expect(await read()).toEqual([]);
       await writer.end('commit');
       expect(await read()).toEqual([...early.eventIds, ...late.eventIds]);
-      // One that only reads holds nobody up, however long it takes.
+      // One that only reads holds nothing up, however long it takes.
       const reader = await openWriter(other.href);
       await reader.query('select count(*) from email_events');
       expect(await read()).toHaveLength(2);

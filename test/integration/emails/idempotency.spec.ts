@@ -4,7 +4,7 @@ import { newId } from '../../../src/common/ids';
 import { canonicalJson } from '../../../src/modules/emails/accept/idempotency';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { AcceptRepository } from '../../../src/modules/emails/accept/accept.repository';
-import { AcceptRetentionJob } from '../../../src/modules/emails/accept/accept-retention.job';
+import { AcceptRetentionJob } from '../../../src/modules/emails/retention/retention.job';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { sendBody } from '../../factories/send-requests';
@@ -144,7 +144,7 @@ describe('idempotency keys', () => {
       await expect(send('k', { to }, tenant.as('test'))).resolves.toMatchObject({ replayed: false });
     });
 
-    it('a domain that the API key must not use, whoever has used the key before', async () => {
+    it('a domain that the API key must not use, whichever API key has used the idempotency key before', async () => {
       const bound = tenant.as('live', newId());
       await send('of another');
       await sendBatch([sendBody(), sendBody()], 'batch');

@@ -1,4 +1,4 @@
-import { MessageSource } from '../../../src/delivery/ports/message-source';
+import { MessageSource } from '../../../src/delivery/ports/sources';
 import { EmailContentService } from '../../../src/modules/emails/email-content.service';
 import { SendRawService } from '../../../src/modules/emails/accept/raw/send-raw.service';
 import { SmtpSink } from '../../doubles/smtp-sink';

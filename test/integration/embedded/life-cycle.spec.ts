@@ -61,7 +61,7 @@ describe('the embedded Postgres', () => {
     expect(await query(second.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
   });
 
-  it('is attached to by whoever comes second', async () => {
+  it('is attached to by the process that comes second', async () => {
     const first = await workshop.start(dataDir);
     const second = await workshop.start(dataDir);
     expect(second).toMatchObject({ startedHere: false, url: first.url, folder: first.folder });

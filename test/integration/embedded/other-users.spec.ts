@@ -44,7 +44,7 @@ describe('the embedded Postgres and the user of the service', () => {
     expect(await query(second.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
   });
 
-  it('is in a plain copy of the stopped directory, whoever owns the copy', async () => {
+  it('is in a plain copy of the stopped directory, under any owner', async () => {
     const dataDir = await workshop.newDataDir();
     await mkdir(dataDir, { mode: 0o700 });
     const first = await workshop.start(dataDir);

@@ -28,6 +28,8 @@ const LIMITS = {
 const SUBMISSION_LIMITS = { maxFailures: 1_000_000, maxSessionsOfClient: 500 };
 const DOMAIN = 'fuzz.example';
 const TIMEOUT_MS = 60 * 60_000;
+/** For a reply to a request that is complete. */
+const LONG_PATIENCE_MS = 2_000;
 
 /** With a sender that the key may use, so that it is not refused before anything is read. */
 function fromOurs(message: string): string {
@@ -59,14 +61,19 @@ describe('whatever comes over the wire', () => {
       'is answered below 500',
       async () => {
         const seen = new Set<string>();
-        const submit = async (bytes: Buffer) => {
-          const received = await exchangeBytes(app.port, bytes);
+        const submit = async (bytes: Buffer, patienceMs?: number) => {
+          const received = await exchangeBytes(app.port, bytes, { patienceMs });
           expect(received).not.toMatch(/^HTTP\/1\.[01] 5/m);
           for (const [, status = ''] of received.matchAll(/^HTTP\/1\.[01] (\d+)/gm)) seen.add(status);
         };
-        await feed(inputs('http', { KEY: key, TEMPLATE: template }), submit, 10);
-        // As far as the end of what they ask for.
-        expect([...seen]).toEqual(expect.arrayContaining(['200', '201', '202', '400', '404']));
+        const corpus = inputs('http', { KEY: key, TEMPLATE: template });
+        await feed(corpus, (bytes) => submit(bytes), 10);
+        // As far as the end of what they ask for, for which a busy machine takes longer than that.
+        const wanted = ['200', '201', '202', '400', '404'];
+        for (const bytes of corpus) {
+          if (!wanted.every((status) => seen.has(status))) await submit(bytes, LONG_PATIENCE_MS);
+        }
+        expect([...seen]).toEqual(expect.arrayContaining(wanted));
         expect((await api.get('/v1/emails')).status).toBe(200);
       },
       TIMEOUT_MS,

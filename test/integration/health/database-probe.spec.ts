@@ -46,6 +46,26 @@ describe('DatabaseProbe', () => {
     });
     afterAll(() => database.drop());
 
+    it('finds one read-only that takes no changes, and well again afterwards', async () => {
+      const administrator = new Client(database.url);
+      await administrator.connect();
+      const set = (value: string) =>
+        administrator.query(`alter database ${administrator.database} set default_transaction_read_only = ${value}`);
+      // A session keeps what it began with: as after a failover, the connection is a new one.
+      const check = async () => {
+        const probe = new DatabaseProbe(database.url, clock);
+        const health = await probe.check();
+        probe.onApplicationShutdown();
+        return health;
+      };
+      await set('on');
+      expect(await check()).toMatchObject({ healthy: false, error: 'read-only' });
+      await administrator.query('set transaction_read_only = off; set default_transaction_read_only = off');
+      await set('off');
+      expect(await check()).toMatchObject({ healthy: true });
+      await administrator.end();
+    });
+
     it('keeps its connection, and closes it with the process', async () => {
       const watcher = new Client(database.url);
       await watcher.connect();
@@ -66,7 +86,7 @@ describe('DatabaseProbe', () => {
       await watcher.end();
     });
 
-    it('tells that it was refused, and by whom to nobody', async () => {
+    it('reports that it was refused, and not by which host', async () => {
       const missing = new URL(database.url);
       missing.pathname = '/waybill_test_missing';
       const answer = await new DatabaseProbe(missing.toString(), clock).check();

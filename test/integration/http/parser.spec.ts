@@ -3,7 +3,7 @@ import { expectEnvelope } from './expect-envelope';
 import { type HttpApp, slowRequests, startHttpApp } from './http-app';
 import { exchange, post, RawClient, request } from './raw-client';
 
-/** What Node's HTTP parser refuses, and what it lets through but nobody should. */
+/** What Node's HTTP parser refuses, and what it lets through but no server should. */
 describe('malformed HTTP', () => {
   let app: HttpApp;
   beforeAll(async () => {

@@ -1,5 +1,5 @@
-import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';
-import { WebhookDispatchModule } from '../../../src/modules/webhooks/dispatch/webhook-dispatch.module';
+import { ExpandEventsJob } from '../../../src/modules/webhooks/expand-events.job';
+import { WebhookDispatchModule } from '../../../src/modules/webhooks/webhooks.module';
 import { InboundEmailsService } from '../../../src/modules/inbound-mail/inbound-emails.service';
 import { InboundSubjectsService } from '../../../src/modules/inbound-mail/inbound-subjects.service';
 import { InboundMailLimits } from '../../../src/modules/inbound-mail/inbound-mail-limits';

@@ -65,7 +65,7 @@ describe('/v1/inbound-routes', () => {
   });
 
   it.each([
-    ['nobody’s domain', 'a@elsewhere.example', 422, 'domain_not_verified'],
+    ['an unknown domain', 'a@elsewhere.example', 422, 'domain_not_verified'],
     ['no address', 'support', 400, 'invalid_request'],
     ['a pattern of the local part', 'sup*@elsewhere.example', 400, 'invalid_request'],
     ['two addresses', 'a@b.example, c@d.example', 400, 'invalid_request'],

@@ -36,7 +36,7 @@ describe('a report to a return path', () => {
     return { id, path: await scene.returnPathOf(id) };
   }
 
-  it('of a failure is a hard bounce of our recipient, whoever it names', async () => {
+  it('of a failure is a hard bounce of our recipient, whichever it names', async () => {
     const { id, path } = await sentMail();
     expect(await scene.report(HARD_BOUNCE_REPORT, path)).toBe('hard_bounce');
     const { email, recipients, events } = await scene.delivery.read(id);

@@ -17,7 +17,7 @@ import { ReturnPath, type ReturnPathTarget } from '../../../src/delivery/tokens/
 import { InboundLimits } from '../../../src/modules/inbound/inbound-limits';
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
-import { DeleteOldReportsJob } from '../../../src/modules/inbound/delete-old-reports.job';
+import { DeleteOldReportsJob } from '../../../src/modules/inbound/reports.job';
 import { InboundRoutesService } from '../../../src/modules/inbound-mail/inbound-routes.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { addDomain } from '../../factories/tenants';

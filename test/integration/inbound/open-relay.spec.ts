@@ -125,7 +125,7 @@ describe('the bounce listener refuses', () => {
     expect(await client.command(`VRFY nobody@${MAIL_HOST}`)).toBe(genuine);
   });
 
-  it('whoever speaks before the greeting, and browsers', async () => {
+  it('clients that speak before the greeting, and browsers', async () => {
     for (const opening of ['EHLO early.example\r\n', 'POST / HTTP/1.1\r\nHost: x\r\n\r\nEHLO x\r\n']) {
       const early = await RawSmtpClient.open(app.port);
       expect(await early.send(opening).reply()).toMatch(/^421 /);

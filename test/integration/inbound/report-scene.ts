@@ -10,7 +10,7 @@ import { DomainsModule } from '../../../src/modules/domains/domains.module';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
-import { ProcessReportsJob } from '../../../src/modules/inbound/processing/process-reports.job';
+import { ProcessReportsJob } from '../../../src/modules/inbound/reports.job';
 import { FakeClock } from '../../doubles/fake-clock';
 import { recordedOutcome } from '../../factories/outcomes';
 import { contextOf, type Core, processOf, testConfig } from '../../setup/core-context';

@@ -35,7 +35,7 @@ describe('mail to an address of List-Unsubscribe', () => {
     expect(await scene.suppressions()).toMatchObject([{ email: 'ada@x.example', reason: 'unsubscribe' }]);
   });
 
-  it('is refused when the address is not ours, and a return path unsubscribes no one', async () => {
+  it('is refused when the address is not ours, and a return path unsubscribes no recipient', async () => {
     const { id, address } = await sent({ to: ['bob@x.example'], category: 'bulk' });
     const forged = address.replace(/^u\+./, (start) => `u+${start.endsWith('a') ? 'b' : 'a'}`);
     expect(await scene.post(MESSAGE, forged)).toMatch(/^550 5\.1\.1/);

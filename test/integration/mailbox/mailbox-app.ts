@@ -22,7 +22,7 @@ import { createTestDatabase, type TestDatabase } from '../../setup/test-database
 import { exchange } from '../http/raw-client';
 import { RawSmtpClient } from '../inbound/raw-smtp-client';
 
-/** Stands for the guards of the service: nobody here has a key. */
+/** Stands for the guards of the service: callers have no key here. */
 @Injectable()
 class PublicOnlyGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}

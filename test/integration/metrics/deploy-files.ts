@@ -12,9 +12,36 @@ interface Alert {
 
 const FORMER_NAMES = /^### Metrics under new names$[^]*?(?=^##)/m;
 
+interface Target {
+  readonly refId: string;
+  readonly expr: string;
+  readonly legendFormat?: string;
+}
+
 interface Panel {
   readonly title: string;
-  readonly targets?: { readonly expr: string }[];
+  readonly targets?: readonly Target[];
+  readonly fieldConfig?: {
+    readonly defaults: { readonly unit?: string; readonly min?: number };
+    readonly overrides: readonly {
+      readonly matcher: { readonly id: string; readonly options: string };
+      readonly properties: readonly { readonly id: string; readonly value: string }[];
+    }[];
+  };
+}
+
+interface Board {
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly { readonly name: string; readonly definition?: string }[] };
+}
+
+/** What a panel shows: one of its expressions, how it is named, and its unit. */
+export interface Series {
+  readonly where: string;
+  readonly expr: string;
+  readonly legend: string;
+  readonly unit: string;
+  readonly min: number | undefined;
 }
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -34,16 +61,40 @@ function readScaling(): [where: string, query: string][] {
   return names.map((name) => [file, name]);
 }
 
+export function readBoards(): (Board & { readonly file: string })[] {
+  const files = readdirSync(join(ROOT, 'deploy/grafana')).filter((file) => file.endsWith('.json'));
+  return files.map((file) => ({ file, ...(JSON.parse(read(`deploy/grafana/${file}`)) as Board) }));
+}
+
+export function readSeries(): Series[] {
+  return readBoards().flatMap(({ file, panels }) =>
+    panels.flatMap((panel) => (panel.targets ?? []).map((target) => seriesOf(file, panel, target))),
+  );
+}
+
+function seriesOf(file: string, { title, fieldConfig }: Panel, { refId, expr, legendFormat = '' }: Target): Series {
+  const { defaults = {}, overrides = [] } = fieldConfig ?? {};
+  const own = overrides.find(({ matcher }) => matcher.id === 'byFrameRefID' && matcher.options === refId);
+  const unit = own?.properties.find(({ id }) => id === 'unit')?.value ?? defaults.unit ?? '';
+  return { where: `${file}, ${title}`, expr, legend: legendFormat, unit, min: defaults.min };
+}
+
 /** Every expression of alerts, dashboards and autoscalers, with where it stands. */
 export function readQueries(): [where: string, query: string][] {
-  const boards = readdirSync(join(ROOT, 'deploy/grafana')).filter((file) => file.endsWith('.json'));
-  const ofBoards = boards.flatMap((file) => {
-    const { panels } = JSON.parse(read(`deploy/grafana/${file}`)) as { panels: Panel[] };
-    return panels.flatMap(({ title, targets = [] }) =>
-      targets.map(({ expr }): [string, string] => [`${file}, ${title}`, expr]),
-    );
-  });
-  return [...readAlerts().map(({ alert, expr }): [string, string] => [alert, expr]), ...ofBoards, ...readScaling()];
+  const ofBoards = readSeries().map(({ where, expr }): [string, string] => [where, expr]);
+  const ofVariables = readBoards().flatMap(({ file, templating }) =>
+    templating.list.flatMap(({ name, definition }): [string, string][] => {
+      const [, metric = definition ?? '', label = 'instance'] =
+        /^label_values\((.*), *(\w+)\)$/.exec(definition ?? '') ?? [];
+      return definition === undefined ? [] : [[`${file}, $${name}`, `count by (${label}) (${metric})`]];
+    }),
+  );
+  return [
+    ...readAlerts().map(({ alert, expr }): [string, string] => [alert, expr]),
+    ...ofBoards,
+    ...ofVariables,
+    ...readScaling(),
+  ];
 }
 
 /** Sections of the page by their heading. */

@@ -3,7 +3,16 @@ import { type Family, problemsOf } from '../../setup/exposition';
 import { readExpression } from '../../setup/promql';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { waitFor } from '../../setup/wait-for';
-import { metricsNamedInDocs, partsOf, readAlerts, readQueries, readRunbooks } from './deploy-files';
+import {
+  metricsNamedInDocs,
+  partsOf,
+  readAlerts,
+  readBoards,
+  readQueries,
+  readRunbooks,
+  readSeries,
+  type Series,
+} from './deploy-files';
 import { lines, type RunningProcess, startProcess } from './service';
 
 const LOGGING = { LOG_LEVEL: 'debug', LOG_DELIVERIES: 'true' };
@@ -147,6 +156,18 @@ const OF_PROMETHEUS = ['instance', 'job'];
 /** Labels whose values come from requests and are not all seen here. */
 const OPEN_LABELS = ['status', 'route', 'method', 'job_name', 'disposition'];
 
+/** What a figure may be shown in, by its expression. */
+function unitsOf({ expr }: Series): string[] {
+  const plain = ['short', 'none', ''];
+  if (/^histogram_quantile|^time\(\)/.test(expr)) return ['s'];
+  if (/ \/ /.test(expr)) return expr.includes('batch_size') ? plain : ['percentunit'];
+  if (expr.includes('process_cpu_seconds_total')) return plain;
+  if (/\brate\(/.test(expr)) return [expr.includes('http_request') ? 'reqps' : 'suffix:/s'];
+  if (/\bincrease\(/.test(expr)) return plain;
+  if (/_seconds\b/.test(expr)) return ['s'];
+  return /_bytes\b/.test(expr) ? ['bytes'] : plain;
+}
+
 describe('the dashboards and alerts', () => {
   const alerts = readAlerts();
 
@@ -176,6 +197,48 @@ describe('the dashboards and alerts', () => {
       expect(annotations.runbook_url).toBe(`docs/runbooks.md#${alert.toLowerCase()}`);
       const text = sections.get(alert) ?? '';
       for (const part of ['**Meaning.**', '**See why.**', '**Do.**', '**Over when**']) expect(text).toContain(part);
+    }
+  });
+
+  it('name labels that their series have, in legends and in what an alert says', async () => {
+    const families = await service.scrape();
+    const texts = [
+      ...readSeries().map(({ where, expr, legend }) => ({
+        where,
+        expr,
+        named: [...legend.matchAll(/{{(\w+)}}/g)].map(([, label = '']) => label),
+      })),
+      ...alerts.map(({ alert, expr, annotations }) => ({
+        where: alert,
+        expr,
+        named: [...annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = '']) => label),
+      })),
+    ];
+    const missing = texts.flatMap(({ where, expr, named }) => {
+      const { selectors, grouping } = readExpression(expr);
+      const isAggregated = /\b(sum|max|min|count|topk)\b/.test(expr);
+      const own = selectors.flatMap(({ metric }) =>
+        families.filter(({ name, type }) => partsOf(name, type).includes(metric)).flatMap(labelsOf),
+      );
+      const has = isAggregated ? grouping : [...own, ...OF_PROMETHEUS];
+      return named.filter((label) => !has.includes(label)).map((label) => `${where}: ${label}`);
+    });
+    expect(texts.filter(({ named }) => named.length > 0).length).toBeGreaterThan(30);
+    expect(missing).toEqual([]);
+  });
+
+  it('show each figure in its unit, and a clock that is behind as well', () => {
+    const wrong = readSeries().filter((series) => !unitsOf(series).includes(series.unit));
+    expect(wrong.map(({ where, unit, expr }) => `${where}: ${unit}: ${expr}`)).toEqual([]);
+    const clock = readSeries().filter(({ expr }) => expr.includes('waybill_clock_offset_seconds'));
+    expect(clock.map(({ min }) => min)).toEqual([undefined]);
+  });
+
+  it('use every variable that a board has, and no other', () => {
+    for (const { file, templating, ...board } of readBoards()) {
+      const known = templating.list.map(({ name }) => name).sort();
+      const used = [...JSON.stringify(board).matchAll(/\$\{?([a-z]\w*)/g)].map(([, name = '']) => name);
+      expect([file, [...new Set(used)].sort()]).toEqual([file, known]);
     }
   });
 

@@ -4,7 +4,7 @@ type Fate = `step ${string}` | `left: ${string}`;
 const OWN_WORDS = 'left: what the customer has written about its own things';
 const OPERATOR = 'left: the operator’s own words';
 const MASKED = 'left: addresses are masked before it is stored (without-addresses.ts)';
-const NETWORK = 'left: of a server or of whoever guesses keys, and of no recipient';
+const NETWORK = 'left: of a server or of a client that guesses keys, and of no recipient';
 
 const ofEmails = 'step received, sent, late, late-sent: email-eraser.service.ts';
 const ofInbound = 'step inbound: inbound-subjects.service.ts';
@@ -26,7 +26,7 @@ export const ERASED_COLUMNS: Readonly<Record<string, Fate>> = {
   'dmarc_sources.source_ip': NETWORK,
   'domains.sending_status_note': OPERATOR,
   'egress_suspensions.cause': MASKED,
-  'email_attachments.content': 'step received, sent, late, late-sent: attachment-eraser.service.ts',
+  'email_attachments.content': 'step received, sent, late, late-sent: email-eraser.service.ts',
   'email_attachments.content_id': ofEmails,
   'email_attachments.content_type': ofEmails,
   'email_attachments.filename': ofEmails,

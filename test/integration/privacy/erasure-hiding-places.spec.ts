@@ -271,7 +271,7 @@ describe('whatever an address hides in', () => {
     expect(keys).not.toContain('zoeqz@x.example');
   });
 
-  it('an address without a letter’s other case is nobody else’s', () => {
+  it('an address without a letter’s other case is no other person’s', () => {
     const subject = (email: string) =>
       scene.worker.get(SubjectErasureService).subjectOf(scene.tenant.as('live'), email);
     expect(subject('ılker.ſtraße@x.example').keys).toEqual(['ılker.ſtraße@x.example']);

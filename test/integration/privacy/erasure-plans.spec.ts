@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import { newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
-import { withdrawRecipients } from '../../../src/delivery/queue/sql/withdraw-deliveries.sql';
+import { withdrawRecipients } from '../../../src/delivery/queue/sql/settle-deliveries.sql';
 import { AddressFinder } from '../../../src/common/erasure/address-finder';
 import { readContent } from '../../../src/modules/emails/privacy/sql/erase-contents.sql';
 import {
@@ -12,7 +12,10 @@ import {
   writeHead,
   writeRecipients,
 } from '../../../src/modules/emails/privacy/sql/erase-emails.sql';
-import { readErasableEvents, writeEvents } from '../../../src/modules/emails/privacy/sql/erase-events.sql';
+import {
+  readErasableEvents,
+  writeEvents,
+} from '../../../src/modules/emails/privacy/sql/erase-events-and-responses.sql';
 import { findReceived, findSenders, measureErasable } from '../../../src/modules/emails/privacy/sql/find-erasable.sql';
 import { eraseResponses } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
 import { explainBoth } from '../../setup/explain';

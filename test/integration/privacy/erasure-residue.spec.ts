@@ -141,7 +141,7 @@ describe('after an erasure', () => {
     expect(await scene.db.query('select emails::int from inbound_usage')).toEqual([{ emails: 1 }]);
   });
 
-  it('an email to nobody else keeps its row and its history', async () => {
+  it('an email without other recipients keeps its row and its history', async () => {
     const { email, content, recipients, events, attachments, deliveries } = await scene.delivery.read(sole);
     expect([content, attachments, deliveries]).toEqual([{}, [], []]);
     expect(email).toMatchObject({

@@ -46,7 +46,7 @@ describe('an export holds', () => {
   });
   afterAll(() => scene.close());
 
-  it('what the tables hold of the subject, and of nobody else', async () => {
+  it('what the tables hold of the subject, and of no other person', async () => {
     const emails = fc.sample(email, { numRuns: 130, seed: 7 });
     for (const fields of emails) {
       const events = fields.events.map(({ type, recipient, mentioned }) => {

@@ -147,7 +147,7 @@ describe('the work on an export', () => {
     await scene.work();
   });
 
-  it('holds little in memory, and writes parts that nobody can read', async () => {
+  it('holds little in memory, and writes parts that are encrypted', async () => {
     await storeMany(10_000);
     const id = await scene.request(acme.api, ADA);
     const write = jest.spyOn(scene.worker.get(ExportParts), 'write');

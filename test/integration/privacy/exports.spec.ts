@@ -119,7 +119,7 @@ describe('an export', () => {
     await scene.work();
   });
 
-  it('of nobody known is empty', async () => {
+  it('of an unknown subject is empty', async () => {
     const { status, exportedData } = await scene.export(acme.api, 'nobody@example.com');
     expect({ status, exportedData }).toEqual({
       status: 'completed',

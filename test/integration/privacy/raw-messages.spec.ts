@@ -1,4 +1,4 @@
-import { MessageSource } from '../../../src/delivery/ports/message-source';
+import { MessageSource } from '../../../src/delivery/ports/sources';
 import { SendRawService } from '../../../src/modules/emails/accept/raw/send-raw.service';
 import { ExportCollector } from '../../../src/modules/privacy/export/export-collector.service';
 import { ErasureScene } from './erasure-scene';

@@ -1,6 +1,6 @@
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { DAY, HOUR } from '../../../src/common/clock';
-import { ContentRemovalJob } from '../../../src/modules/emails/retention/content-removal.job';
+import { ContentRemovalJob } from '../../../src/modules/emails/retention/retention.job';
 import { RetentionRepository } from '../../../src/modules/emails/retention/retention.repository';
 import { EmailContentService } from '../../../src/modules/emails/email-content.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';

@@ -1,7 +1,7 @@
 import { EventsService } from '../../../src/modules/events/events.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { EmailListService } from '../../../src/modules/emails/email-list.service';
-import { PartitionRetentionService, PartitionsJob } from '../../../src/modules/emails/retention/partitions.job';
+import { PartitionRetentionService, PartitionsJob } from '../../../src/modules/emails/retention/retention.job';
 import { type Month, monthOf, MONTHLY_TABLES } from '../../../src/modules/emails/retention/months';
 import { firstIdAt } from '../../../src/common/ids';
 import { Metrics } from '../../../src/common/metrics/metrics';
@@ -99,7 +99,7 @@ describe('the retention of emails', () => {
     expect((await scene.mail.read(id)).email.id).toBe(id);
   });
 
-  it('is no error for whoever reads, writes or follows the events meanwhile', async () => {
+  it('is no error for clients that read, write or follow the events meanwhile', async () => {
     const ids = [await scene.delivered(), await scene.delivered(), await scene.delivered()];
     const feed = scene.mail.core.get(EventsService);
     const { organizationId } = scene.mail.tenant;

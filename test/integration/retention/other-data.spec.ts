@@ -2,8 +2,7 @@ import { AuditService, OPERATOR } from '../../../src/audit/audit.service';
 import { AuditRetentionJob } from '../../../src/audit/audit-retention.job';
 import { DAY, HOUR } from '../../../src/common/clock';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { AcceptRetentionJob } from '../../../src/modules/emails/accept/accept-retention.job';
-import { PartitionsJob } from '../../../src/modules/emails/retention/partitions.job';
+import { AcceptRetentionJob, PartitionsJob } from '../../../src/modules/emails/retention/retention.job';
 import { waitFor } from '../../setup/wait-for';
 import { RetentionScene } from './retention-scene';
 

@@ -56,7 +56,7 @@ export class RetentionScene {
     return id;
   }
 
-  /** Takes a month's partitions away, as if nobody had made them. */
+  /** Takes a month's partitions away, as if they had never been made. */
   async forgetMonth(month: Month): Promise<void> {
     for (const table of MONTHLY_TABLES) await this.db.query(`drop table if exists ${partitionOf(table, month)}`);
   }

@@ -65,6 +65,10 @@ describe('the TLSA records of a mail exchanger (RFC 7672)', () => {
     ['its records', { '_25._tcp.mx.x.example': 'servfail' }],
     ['its records, in silence', { '_25._tcp.mx.x.example': 'silent' }],
     ['its records, in no words', { '_25._tcp.mx.x.example': 'garbage' }],
+    [
+      'its records, of which there are hundreds',
+      { '_25._tcp.mx.x.example': { TLSA: Array(500).fill(RECORD), ...SIGNED } },
+    ],
     ['its addresses', { 'mx.x.example': 'servfail' }],
     ['the domain', { 'x.example': 'servfail' }],
   ])('are unknown, not none, when the DNS fails at %s', async (_what, zone) => {

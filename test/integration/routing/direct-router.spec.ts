@@ -248,4 +248,11 @@ describe('the cache', () => {
     expect(new Set(routes.map((route) => addresses(route).join())).size).toBe(1);
     expect(dns.queries.filter((query) => query === 'MX example.test')).toHaveLength(1);
   });
+
+  it('lets nobody wait for a look-up that is behind much else of another one', async () => {
+    const { router, dns } = await setUp({ 'example.test': PUBLIC });
+    const ask = (holder: string) => router.resolve('example.test', { holder });
+    await Promise.all([ask('noisy'), ask('quiet'), ask('quiet')]);
+    expect(dns.queries.filter((query) => query === 'MX example.test')).toHaveLength(2);
+  });
 });

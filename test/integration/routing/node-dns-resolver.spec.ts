@@ -1,3 +1,5 @@
+import { promises } from 'node:dns';
+import { LOOK_UPS } from '../../../src/common/dns/look-up-thread';
 import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
 import { DnsServer } from '../../doubles/dns-server';
 
@@ -24,6 +26,10 @@ describe('NodeDnsResolver', () => {
       [`8.${'0.'.repeat(23)}8.b.d.0.1.0.0.2.ip6.arpa`]: { PTR: ['six.test'] },
       'large.test': { A: ['192.0.2.9'], truncated: true },
       'many.test': { MX: many },
+      'crowd.test': {
+        A: Array.from({ length: 1_000 }, (_value, index) => `192.0.${index >> 8}.${index & 255}`),
+        AAAA: Array.from({ length: 1_000 }, (_value, index) => `2001:db8::${index.toString(16)}`),
+      },
       'servfail.test': 'servfail',
       'refused.test': 'refused',
       'garbage.test': 'garbage',
@@ -62,6 +68,14 @@ describe('NodeDnsResolver', () => {
     });
   });
 
+  it('answers the first addresses of a name with very many', async () => {
+    const answer = await resolver.resolveAddresses('crowd.test');
+    const records = answer.kind === 'found' ? answer.records : [];
+    expect(records.filter(({ family }) => family === 4)).toHaveLength(64);
+    expect(records.filter(({ family }) => family === 6)).toHaveLength(64);
+    expect(records[0]).toEqual({ address: '192.0.0.0', family: 4 });
+  });
+
   it('answers what one family has although the other fails', async () => {
     const answer = await resolver.resolveAddresses('four.test');
     expect(answer).toMatchObject({ kind: 'found', records: [{ address: '192.0.2.1', family: 4 }], failedFamily: 6 });
@@ -98,9 +112,34 @@ describe('NodeDnsResolver', () => {
     expect(answer).toMatchObject({ kind: 'found', records: [{ address: '192.0.2.9' }] });
   });
 
-  it('survives an answer of the greatest length', async () => {
+  it('looks up in a thread, so that no reply holds up the event loop', async () => {
+    const here = (['resolve4', 'resolve6'] as const).map((name) => jest.spyOn(promises.Resolver.prototype, name));
+    await expect(resolver.resolveAddresses('crowd.test')).resolves.toMatchObject({ kind: 'found' });
+    for (const spy of here) expect(spy).not.toHaveBeenCalled();
+  });
+
+  it('concludes nothing when the thread ends, and starts another', async () => {
+    const lost = resolver.resolveMx('silent.test', { holder: 'other' });
+    await LOOK_UPS['threads'].usual['worker']?.terminate();
+    await expect(lost).resolves.toEqual({ kind: 'temporary', reason: 'ECANCELLED' });
+    await expect(resolver.resolveMx('mail.test')).resolves.toMatchObject({ kind: 'found' });
+  });
+
+  it('looks up in another thread for those with such replies, as theirs keep the thread busy', async () => {
+    const slow = jest.spyOn(LOOK_UPS['threads'].slow, 'ask');
+    await resolver.resolveMx('many.test', { holder: 'noisy' });
+    expect(slow).not.toHaveBeenCalled();
+    await expect(resolver.resolveMx('mail.test', { holder: 'noisy' })).resolves.toMatchObject({ kind: 'found' });
+    expect(slow).toHaveBeenCalledTimes(1);
+    await resolver.resolveMx('mail.test', { holder: 'quiet' });
+    expect(slow).toHaveBeenCalledTimes(1);
+  });
+
+  it('hands on the preferred exchangers of an answer of the greatest length', async () => {
     const answer = await resolver.resolveMx('many.test');
-    expect(answer.kind === 'found' && answer.records.length).toBeGreaterThan(1_000);
+    const records = answer.kind === 'found' ? answer.records : [];
+    expect(records).toHaveLength(200);
+    expect(records.map(({ preference }) => preference)).toEqual(Array.from(records, (_record, index) => index));
   });
 
   it('tells a name without such records from a name that does not exist', async () => {

@@ -1,5 +1,5 @@
 import { AppError } from '../../../src/common/errors/app-error';
-import { MessageCap } from '../../../src/delivery/smtp/message-cap';
+import { MessageCap } from '../../../src/delivery/smtp/second-try';
 import type { SmtpResult } from '../../../src/delivery/smtp/smtp-result';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import type { SmtpEndpoint } from '../../../src/delivery/smtp/smtp-endpoint';

@@ -1,5 +1,4 @@
-import { SmtpConnection } from '../../../src/delivery/smtp/smtp-connection';
-import type { SmtpConnectionOptions } from '../../../src/delivery/smtp/smtp-connection';
+import { SmtpConnection, type SmtpConnectionOptions } from '../../../src/delivery/smtp/smtp-connection';
 import type { SmtpEndpoint } from '../../../src/delivery/smtp/smtp-endpoint';
 import type { SmtpEnvelope } from '../../../src/delivery/smtp/smtp-envelope';
 import { SmtpPool } from '../../../src/delivery/smtp/smtp-pool';

@@ -1,6 +1,6 @@
 import { BUILT_IN_CLASSIFIER } from '../../../src/delivery/policy/classify-reply';
 import { MINUTE } from '../../../src/common/clock';
-import { Conversation } from '../../../src/delivery/smtp/conversation';
+import { Conversation } from '../../../src/delivery/smtp/smtp-connection';
 import { SmtpTransmitter } from '../../../src/delivery/worker/smtp-transmitter';
 import { FakeClock } from '../../doubles/fake-clock';
 import { PortRouter } from '../../doubles/port-router';
@@ -27,7 +27,7 @@ describe('an attempt at several hosts', () => {
   let clock: FakeClock;
   let transmitter: SmtpTransmitter;
 
-  /** Every host hangs up on whoever comes; `ms` passes meanwhile. */
+  /** Every host hangs up on every client; `ms` passes meanwhile. */
   async function attempt(ms: number): Promise<number> {
     clock = new FakeClock();
     const server = await ScriptedSmtpServer.start((peer) => {

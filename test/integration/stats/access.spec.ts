@@ -63,7 +63,7 @@ describe('statistics', () => {
     expect([status, body.error.code]).toEqual([400, 'invalid_request']);
   });
 
-  it("answer another organization's domain like one that nobody has", async () => {
+  it("treat another organization's domain like one that does not exist", async () => {
     const other = await scene.app.owner();
     const foreign = await scene.addDomain(other, `f${newId().slice(-12)}.example`);
     await scene.count(other, foreign, AT, { accepted: 5 });

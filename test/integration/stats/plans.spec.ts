@@ -126,7 +126,7 @@ describe('statistics at scale', () => {
       const scans = scansOf(await explainPrepared(client, build(big), tenants));
       expect(new Set(scans.map((node) => node['Relation Name']))).toEqual(new Set(['stats_hourly', 'stats_deltas']));
       expect(readBy(scans)).toBeGreaterThan(0);
-      // Nobody else's, and no other hour.
+      // No other tenant's, and no other hour.
       expect(readBy(scans)).toBeLessThanOrEqual(MOST);
     }
   });

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +11,7 @@ import { ListenerCertificate } from '../../../src/common/tls/listener-certificat
 import { SubmissionLogin } from '../../../src/modules/submission/submission-login';
 import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
 import { RawSmtpClient } from '../inbound/raw-smtp-client';
+import { waitFor } from '../../setup/wait-for';
 import { peerCertificate, plain, SubmissionApp } from './submission-app';
 
 const OUTSIDE = { DELIVERY_MODE: 'relay', RELAY_URL: 'smtp://127.0.0.1:9' };
@@ -117,6 +121,36 @@ describe('the limits of submission', () => {
     expect(await fifth.reply()).toMatch(/^421 4\.7\.0 /);
     expect(await silent.reply()).toMatch(/^421 4\.7\.0 /);
     expect(await app.submit(theirs, ['a@x.example'], MESSAGE.replace('acme', 'other'))).toMatch(/^250/);
+    await app.close();
+  });
+
+  it.each(['port', 'implicitTlsPort'] as const)(
+    'leave room on %s beside a client that holds its connections and says nothing',
+    async (which) => {
+      const app = await SubmissionApp.start({}, { maxSessions: 3, maxSessionsOfClient: 2 });
+      const port = app.ports[which] ?? 0;
+      const silent = Array.from({ length: 6 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+      await waitFor(() => silent.filter(({ closed }) => closed).length >= 3, {
+        what: 'half of the connections are refused',
+      });
+      const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' });
+      const other = which === 'port' ? socket : connectTls({ socket, rejectUnauthorized: false });
+      const [greeting] = (await once(other, 'data')) as [Buffer];
+      expect(greeting.toString()).toMatch(/^220 /);
+      for (const one of [...silent, other]) one.destroy();
+      await app.close();
+    },
+  );
+
+  it('give the place of a connection back that began TLS with STARTTLS', async () => {
+    const app = await SubmissionApp.start({}, { maxSessions: 2 });
+    for (let session = 0; session < 4; session += 1) {
+      const transport = createTransport({
+        ...{ host: '127.0.0.1', port: app.ports.port, requireTLS: true, tls: { rejectUnauthorized: false } },
+      });
+      expect(await transport.verify()).toBe(true);
+      transport.close();
+    }
     await app.close();
   });
 

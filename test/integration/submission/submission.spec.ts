@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { createTransport } from 'nodemailer';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { firstIdAt } from '../../../src/common/ids';
-import { currentScope } from '../../../src/common/tenant-scope';
+import { currentScope } from '../../../src/common/tenant';
 import { SendRawService } from '../../../src/modules/emails/accept/raw/send-raw.service';
 import { EventsRepository } from '../../../src/modules/events/events.repository';
 import { EventsService } from '../../../src/modules/events/events.service';

@@ -7,11 +7,7 @@ import { Database } from '../../../src/database/database.service';
 import type { Statement } from '../../../src/database/statement';
 import type { Transaction } from '../../../src/database/transaction';
 import { SoftBounces, Suppression, SuppressionHashKey } from '../../../src/modules/suppressions/suppression.entity';
-import {
-  deleteOldSoftBounces,
-  deleteOldSuppressions,
-  insertSuppressions,
-} from '../../../src/modules/suppressions/sql/suppression-entries.sql';
+import { deleteExpired, insertSuppressions } from '../../../src/modules/suppressions/sql/suppression-entries.sql';
 import { findSuppressed, refuseListed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
 import { recordSoftBounces } from '../../../src/modules/suppressions/sql/automatic-suppressions.sql';
 import { SOFT_BOUNCE_RULE } from '../../../src/modules/suppressions/suppression';
@@ -94,8 +90,8 @@ describe('on a long list', () => {
       2,
       () => recordSoftBounces([{ ...OWNER, email: ADDRESS.key, at: NOW }], SOFT_BOUNCE_RULE, NOW),
     ],
-    ['clear soft bounces', 10, () => deleteOldSoftBounces(new Date(NOW.getTime() - DAY), 10)],
-    ['clear suppressions', 10, () => deleteOldSuppressions(new Date(NOW.getTime() + 30 * DAY), 10)],
+    ['clear soft bounces', 10, () => deleteExpired('soft_bounces', new Date(NOW.getTime() - DAY), 10)],
+    ['clear suppressions', 10, () => deleteExpired('suppressions', new Date(NOW.getTime() + 30 * DAY), 10)],
   ])('%s touches only the rows asked for', async (_name, rows, make) => {
     expectFrugal(await explainBoth(client as PoolClient, make()), rows);
   });

@@ -70,7 +70,7 @@ describe('refused is', () => {
     ['notes that are no text', { ...ENTRY, notes: {} }, 'notes'],
     ['NUL in the notes', { ...ENTRY, notes: 'a\0b' }, 'notes'],
     ['half a character in the notes', '{"email":"ada@x.example","reason":"manual","notes":"\\ud800"}', 'notes'],
-    ['a field nobody knows', { ...ENTRY, expiresAt: '2030-01-01' }, 'expiresAt'],
+    ['an unknown field', { ...ENTRY, expiresAt: '2030-01-01' }, 'expiresAt'],
   ])('an entry with %s', async (_name, body, field) => {
     const given = typeof body === 'string' && !body.startsWith('{') ? JSON.stringify(body) : body;
     expectInvalid(await acme.api.post(PATH, given), field);

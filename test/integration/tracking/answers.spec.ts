@@ -12,7 +12,7 @@ describe('what a tracked mail gets', () => {
   });
   afterAll(() => app.close());
 
-  it('is a pixel that nobody keeps', async () => {
+  it('is a pixel that no cache keeps', async () => {
     const { status, headers, body } = await app.fetch(app.pixel(id));
     expect(status).toBe(200);
     expect(headers).toMatchObject({

@@ -6,7 +6,7 @@ import { TrackingScene, type Visitor } from './tracking-scene';
 
 const LINKS = ['a', 'b', 'c', 'd'].map((name) => `https://shop.example/${name}`);
 
-describe('what nobody did by hand', () => {
+describe('automatic fetches', () => {
   let app: TrackingScene;
   beforeAll(async () => {
     app = await TrackingScene.start();

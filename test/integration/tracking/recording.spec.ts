@@ -101,7 +101,7 @@ describe('opens and clicks', () => {
     expect(await app.events(id)).toEqual([]);
   });
 
-  it('come by the address of whoever is connected, unless a proxy is trusted', async () => {
+  it('come by the address of the connected client, unless a proxy is trusted', async () => {
     const id = await accept('ann@x.example');
     const direct = await startApi(app.scene.db.url, { clock: app.clock });
     const headers = { 'user-agent': BROWSER, 'x-forwarded-for': '203.0.113.77' };

@@ -1,4 +1,5 @@
 import { DAY, HOUR } from '../../../src/common/clock';
+import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
 import { CleanUpWebhooksJob } from '../../../src/modules/webhooks/webhooks.job';
 import { insertEvents } from '../../factories/feed-events';
 import type { Core } from '../../setup/core-context';
@@ -22,11 +23,11 @@ describe('the cleaning up of webhooks', () => {
   });
 
   const cleanUp = () => worker.get(CleanUpWebhooksJob).cleanUp();
-  const insert = (endpointId: string, count: number, ageMs: number) =>
+  const insert = (endpointId: string, count: number, ageMs: number, state = 'delivered') =>
     app.db.query(
       `insert into webhook_messages (organization_id, mode, endpoint_id, id, event_type, state, next_attempt_at, created_at)
-       select $1, 'live', $2, gen_random_uuid(), 'sent', 'delivered', $4, $4 from generate_series(1, $3)`,
-      [customer.organizationId, endpointId, count, new Date(app.clock.now().getTime() - ageMs)],
+       select $1, 'live', $2, gen_random_uuid(), 'sent', $5, $4, $4 from generate_series(1, $3)`,
+      [customer.organizationId, endpointId, count, new Date(app.clock.now().getTime() - ageMs), state],
     );
 
   it('forgets messages after 30 days, however many there are', async () => {
@@ -49,6 +50,16 @@ describe('the cleaning up of webhooks', () => {
     const left = [kept, first, second].map(async ({ id }) => (await app.messages(id)).length);
     expect(await Promise.all(left)).toEqual([2_500, 0, 0]);
     expect(await app.db.query('select * from webhook_removals')).toEqual([]);
+  });
+
+  it('is not waited for by the metrics: messages of a webhook that is gone wait for nothing', async () => {
+    const measure = () => worker.get(WebhookMessagesRepository).measure(app.clock.now());
+    const [kept, gone] = [await app.add(customer.api), await app.add(customer.api)];
+    await insert(kept.id, 2, HOUR, 'pending');
+    await insert(gone.id, 3, 2 * HOUR, 'pending');
+    expect(await measure()).toMatchObject({ pending: 5, oldestDueSeconds: 7_200 });
+    dataOf(await customer.api.delete(`/v1/webhooks/${gone.id}`));
+    expect(await measure()).toMatchObject({ pending: 2, oldestDueSeconds: 3_600 });
   });
 
   it('forgets secrets that have run out', async () => {

@@ -183,7 +183,7 @@ describe('sending webhooks', () => {
   it.each([
     ['sign', `secret = '\\x00'`],
     ['address', `url = 'nowhere'`],
-  ])('puts off what it cannot %s, at nobody’s cost', async (_what, broken) => {
+  ])('puts off what it cannot %s, without counting a failure', async (_what, broken) => {
     const { id } = await scene.addEndpoint({ url: receiver.url() });
     await scene.db.query(`update webhook_endpoints set ${broken} where id = $1`, [id]);
     await scene.tell();

@@ -1,5 +1,5 @@
 import { SECOND } from '../../../src/common/clock';
-import { WebhookDispatcher } from '../../../src/modules/webhooks/dispatch/webhook-dispatcher.service';
+import { WebhookDispatcher } from '../../../src/modules/webhooks/webhook-dispatcher.service';
 import { WebhookReceiver } from '../../doubles/webhook-receiver';
 import { waitFor } from '../../setup/wait-for';
 import { DispatchScene } from './dispatch-scene';

@@ -7,7 +7,7 @@ import type { ClaimedMessage, EndpointKey } from '../../../src/modules/webhooks/
 import { bringForward } from '../../../src/modules/webhooks/sql/endpoint-health.sql';
 import { claimMessages, settleMessages } from '../../../src/modules/webhooks/sql/message-claims.sql';
 import { endOfDisabled, freeOrphanedClaims } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
-import { release } from '../../../src/modules/webhooks/dispatch/evaluate-attempt';
+import { release } from '../../../src/modules/webhooks/evaluate-attempt';
 import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 

@@ -1,10 +1,10 @@
 import { HOUR } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { EventsService } from '../../../src/modules/events/events.service';
-import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';
-import { release } from '../../../src/modules/webhooks/dispatch/evaluate-attempt';
-import { WebhookDispatcher } from '../../../src/modules/webhooks/dispatch/webhook-dispatcher.service';
-import { WebhookSender } from '../../../src/modules/webhooks/dispatch/webhook-sender.service';
+import { ExpandEventsJob } from '../../../src/modules/webhooks/expand-events.job';
+import { release } from '../../../src/modules/webhooks/evaluate-attempt';
+import { WebhookDispatcher } from '../../../src/modules/webhooks/webhook-dispatcher.service';
+import { WebhookSender } from '../../../src/modules/webhooks/webhook-sender.service';
 import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
 import { ReplayWebhooksJob } from '../../../src/modules/webhooks/webhooks.job';
 import { insertEvents } from '../../factories/feed-events';

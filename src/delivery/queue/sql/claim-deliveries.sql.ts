@@ -98,7 +98,7 @@ const TEXT = `
 
 const UNBOUNDED = 1_000_000;
 
-/** The most rows to take for known destinations, and for any other. */
+/** The maximum of rows for known destinations, and for any other. */
 export interface DestinationLimits {
   /** Without a bound when undefined. */
   readonly fresh: number | undefined;

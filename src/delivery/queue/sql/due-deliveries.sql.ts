@@ -70,7 +70,7 @@ export interface OverdueRow extends ClaimedDelivery {
   readonly heldReason: string | null;
 }
 
-/** @param bornBefore deliveries first due before it have used up their life */
+/** @param bornBefore deliveries first due before it have expired */
 export function claimOverdue(sessionId: string, now: Date, limit: number, bornBefore: Date): Statement<OverdueRow> {
   return { name: 'claim-overdue', text: CLAIM_OVERDUE, values: [sessionId, now, limit, bornBefore] };
 }

@@ -2,12 +2,11 @@ import { NIL_ID } from '../../../common/ids';
 import type { Statement } from '../../../database/statement';
 import { destinationsOf, type ProvenOnly, provenOnlyColumns } from './ready-destinations.sql';
 
-// Goes round the organizations with ready work, from one on and at the end from the beginning, and says which of them have a
-// destination that is not blocked. It stops after $3 of those, after $4 organizations, or where it began.
-// Reads: deliveries (index deliveries_ready (organization_id, destination, …), by loose index scans: two look-ups for each
-// organization, whatever the depth of the queue). Locks: none. Rows: up to $3, and the last one if $4 ended the walk.
-// The order is given in full, else the planner may take the primary key and read all that is not ready.
-// Not the ORM: recursive look-ups.
+// Walks round the organizations with ready work, from one on and then from the start, and returns those with a destination that
+// is not blocked. It stops after $3 of those, after $4 organizations, or at its starting point. Reads: deliveries (index
+// deliveries_ready (organization_id, destination, …), by loose index scans: two look-ups for each organization, whatever the
+// depth of the queue). Locks: none. Rows: up to $3, and the last one if $4 ended the walk. The order is given in full, else the
+// planner may take the primary key and read all that is not ready. Not the ORM: recursive look-ups.
 export interface ReadyTenant {
   organizationId: string;
   hasWork: boolean;
@@ -56,11 +55,11 @@ const TEXT = `
   limit $3`;
 
 export interface TenantWalk {
-  /** The walk begins after this organization. */
+  /** The walk starts after this organization. */
   readonly afterOrganizationId: string;
   readonly blockedDestinations: readonly string[];
   readonly provenOnly?: ProvenOnly | undefined;
-  /** How many with work to find, and how many to look at. */
+  /** How many with work to find, and how many to examine. */
   readonly mostFound: number;
   readonly mostSeen: number;
 }

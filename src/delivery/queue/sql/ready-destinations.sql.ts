@@ -20,11 +20,11 @@ export interface DestinationFilter {
 }
 
 /**
- * SQL: the destinations of one organization with ready work that are not blocked, in order, each found by one look-up in the
- * index deliveries_ready.
- *
+ * SQL: the destinations of one organization with ready work that are not blocked, each found by one look-up in the index
+ * deliveries_ready, in order. For an organization limited to proven destinations only those are looked up: walking 40,000
+ * made-up domains took two seconds, in which no mail was claimed.
  * @param tenant an expression: the organization's id
- * @param from where to begin
+ * @param from the start of the walk
  */
 export const destinationsOf = (
   tenant: string,
@@ -35,7 +35,8 @@ export const destinationsOf = (
             (
               select d.destination
               from deliveries d
-              where d.state = 'ready' and d.organization_id = ${tenant} ${from}
+              where d.state = 'ready'
+                and d.organization_id = case when ${tenant} <> all(${restricted}::uuid[]) then ${tenant} end ${from}
               order by d.destination
               limit 1
             )
@@ -51,6 +52,24 @@ export const destinationsOf = (
             where last.destination is not null
           )
           select destination
-          from destinations
-          where destination is not null and not destination = any(${blocked}::text[])
-            and (${tenant} <> all(${restricted}::uuid[]) or destination = any(${proven}::text[]))`;
+          from (
+            select destination
+            from destinations
+            where destination is not null
+            union all
+            select listed.destination
+            from (
+              select distinct destination
+              from unnest(${proven}::text[]) as proven (destination)
+              where ${tenant} = any(${restricted}::uuid[])
+              order by destination
+            ) listed
+            where (
+              select true
+              from deliveries d
+              where d.state = 'ready' and d.organization_id = ${tenant} and d.destination = listed.destination ${from}
+              order by d.category, d.due_at
+              limit 1
+            )
+          ) found
+          where not destination = any(${blocked}::text[])`;

@@ -9,8 +9,8 @@ import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 export const READY_STATE = `case when d.crashes >= ${SUSPECT_CRASHES} then 'waiting' else 'ready' end`;
 
 /**
- * A worker that tries suspects begins nothing else, so one does at a time. Not by the lease: a worker that has died of its
- * suspects must not keep the others from trying theirs for so long. A trial rarely takes longer; two at a time do no harm.
+ * A worker that tries suspects does nothing else, so only one does at a time. Not bounded by the lease: a worker that crashed
+ * on its suspects must not block the others for that long. A trial rarely takes longer; two at a time do no harm.
  */
 const NO_OTHER_TRIAL = `not exists (
       select from deliveries o
@@ -18,12 +18,12 @@ const NO_OTHER_TRIAL = `not exists (
         and o.session_id = any(array(select id from worker_sessions where id <> $1 and lease_until > now()))
     )`;
 
-/** Tried together: few enough for a death to leave few in doubt, and of one destination no more than may begin at once. */
+/** Tried together: few, so that a crash leaves few in doubt, and per destination no more than may start at once. */
 const TOGETHER = 16;
 const OF_ONE_DESTINATION = 4;
 
-// Claims deliveries that are suspected of killing their workers: some of those that no trial has killed a worker with, or
-// else the oldest of the others, alone. All get the same time of their claim, so that they take the blame together. A session
+// Claims deliveries that are suspected of crashing their workers: some of those that no trial has crashed a worker with, or
+// else the oldest of the others, alone. All get the same time of their claim, so that a crash counts for all. A session
 // whose lease has ended claims nothing.
 // Reads and writes: deliveries (partial indexes deliveries_suspect, deliveries_tried; then the primary key); reads
 // worker_sessions (primary key). Locks: the rows, skip locked. Rows: up to 16.

@@ -4,7 +4,7 @@ import { type ClaimedDelivery, type DeliveryKey, SUSPECT_CRASHES } from '../../p
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 import { READY_STATE } from './suspect-deliveries.sql';
 
-/** For how long the database has answered without a gap in which a living worker could have lost its lease. */
+/** How long the database has replied without a gap in which a running worker could have lost its lease. */
 export interface Watch {
   readonly watchedSeconds: number;
 }
@@ -12,9 +12,8 @@ export interface Watch {
 const WATCHED_SECONDS = `extract(epoch from now() - watched_since)::float8 as "watchedSeconds"`;
 
 /**
- * Since when the workers together have watched the database: what the first of those knows that have renewed within half a
- * lease, this one included; else from now on. A living worker renews every third of its lease, so no shorter gap costs it
- * the lease.
+ * Since when the workers together have watched the database: the earliest value of those that renewed within half a lease, this
+ * one included; else now. A running worker renews every third of its lease, so no shorter gap loses the lease.
  */
 function watchedSince(leaseSeconds: string): string {
   const gap = `make_interval(secs => ${leaseSeconds}::float8 / 2)`;
@@ -75,12 +74,12 @@ const FIND_LEASES = `
   from worker_sessions
   where id = any($1::uuid[])`;
 
-/** A session that is gone has no row. */
+/** A session that ended has no row. */
 export function findLeases(ids: readonly string[]): Statement<{ id: string; secondsLeft: number }> {
   return { name: 'find-leases', text: FIND_LEASES, values: [ids] };
 }
 
-// What the database says a session holds since before $2: for finding claims that their worker does not know of.
+// What a session holds since before $2, to find claims that are missing in their worker.
 // Reads: deliveries (partial index deliveries_claimed). Locks: none. Rows: those under way in one worker.
 // Not the ORM: the queue has no entity.
 const FIND_HELD = `
@@ -148,14 +147,14 @@ export function reapSessions(limit: number): Statement<FreedDelivery> {
   return { name: 'reap-sessions', text: REAP, values: [limit] };
 }
 
-// The live worker processes, with what each has in its hands: for the operator.
+// The running worker processes with their claims, for the operator.
 // Reads: worker_sessions, deliveries (partial index deliveries_claimed). Locks: none. Rows: one for each worker.
 // Not the ORM: counts by a lateral look-up, on the server's clock.
 export interface LiveWorker {
   id: string;
   host: string;
   pid: number;
-  /** Null: a release that did not say. */
+  /** Null: a release that did not report it. */
   version: string | null;
   startedAt: Date;
   leaseUntil: Date;

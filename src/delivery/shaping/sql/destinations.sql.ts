@@ -1,8 +1,8 @@
-// What workers tell each other, and operators, of groups of destinations.
+// Findings about groups of destinations that workers share with each other and with operators.
 import type { Statement } from '../../../database/statement';
 import type { DestinationRule } from '../shaping.entity';
 
-/** What one worker tells of one group. */
+/** One worker's report on one group. */
 export interface ReportedGroup {
   readonly key: string;
   readonly active: number;
@@ -65,7 +65,7 @@ export function reportGroups(sessionId: string, groups: readonly ReportedGroup[]
   };
 }
 
-/** What another worker has met and this one may not know yet. */
+/** Findings of another worker that may be new to this one. */
 export interface PeerChange {
   key: string;
   pausedForMs: number;
@@ -85,7 +85,7 @@ const CHANGES = `
   where changed_at > now() - make_interval(secs => $2::float8 / 1000) and session_id <> $1
   order by changed_at`;
 
-/** @param withinMs how far back to look */
+/** @param withinMs how far back to read */
 export function findChanges(sessionId: string, withinMs: number): Statement<PeerChange> {
   return { name: 'find-destination-changes', text: CHANGES, values: [sessionId, withinMs] };
 }
@@ -107,7 +107,7 @@ export function sumOthersActive(
   return { name: 'sum-others-active', text: OTHERS_ACTIVE, values: [sessionId, keys] };
 }
 
-/** The live workers as one of them sees them. */
+/** The running workers as one of them sees them. */
 export interface Crew {
   readonly workers: number;
   /** Place among them, from 0. */
@@ -190,7 +190,7 @@ export function writeRules(rules: readonly WantedRule[]): Statement<never> {
   };
 }
 
-/** A group as all workers together know it. */
+/** A group with the findings of all workers. */
 export interface FoldedGroup {
   key: string;
   mxHosts: string[];
@@ -199,7 +199,7 @@ export interface FoldedGroup {
   delivered: number;
   deferred: number;
   bounced: number;
-  /** Live ones, whether they have met the group or not. */
+  /** Running ones, whether they have used the group or not. */
   workers: number;
   /** Of the worker that has changed it last. */
   pauses: number;
@@ -209,7 +209,7 @@ export interface FoldedGroup {
 }
 
 const RECENT = "r.reported_at > now() - interval '1 hour'";
-/** A group that mail is held back from is met by no worker: what it consists of is known for as long as its rules hold. */
+/** No worker uses a group whose mail is held back: its members are kept for as long as its rules hold. */
 const HAS_RULE = `exists (select from destination_rules d where d.key = r.key and (d.until is null or d.until > now()))`;
 
 // Folds what workers have reported within the last hour: of all groups or one, or of those that are held back or among the keys.

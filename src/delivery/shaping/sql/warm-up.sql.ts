@@ -94,7 +94,7 @@ export interface TakenVolume {
   readonly dayLeftMs: number;
 }
 
-/** In this order, in one transaction; the last one says what was granted. @param schedule daily volumes */
+/** In this order, in one transaction; the last one returns what was granted. @param schedule daily volumes */
 export function takeVolume(
   address: string,
   provider: string,
@@ -174,7 +174,7 @@ const CHANGE = `
     warm_up_date = case when $2 then a.warm_up_date end,
     warm_up_started_at = case when $2 then a.warm_up_started_at else now() end`;
 
-/** @param isWarm false: it begins again with day 1 */
+/** @param isWarm false: restart with day 1 */
 export function changeWarmUp(address: string, isWarm: boolean): Statement<never> {
   return { name: 'change-warm-up', text: CHANGE, values: [address, isWarm] };
 }

@@ -36,7 +36,7 @@ async function ownerOf(name: string, domains: DomainsRepository): Promise<Owner 
   return domain && { organizationId: domain.organizationId, domainId: domain.id };
 }
 
-/** What a report says of one domain. */
+/** A report's data on one domain. */
 export interface DmarcShare {
   readonly owner: Owner;
   readonly report: DmarcReport;
@@ -68,7 +68,7 @@ export class DmarcReportsService {
     return shares;
   }
 
-  /** Stores what a report says, once. */
+  /** Stores a report, once. */
   async record(shares: readonly DmarcShare[], tx: Transaction): Promise<void> {
     for (const { owner, report } of shares) {
       await this.domains.addDmarcReport(owner, report, MAX_REPORTS_PER_DAY, tx);
@@ -120,7 +120,7 @@ export type { DmarcRecord, DmarcReport };
 const MAX_RESULTS = 300;
 const SHOWN_RESULTS = 200;
 
-/** What a report says of one domain. */
+/** A report's data on one domain. */
 export interface TlsShare {
   readonly owner: Owner;
   readonly report: Omit<TlsReport, 'domains'>;
@@ -145,7 +145,7 @@ export class TlsReportsService {
     return shares;
   }
 
-  /** Stores what a report says, once. */
+  /** Stores a report, once. */
   async record(shares: readonly TlsShare[], tx: Transaction): Promise<void> {
     for (const { owner, report, results } of shares) {
       await this.domains.addTlsResults({ owner, report, results }, MAX_REPORTS_PER_DAY, tx);

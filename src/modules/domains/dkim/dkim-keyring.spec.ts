@@ -1,4 +1,28 @@
-import { nextSelector } from './dkim-keyring';
+import type { AppConfig } from '../../../config/config';
+import type { Clock } from '../../../common/clock';
+import { DkimKeyMaker, type DkimKeyring, type DkimKeyPair, nextSelector } from './dkim-keyring';
+
+describe('DkimKeyMaker', () => {
+  it('makes one key at a time, of each organization in turn', async () => {
+    const begun: (() => void)[] = [];
+    class SlowMaker extends DkimKeyMaker {
+      protected override makePair(): Promise<DkimKeyPair> {
+        return new Promise((resolve) => begun.push(() => resolve({ privateKey: Buffer.alloc(0), publicKey: '' })));
+      }
+    }
+    const maker = new SlowMaker({} as DkimKeyring, {} as AppConfig, {} as Clock);
+    const done: string[] = [];
+    const wanted = ['a', 'a', 'a', 'b', 'c'].map((name) => maker.generate(name).then(() => done.push(name)));
+    for (const made of wanted.keys()) {
+      // Whatever may begin has begun by the next turn of the event loop.
+      await new Promise(setImmediate);
+      expect(begun).toHaveLength(made + 1);
+      begun[made]?.();
+    }
+    await Promise.all(wanted);
+    expect(done).toEqual(['a', 'b', 'c', 'a', 'a']);
+  });
+});
 
 describe('nextSelector', () => {
   it.each([

@@ -1,6 +1,7 @@
 import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Injectable } from '@nestjs/common';
+import { FairLimit } from '../../../common/async/fair-turns';
 import { Clock } from '../../../common/clock';
 import { Keyring } from '../../../common/encryption/encryption';
 import { AppConfig } from '../../../config/config';
@@ -10,8 +11,8 @@ import type { DkimKey } from './dkim-key.entity';
 export type KeyOwner = Pick<DkimKey, 'organizationId' | 'domainId' | 'selector'>;
 
 /**
- * Encrypts private DKIM keys under the master key, and decrypts those under the previous one as well. The owner is
- * authenticated with the key: a ciphertext copied to another domain does not decrypt.
+ * Encrypts private DKIM keys under the master key, and also decrypts those under the previous one. The owner is authenticated
+ * with the key: a ciphertext copied to another domain does not decrypt.
  */
 @Injectable()
 export class DkimKeyring {
@@ -62,14 +63,25 @@ const FIRST_SELECTOR = ALTERNATING_SELECTORS[0];
 /** Makes the keys of domains: first the pair, outside of any transaction, then the row that holds it encrypted. */
 @Injectable()
 export class DkimKeyMaker {
+  private readonly turns = new FairLimit(1);
+
   constructor(
     private readonly keyring: DkimKeyring,
     private readonly config: AppConfig,
     private readonly clock: Clock,
   ) {}
 
-  /** In the thread pool: about 100 ms that must not stall the event loop. */
-  async generate(): Promise<DkimKeyPair> {
+  /**
+   * In the organization's turn: one at a time in the process. A key takes 100 ms of a core, and one of the four threads that
+   * file access and look-ups share; sixty at once delayed all other requests by seconds.
+   * @throws TooManyAtATimeError when too many keys of this organization wait
+   */
+  generate(organizationId: string): Promise<DkimKeyPair> {
+    return this.turns.run(organizationId, () => this.makePair());
+  }
+
+  /** In the thread pool, so that the event loop does not stall. */
+  protected async makePair(): Promise<DkimKeyPair> {
     const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', {
       modulusLength: RSA_BITS,
       publicKeyEncoding: { type: 'spki', format: 'der' },
@@ -100,13 +112,14 @@ export class DkimKeyMaker {
   }
 }
 
+/** Reads a private key in DER, PKCS #8. @throws for other bytes */
 export function parsePrivateKey(der: Buffer): KeyObject {
   return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
 }
 
 /**
- * The selector of a new key. In a delegated zone the one of the two that is free; otherwise one that the domain has not
- * had before, because a resolver anywhere may still remember what an earlier one said.
+ * The selector of a new key. In a delegated zone the one of the two that is free; otherwise one that the domain has not had
+ * before, because resolvers may still cache an earlier one.
  * @param taken the selectors of all keys of the domain
  * @returns undefined when both of the two are taken
  */

@@ -46,7 +46,7 @@ export class DkimKeysService {
 
   /** The first key of a new domain, still to be stored with it. */
   async makeFirst(owner: Owner): Promise<DkimKey> {
-    return this.maker.first(await this.maker.generate(), owner);
+    return this.maker.first(await this.maker.generate(owner.organizationId), owner);
   }
 
   /** With a domain that is being added. */
@@ -67,7 +67,7 @@ export class DkimKeysService {
   async rotate(organizationId: string, domainId: string, actor: string): Promise<void> {
     // Before the costly part; what counts is the same question under the lock.
     refuseWhileRotating(await this.published(organizationId, domainId));
-    const pair = await this.maker.generate();
+    const pair = await this.maker.generate(organizationId);
     await this.database.transaction(async (tx) => {
       const { selector } = await this.addSuccessor({ organizationId, domainId }, pair, tx);
       const domain = { organizationId, id: domainId };
@@ -76,8 +76,8 @@ export class DkimKeysService {
   }
 
   /**
-   * The record of a pending key has been seen: from now on it signs, and the one before it retires. Without effect on a
-   * key that is not pending. The caller writes the audit entry, as it knows who checked.
+   * The record of a pending key was found: from now on it signs, and the previous one retires. No effect on a key that is not
+   * pending. The caller writes the audit entry, as it has the actor.
    */
   async activate(organizationId: string, domainId: string, selector: string, tx: Transaction): Promise<void> {
     const keys = await this.keys.listOf(organizationId, [domainId], tx);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
 import { type EncryptedRecords, masterKeysAfter } from '../../../common/encryption/re-encrypt';
-import { UnavailableError } from '../../../common/errors/app-error';
+import { OperatorError, UnavailableError } from '../../../common/errors/app-error';
 import { AppConfig } from '../../../config/config';
 import { DkimKeyring } from './dkim-keyring';
 import { DkimKeysRepository, type EncryptedKeyRow } from './dkim-keys.repository';
@@ -86,11 +86,11 @@ export class MasterKeyCheck implements OnModuleInit {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws when there are keys and none of a few is encrypted under a key of ours; a damaged one is no reason. */
+  /** @throws when there are keys and none of a sample is encrypted under our keys; a single damaged one does not matter. */
   async onModuleInit(): Promise<void> {
     const { tried, known } = await this.sample();
     if (tried === 0 || known > 0) return;
-    throw new Error(
+    throw new OperatorError(
       'MASTER_KEY decrypts none of the DKIM keys in this database: they were encrypted under another key. Set that one, as ' +
         'MASTER_KEY or, while the key is being changed, as MASTER_KEY_PREVIOUS',
     );

@@ -13,22 +13,22 @@ interface Remembered {
   askAgainAtMs: number;
 }
 
-/** A rotation is seen within this time. */
+/** Upper bound for noticing a rotation. */
 const FRESH_MS = 5 * SECOND;
-/** What was read so long ago still serves while the database is away: a key is published for as long after it retires. */
+/** Age up to which cached keys are served while the database is unavailable: retired keys stay published as long. */
 const REMEMBERED_MS = 48 * HOUR;
-/** Resolvers query another server, or the same again, after one to five seconds. */
+/** Resolvers query another server, or repeat the query, after one to five seconds. */
 const PATIENCE_MS = SECOND;
 const MAX_DOMAINS = 10_000;
-/** Apart from the domains that exist, so that invented names push none of those out. */
+/** A cache of its own, so that invented names do not push existing domains out. */
 const MAX_UNKNOWN = 1_000;
 const BATCH = { maxWeight: 100, concurrency: 2 };
 
-/** DNS names are no longer; a selector is one or more labels of ours. */
+/** DNS names are no longer; a selector is one or more of our labels. */
 const MAX_NAME = 253;
 const NAME = /^[a-z0-9_.-]+$/i;
 
-/** The public halves of keys: what the DNS responder publishes, and what a signature of our own mail is recognised by. */
+/** The public halves of keys, for the DNS responder and for recognising signatures of this service. */
 @Injectable()
 export class PublicKeysService {
   private readonly known = new LRUCache<string, Remembered>(atMost(MAX_DOMAINS));
@@ -44,8 +44,7 @@ export class PublicKeysService {
   }
 
   /**
-   * The key that a signature names, and whose it is; undefined for a name that is not a verified domain's, or whose key
-   * is no longer kept.
+   * The key that a signature names and its owner; undefined for other names and for keys no longer kept.
    * @throws UnavailableError
    */
   async findByName(domain: string, selector: string): Promise<KnownKey | undefined> {
@@ -56,7 +55,7 @@ export class PublicKeysService {
   /**
    * TXT records of a domain's keys by selector; none for an unknown domain.
    * @param domainId a UUID in lower case
-   * @throws when the database does not answer and the domain is not remembered: nothing is known then
+   * @throws when the database is unavailable and the domain is not cached
    */
   async publishedBy(domainId: string): Promise<ReadonlyMap<string, string>> {
     const remembered = this.known.get(domainId) ?? this.unknown.get(domainId);
@@ -82,7 +81,7 @@ export class PublicKeysService {
     return remembered;
   }
 
-  /** That a domain was unknown is not good enough: it may have been added since. */
+  /** A cached "unknown" is not reused: the domain may have been added since. */
   private fallBackOn(domainId: string, error: unknown): Remembered {
     const nowMs = this.clock.monotonicMs();
     const remembered = this.known.get(domainId);

@@ -3,7 +3,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../common/bounded-cache';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
-import { type KeyState, type SigningKey, SigningKeySource } from '../../../delivery/ports/sender-sources';
+import { type KeyState, type SigningKey, SigningKeySource } from '../../../delivery/ports/sources';
 import { DkimKeyring, parsePrivateKey } from './dkim-keyring';
 import type { PauseReason } from '../registry/domain.entity';
 import type { DkimKey } from './dkim-key.entity';
@@ -19,7 +19,7 @@ const CACHE_MS = 5 * SECOND;
 const CACHE_DAMAGED_MS = MINUTE;
 const MAX_DOMAINS = 10_000;
 
-/** The keys to sign with: looked up every few seconds, decrypted and parsed once. */
+/** The keys to sign with: read every few seconds, decrypted and parsed once. */
 @Injectable()
 export class SigningKeysService extends SigningKeySource {
   private readonly logger = new Logger(SigningKeysService.name);
@@ -39,7 +39,7 @@ export class SigningKeysService extends SigningKeySource {
 
   async keysFor(owners: readonly Owner[]): Promise<Map<string, KeyState>> {
     const found = new Map<string, KeyState>();
-    // Taken at once: what expires while others are looked up must not seem removed.
+    // Read at once: a key that expires while others are read must not seem removed.
     for (const { domainId } of owners) {
       const key = this.cache.get(domainId);
       if (key) found.set(domainId, key);

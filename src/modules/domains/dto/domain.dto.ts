@@ -145,7 +145,7 @@ export function toVerificationDto(report: VerificationReport): DomainVerificatio
   };
 }
 
-/** MX records alone have a priority. */
+/** Only MX records have a priority. */
 function toDnsRecordDto({ record, verified, problem, found }: PublishedRecord): DnsRecordDto {
   const { type, host, value, purpose, ttlSeconds, priority = null } = record;
   return {

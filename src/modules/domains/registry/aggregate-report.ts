@@ -4,7 +4,7 @@ export type DmarcPolicy = 'none' | 'quarantine' | 'reject';
 export interface DmarcRecord {
   readonly sourceIp: string;
   readonly messages: number;
-  /** The domain that people see; undefined when the report does not say. */
+  /** The domain that recipients see; undefined when the report has none. */
   readonly headerFrom: string | undefined;
   /** Whether a signature passed, and was aligned. */
   readonly dkim: boolean;
@@ -14,7 +14,7 @@ export interface DmarcRecord {
   readonly disposition: DmarcPolicy;
 }
 
-/** What a receiver says of mail in a domain's name (RFC 7489 appendix C). Its author is not authenticated. */
+/** A receiver's report on mail in a domain's name (RFC 7489 appendix C). Its author is not authenticated. */
 export interface DmarcReport {
   /** Whose policy it was. */
   readonly domain: string;
@@ -32,7 +32,7 @@ export interface DmarcTotals {
   readonly reporters: number;
   /** Of the newest report; undefined without one. */
   readonly policy: DmarcPolicy | undefined;
-  /** From the beginning of the first to the end of the last report. */
+  /** From the start of the first to the end of the last report. */
   readonly days: number;
   readonly messages: number;
   readonly passed: number;
@@ -79,13 +79,13 @@ export function recommend({ policy, days, messages, passed }: DmarcTotals): Dmar
   return { code: `raise_to_${next}`, message: `${share}: the policy can be raised from p=${policy} to p=${next}` };
 }
 
-/** What a sender's connections to a domain came to, of one kind. */
+/** A sender's connections to a domain, of one kind. */
 export interface TlsResult {
   /** The type of the policy that they were checked against. */
   readonly policyType: TlsPolicyType;
   /** `success`, or a failure in the words of RFC 8460 section 4.3. */
   readonly result: string;
-  /** Of the receiving side; empty when the report does not say. */
+  /** Of the receiving side; empty when the report has none. */
   readonly mxHost: string;
   readonly sessions: number;
 }
@@ -96,7 +96,7 @@ export type TlsPolicyType = (typeof TLS_POLICY_TYPES)[number];
 
 export const TLS_SUCCESS = 'success';
 
-/** What a sender says of its connections to the mail exchangers of domains (RFC 8460). Its author is not verified. */
+/** A sender's report on its connections to the mail exchangers of domains (RFC 8460). Its author is not verified. */
 export interface TlsReport {
   /** The sender, by its own account. */
   readonly reporter: string;

@@ -8,10 +8,10 @@ export class DomainCheck {
   @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
   @PrimaryColumn('text') purpose!: RecordPurpose;
   @PrimaryColumn('text') host!: string;
-  /** `unreachable`: the DNS did not answer, so nothing is known; `verified` says what was known before. */
+  /** `unreachable`: DNS did not reply; `verified` keeps its last value. */
   @Column('text') result!: 'verified' | 'missing' | 'wrong' | 'unreachable';
   @Column('boolean') verified!: boolean;
-  /** Since when a record that had been seen has been gone, without a break. */
+  /** Since when a record that had been found has been missing, without a break. */
   @Column('timestamptz', { name: 'failing_since', nullable: true }) failingSince!: Date | null;
   /** A sentence for the person who edits the zone. */
   @Column('text', { nullable: true }) problem!: string | null;

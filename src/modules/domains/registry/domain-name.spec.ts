@@ -64,7 +64,7 @@ describe('normalizeDomainName', () => {
     expect(refusalOf(text)).toEqual([message]);
   });
 
-  it('answers or refuses whatever it is given, and leaves its own answers as they are', () => {
+  it('returns a name or refuses for any input, and leaves its own results as they are', () => {
     const text = fc.oneof(fc.string({ unit: anyCharacter }), fc.domain(), fc.webUrl(), fc.emailAddress());
     fc.assert(
       fc.property(text, (given) => {

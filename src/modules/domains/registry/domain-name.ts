@@ -52,7 +52,7 @@ const MISTAKES: readonly [RegExp, string][] = [
   [/[^a-z\d.\-\u0080-\uffff]/i, 'must consist of letters, digits, hyphens and dots'],
 ];
 
-/** What people mistake a domain for, each with a sentence of its own. The grammar itself is looked at afterwards. */
+/** Common mistakes, each with its own message. The grammar itself is checked afterwards. */
 function findMistake(text: string): string | undefined {
   if (text.length < MIN_LENGTH || text.length > MAX_LENGTH) {
     return LENGTH;

@@ -16,7 +16,7 @@ export function domainEvent(
   return { organizationId, actor, action, targetType: 'domain', targetId: id, data };
 }
 
-/** Moves domains from state to state: of several processes that want to, one does, and writes the audit entry. */
+/** Moves domains from state to state: of several concurrent processes one succeeds, and writes the audit entry. */
 @Injectable()
 export class DomainTransitionsService {
   constructor(

@@ -7,14 +7,14 @@ export type WarmingStatus = 'not_started' | 'warming' | 'warmed' | 'paused';
 export type PauseReason = 'bounces' | 'complaints';
 export type SendingStatus = 'active' | 'slowed' | 'paused';
 
-/** Whether a domain is restricted; `restrictions/evaluate-restriction.ts` says when that changes. */
+/** Whether a domain is restricted; `restrictions/evaluate-restriction.ts` decides when that changes. */
 export class SendingState {
   @Column('text', { name: 'sending_status', default: 'active' }) status!: SendingStatus;
   @Column('text', { name: 'sending_status_reason', nullable: true }) reason!: PauseReason | 'operator' | null;
   /** The operator's own words. */
   @Column('text', { name: 'sending_status_note', nullable: true }) note!: string | null;
   @Column('timestamptz', { name: 'sending_status_since', nullable: true }) since!: Date | null;
-  /** The last resumption: what happened before is not held against the domain again. */
+  /** The last resumption: earlier results do not count again. */
   @Column('timestamptz', { name: 'sending_judged_since', nullable: true }) evaluatedSince!: Date | null;
   /** Of a slowed domain: since when it has been below the limits without a break. */
   @Column('timestamptz', { name: 'sending_below_since', nullable: true }) belowSince!: Date | null;
@@ -54,14 +54,14 @@ export class Domain {
   @Column('timestamptz', { name: 'warming_started_at', nullable: true }) warmingStartedAt!: Date | null;
   @Column('timestamptz', { name: 'warming_paused_at', nullable: true }) warmingPausedAt!: Date | null;
   @Column('text', { name: 'warming_pause_reason', nullable: true }) warmingPauseReason!: PauseReason | null;
-  /** The last resumption: what happened before is not held against the domain again. */
+  /** The last resumption: earlier results do not count again. */
   @Column('timestamptz', { name: 'warming_judged_since', nullable: true }) warmingEvaluatedSince!: Date | null;
   @Column(() => SendingState, { prefix: false }) sending!: SendingState;
   @Column('boolean', { name: 'is_default', default: false }) isDefault!: boolean;
   /** When a worker checks the records next; a worker that does moves it ahead. */
   @Column('timestamptz', { name: 'next_check_at', default: () => 'now()' }) nextCheckAt!: Date;
   @Column('timestamptz', { name: 'last_checked_at', nullable: true }) lastCheckedAt!: Date | null;
-  /** Since when the ownership record has been gone without a break. */
+  /** Since when the ownership record has been missing without a break. */
   @Column('timestamptz', { name: 'verification_failing_since', nullable: true })
   verificationFailingSince!: Date | null;
   @Column('timestamptz', { name: 'dkim_failing_since', nullable: true }) dkimFailingSince!: Date | null;
@@ -76,8 +76,8 @@ export class Domain {
 }
 
 /**
- * A removed domain that has sent live mail. Added again, it gets its id, its place in the warm-up and its sending status
- * back: otherwise removing and adding would be a way around every limit and pause.
+ * A removed domain that has sent live mail. Added again, it gets its id, its warm-up and its sending status back: otherwise
+ * removing and adding would bypass every limit and pause.
  */
 @Entity('removed_domains')
 export class RemovedDomain {
@@ -93,7 +93,7 @@ export class RemovedDomain {
   @Column('timestamptz', { name: 'removed_at' }) removedAt!: Date;
 }
 
-/** What a domain leaves behind. */
+/** The data kept of a removed domain. */
 export function removedDomain(domain: Domain, removedAt: Date): RemovedDomain {
   const { organizationId, id, domain: name } = domain;
   return { organizationId, domain: name, id, ...standingOf(domain), removedAt };
@@ -106,7 +106,7 @@ export function standingOf(domain: Domain | RemovedDomain) {
   return { warmingStatus, warmingStartedAt, warmingPausedAt, warmingPauseReason, warmingEvaluatedSince, sending };
 }
 
-/** What an aggregate report says of one source of mail in a domain's name. Rows are written by a statement (sql/). */
+/** An aggregate report's data on one source of mail in a domain's name. Rows are written by a statement (sql/). */
 @Entity('dmarc_sources')
 export class DmarcSourceRow {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -125,7 +125,7 @@ export class DmarcSourceRow {
   @Column('timestamptz', { name: 'received_at', default: () => 'now()' }) receivedAt!: Date;
 }
 
-/** What a report says of one kind of connections to a domain's mail exchangers. Rows are written by a statement (sql/). */
+/** A report's data on one kind of connections to a domain's mail exchangers. Rows are written by a statement (sql/). */
 @Entity('tls_results')
 export class TlsResultRow {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -142,7 +142,7 @@ export class TlsResultRow {
   @Column('timestamptz', { name: 'received_at', default: () => 'now()' }) receivedAt!: Date;
 }
 
-/** Recipients that a domain in its warm-up, or a slowed one, has used of a day, those being accepted now included. */
+/** Recipients that a domain in warm-up, or a slowed one, has used of a day, including those being accepted now. */
 @Entity('warm_up_usage')
 export class WarmUpUsage {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;

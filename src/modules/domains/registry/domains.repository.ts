@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Any, In, IsNull, Not, type Repository } from 'typeorm';
-import { acrossTenants } from '../../../common/tenant-scope';
+import { acrossTenants } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import { lockList } from '../../../database/sql/locks.sql';
 import type { Transaction } from '../../../database/transaction';
@@ -71,7 +71,7 @@ export class DomainsRepository {
     await tx.manager.insert(Domain, domain);
   }
 
-  /** With what is known of its records; a domain that has sent, or is restricted, is remembered. */
+  /** With the state of its records; a domain that has sent, or is restricted, is kept as removed. */
   async delete(domain: Domain, at: Date, tx: Transaction): Promise<void> {
     const { organizationId, id } = domain;
     const isFresh = domain.warmingStatus === 'not_started' && domain.sending.status === 'active';
@@ -100,7 +100,7 @@ export class DomainsRepository {
     return this.domains.findOneBy({ organizationId, id });
   }
 
-  /** For the operator, who names a domain by its id alone; reads the whole table. */
+  /** For the operator, who gives only a domain's id; reads the whole table. */
   findById(id: string): Promise<Domain | null> {
     return this.domains.findOneBy({ id });
   }
@@ -190,7 +190,7 @@ export class DomainsRepository {
     await tx.manager.update(Domain, { organizationId, id }, { isDefault: true, updatedAt: at });
   }
 
-  /** What is known of the records of several domains. */
+  /** The state of the records of several domains. */
   checksOf(organizationId: string, domainIds: readonly string[], tx?: Transaction): Promise<DomainCheck[]> {
     const checks = tx ? tx.manager.getRepository(DomainCheck) : this.checks;
     return checks.findBy({ organizationId, domainId: In([...domainIds]) });

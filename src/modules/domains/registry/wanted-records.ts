@@ -17,16 +17,13 @@ export interface WantedRecord {
   readonly priority?: number;
 }
 
-/**
- * What the DNS says about a wanted record now. `unreachable`: it did not answer (SERVFAIL, a timeout), so nothing
- * follows from it.
- */
+/** What the DNS returns for a wanted record. `unreachable`: SERVFAIL or a timeout, so nothing follows from it. */
 export type RecordCheck =
   | { readonly result: 'verified' }
   | { readonly result: 'missing' | 'wrong' | 'unreachable'; readonly problem: string };
 
 type NamedDomain = Pick<Domain, 'id' | 'domain' | 'verificationToken'>;
-/** A key whose record is to be found in DNS. */
+/** A key whose record has to be in DNS. */
 interface PublishedKey {
   readonly selector: string;
   /** Base64 of the DER public key. */
@@ -40,8 +37,8 @@ const TTL_SECONDS = 300;
 const MX_PRIORITY = 10;
 
 /**
- * The records that the owner of a domain publishes, in the order in which a person goes through them.
- * @param keys every key whose record is to be found in DNS, oldest first; in a delegated zone the responder publishes them
+ * The records that a domain's owner publishes, in the order in which to set them up.
+ * @param keys all keys to be published, oldest first; in a delegated zone the responder publishes them
  */
 export function wantedRecords(domain: NamedDomain, keys: readonly PublishedKey[], dns: DnsConfig): WantedRecord[] {
   const name = domain.domain;
@@ -55,7 +52,7 @@ export function wantedRecords(domain: NamedDomain, keys: readonly PublishedKey[]
   ];
 }
 
-/** Where the mail of inbound routes is to go: only domains with routes have it, one for each host of theirs. */
+/** The MX record of one inbound host; only domains with routes have any. */
 export function inboundRecords(hosts: readonly string[], mailHost: string): WantedRecord[] {
   return hosts.map((host) => ({
     ...{ purpose: 'inbound', type: 'MX', host, value: mailHost },
@@ -63,17 +60,17 @@ export function inboundRecords(hosts: readonly string[], mailHost: string): Want
   }));
 }
 
-/** Host of the envelope sender once its record is seen; the bounce listener takes genuine return paths at any such host. */
+/** Host of the envelope sender once its record is found; the bounce listener accepts genuine return paths at any such host. */
 export function returnPathHostOf(domain: string): string {
   return `bounce.${domain}`;
 }
 
-/** Host of tracked links once its record is seen. */
+/** Host of tracked links once its record is found. */
 export function trackingHostOf(domain: string): string {
   return `click.${domain}`;
 }
 
-/** The TXT record of a key (RFC 6376 section 3.6.1); what the responder publishes for a delegated zone. */
+/** The TXT record of a key (RFC 6376 section 3.6.1), as the responder publishes it for a delegated zone. */
 export function dkimRecordText(publicKey: string): string {
   return `v=DKIM1; k=rsa; p=${publicKey}`;
 }

@@ -18,7 +18,7 @@ export interface Counts {
 
 export const NO_COUNTS: Counts = { accepted: 0, bounced: 0, complaints: 0 };
 
-/** What is above its limit, bounces first; undefined as well for too few recipients. @param times of the limits */
+/** The rate above its limit, bounces first; also undefined for too few recipients. @param times of the limits */
 export function exceededLimit(counts: Counts, times = 1): PauseReason | undefined {
   if (counts.accepted < MIN_RECIPIENTS) return undefined;
   return (['bounces', 'complaints'] as const).find((reason) => isAboveLimit(reason, counts, times));
@@ -48,7 +48,7 @@ export function evidenceOf({ accepted, bounced, complaints }: Counts) {
 
 /** How long a slowed domain has to be below the limits, and how long one that is above has to improve. */
 export const PATIENCE_MS = HOUR;
-/** Recipients a UTC day that a slowed domain may send to in any case. */
+/** Recipients a UTC day that a slowed domain has in any case. */
 const MIN_DAILY_LIMIT = 100;
 
 export type RestrictionDecision =
@@ -70,18 +70,16 @@ export interface SendingRecord {
 const NONE: RestrictionDecision = { change: 'none' };
 
 /**
- * What becomes of a domain's sending now. The limits are 5 % of bounces and 0.3 % of complaints, of at least 100
- * recipients within 24 hours.
+ * Decides on a domain's sending. The limits are 5 % of bounces and 0.3 % of complaints, of at least 100 recipients within 24
+ * hours.
  *
- * active → slowed above a limit.
- * slowed → paused above twice a limit at once; above a limit after an hour if the mail sent since it was slowed is above
- * it as well: a domain that has stopped, or sends clean mail now, is not restricted further for the
- * same mail.
- * slowed → active once below the limits for an hour without a break.
- * paused → slowed after 24 hours, evaluated from then on.
+ * active → slowed above a limit. slowed → paused above twice a limit at once; above a limit after an hour if the mail sent
+ * since it was slowed is above it as well: a domain that has stopped, or sends clean mail now, is not restricted further for
+ * the same mail. slowed → active once below the limits for an hour without a break. paused → slowed after 24 hours, evaluated
+ * from then on.
  *
- * The operator pauses a domain in any state, until the operator resumes it; and takes it from slowed or paused to
- * active, evaluated from then on.
+ * The operator pauses a domain in any state, until the operator resumes it; and takes it from slowed or paused to active,
+ * evaluated from then on.
  */
 export function evaluateRestriction(state: SendingState, record: SendingRecord, now: Date): RestrictionDecision {
   switch (state.status) {

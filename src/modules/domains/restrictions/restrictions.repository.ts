@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, LessThan, type Repository } from 'typeorm';
-import { acrossTenants } from '../../../common/tenant-scope';
+import { acrossTenants } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { Domain, WarmUpUsage } from '../registry/domain.entity';

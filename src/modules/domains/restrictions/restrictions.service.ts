@@ -42,7 +42,7 @@ export class RestrictionsService {
     return this.move(domain, { status: 'paused', reason }, SYSTEM, { reason, ...evidenceOf(counts) });
   }
 
-  /** The end of a pause: the domain sends slowly, and what happened before is not held against it again. */
+  /** The end of a pause: the domain sends slowly, and earlier results do not count again. */
   ease(domain: Domain): Promise<boolean> {
     const { reason, dailyLimit } = domain.sending;
     const data = { reason, dailyLimit, after: 'pause' };
@@ -51,7 +51,7 @@ export class RestrictionsService {
 
   resume(domain: Domain, actor: string): Promise<boolean> {
     const freely = { status: 'active' as const, reason: null, dailyLimit: null };
-    // The operator vouches for the domain: what happened before is not held against it again.
+    // The operator vouches for the domain: earlier results do not count again.
     const fields = actor === OPERATOR ? { ...freely, evaluatedSince: this.clock.now() } : freely;
     return this.move(domain, fields, actor, {});
   }

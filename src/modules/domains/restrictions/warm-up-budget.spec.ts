@@ -55,7 +55,7 @@ describe('a warm-up budget', () => {
     const paused = { sendingStatus: 'paused' as const, sendingSince: new Date(now.getTime() - HOUR), sendingLimit: 0 };
     const refusal = (fields: Partial<Allowance>) => new WarmUpBudget([allowance(fields)], now).charge('d', 11);
 
-    it('tells what is left to it, and what would help', () => {
+    it('returns what is left to it, and what would help', () => {
       const slowed = { sendingStatus: 'slowed' as const, sendingReason: 'complaints' as const, sendingLimit: 150 };
       expect(refusal({ ...slowed, status: 'warmed', limit: 150, usedByOthers: 140 })).toMatchObject({
         code: 'sending_limit_exceeded',
@@ -68,7 +68,7 @@ describe('a warm-up budget', () => {
       });
     });
 
-    it('tells when a pause is over', () => {
+    it('returns when a pause is over', () => {
       expect(refusal({ ...paused, sendingReason: 'bounces', limit: 0, granted: 0 })).toMatchObject({
         details: { limit: 0, reason: 'sending_paused', resetsAt: '2026-01-11T11:00:00.000Z' },
         suggestion: expect.stringMatching(/confirmed ones only; .* a day after the pause/),

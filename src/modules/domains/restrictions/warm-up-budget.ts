@@ -15,7 +15,7 @@ export interface Allowance {
   readonly sendingStatus: SendingState['status'];
   readonly sendingReason: SendingState['reason'];
   readonly sendingSince: Date | null;
-  /** What is left to a slowed or paused domain, whatever its warm-up allows; null: it is active. */
+  /** Remaining recipients of a slowed or paused domain, whatever its warm-up allows; null: it is active. */
   readonly sendingLimit: number | null;
   /** The smaller one, of the whole day; null: none. */
   readonly limit: number | null;
@@ -131,7 +131,7 @@ function warmUpPaused(domain: string, use: Use, { pausedAt, reason }: Pause, now
   });
 }
 
-/** The day's recipients of a slowed domain are used up, or fewer are left than the email has. */
+/** The day's recipients of a slowed domain are used up, or fewer remain than the email has. */
 function sendingSlowed(domain: string, use: Use, { reason }: Restriction, now: Date): AppError {
   const { limit, used, requested } = use;
   const { text, remedy } = explain(reason);
@@ -162,7 +162,7 @@ function explain(reason: Restriction['reason']): { text: string; remedy: string 
   return { text: 'the operator has paused it', remedy: 'Ask the operator what is wrong' };
 }
 
-/** @param resetsAt undefined when that is not known */
+/** @param resetsAt undefined when unknown */
 function exceeded(
   message: string,
   { limit, used, requested }: Use,

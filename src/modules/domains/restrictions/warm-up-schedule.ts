@@ -2,7 +2,7 @@ import { DAY } from '../../../common/clock';
 import type { PauseReason, WarmingStatus } from '../registry/domain.entity';
 import { type Counts, exceededLimit, PAUSE_MS } from './evaluate-restriction';
 
-/** Recipients a day, by the day at which a step ends: what receivers bear of a domain that they do not know yet. */
+/** Recipients a day, by the last day of each step: what receivers accept from a new domain. */
 const STEPS: readonly { readonly untilDay: number; readonly limit: number }[] = [
   { untilDay: 1, limit: 20 },
   { untilDay: 2, limit: 40 },
@@ -25,17 +25,17 @@ export const DAILY_LIMITS: readonly number[] = STEPS.flatMap(({ untilDay, limit 
 const dayNumber = (time: Date): number => Math.floor(time.getTime() / DAY);
 
 /**
- * Recipients that a domain may send to on the UTC day of `now`; null: as many as it likes. Day 1 is the UTC day of the
- * first live send, however late in the day that was; days without mail count as well.
- * @param startedAt the first live send; null: it is still to come
+ * Recipients that a domain may send to on the UTC day of `now`; null: unlimited. Day 1 is the UTC day of the first live send;
+ * days without mail count too.
+ * @param startedAt the first live send; null: not yet
  */
 export function warmUpLimit(startedAt: Date | null, now: Date): number | null {
-  // A clock that lags behind another process's must not lift the limit.
+  // A clock behind another process's must not lift the limit.
   const daysGone = startedAt ? Math.max(0, dayNumber(now) - dayNumber(startedAt)) : 0;
   return DAILY_LIMITS[daysGone] ?? null;
 }
 
-/** When the next UTC day begins, and with it the next allowance. */
+/** The start of the next UTC day, and of the next allowance. */
 export function nextDay(now: Date): Date {
   return new Date((dayNumber(now) + 1) * DAY);
 }

@@ -9,7 +9,7 @@ import { RestrictionsRepository, type UnusedReservation } from './restrictions.r
 import { WarmUpBudget } from './warm-up-budget';
 import { DAILY_LIMITS, utcDay, warmUpLimit } from './warm-up-schedule';
 
-/** Recipients of live mail that a batch would write, of one domain. */
+/** Recipients of live mail in a batch, of one domain. */
 export interface WantedRecipients {
   readonly organizationId: string;
   readonly domainId: string;
@@ -17,12 +17,12 @@ export interface WantedRecipients {
 }
 
 /**
- * Keeps a new domain within its warm-up, and a slowed or paused one within what is left to it.
+ * Keeps a new domain within its warm-up, and a slowed or paused one within its allowance.
  *
- * A batch of accepts reserves what it needs in a short statement of its own, before its transaction: no batch waits for
- * another one's commit, and the limit is never exceeded. What it does not use it gives back right afterwards; a process
- * that dies or loses its connection in between keeps the recipients of its running batches from the domain until the day
- * ends. Batches without a limited domain cost nothing.
+ * A batch of accepts reserves what it needs in a short statement of its own, before its transaction: no batch waits for another
+ * one's commit, and the limit is never exceeded. Unused recipients are returned right afterwards; after a crash or a lost
+ * connection in between, those of the running batches stay reserved until the day ends. Batches without a limited domain cost
+ * nothing.
  */
 @Injectable()
 export class WarmUpService {
@@ -46,7 +46,7 @@ export class WarmUpService {
     return domain.sending.status !== 'active' || this.isUnderWay(domain);
   }
 
-  /** True: the domain is in its warm-up, or about to begin it. */
+  /** True: the domain is in its warm-up, or about to start it. */
   isUnderWay({ warmingStatus }: Pick<Domain, 'warmingStatus'>): boolean {
     return this.isEnabled && warmingStatus !== 'warmed';
   }
@@ -130,7 +130,7 @@ export class WarmUpChangesService {
     });
   }
 
-  /** What happened before is not held against the domain again. */
+  /** Earlier results do not count again. */
   resume(domain: Domain, actor: string): Promise<boolean> {
     const fields = { warmingStatus: 'warming' as const, ...NOT_PAUSED, warmingEvaluatedSince: this.clock.now() };
     const entry = { actor, action: 'domain.warming_resumed' };

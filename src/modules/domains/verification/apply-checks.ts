@@ -51,9 +51,9 @@ export interface Decision {
 }
 
 /**
- * What follows from a check of the DNS. A status becomes verified as soon as its record is seen, and fails only when a
- * record **that had been seen** has been missing or wrong in every answer of 72 hours: a domain that the operator vouches
- * for, whose records never were in any DNS, has nothing to lose. An unreachable DNS changes no status.
+ * The results of a DNS check. A status becomes verified as soon as its record is seen, and fails only when a record **that had
+ * been seen** has been missing or wrong in every reply of 72 hours: a domain that the operator trusts without DNS never fails.
+ * An unreachable DNS changes no status.
  */
 export function applyChecks(result: CheckResult, now: Date): Decision {
   const { domain, keys } = result;

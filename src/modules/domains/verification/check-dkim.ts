@@ -59,7 +59,9 @@ function evaluateTrail({ host, value }: WantedRecord, trail: AliasTrail): Record
   }
 }
 
-/** Addresses instead of a CNAME: a copy that ages, made by hand or by a provider that "flattens" or proxies aliases. */
+/**
+ * Addresses instead of a CNAME: a copy that gets outdated, made manually or by a provider that "flattens" or proxies aliases.
+ */
 async function checkFlattened(record: WantedRecord, lookups: DnsLookups): Promise<RecordCheck> {
   const { host, value } = record;
   const addresses = await lookups.addresses(host);

@@ -20,8 +20,8 @@ import { parseSpf } from './parse-spf';
 type PublishedKey = Pick<DkimKey, 'selector' | 'publicKey'>;
 
 /**
- * Compares the records that a domain should have with live DNS: one check per record, in their order, within ten seconds
- * and forty look-ups. Never throws for what the DNS says.
+ * Compares the records that a domain should have with live DNS: one check per record, in their order, within ten seconds and
+ * forty look-ups. Never throws for results of DNS.
  * @param keys with a delegated zone, the keys that must be seen through the aliases of their selectors
  */
 export function checkRecords(
@@ -67,7 +67,7 @@ function includeOf({ value }: WantedRecord): string {
   return (parsed.ok && parsed.record.find((term) => term.name === 'include')?.value) || '';
 }
 
-/** The host's mail must come to us by one of its MX records; which of them is tried first is the owner's affair. */
+/** The host's mail must reach us by one of its MX records; their order is the owner's choice. */
 async function checkInboundMx({ host, value }: WantedRecord, lookups: DnsLookups): Promise<RecordCheck> {
   const answer = await lookups.mx(host);
   switch (answer.kind) {

@@ -13,9 +13,9 @@ type QueryTxt = (name: string) => Promise<DnsAnswer<string>>;
 type Finding = RecordCheck | 'absent';
 
 /**
- * Whether the SPF record of a domain lets in what `include:<wanted>` lets in: the include stands in the record itself, or
- * in one that it includes or redirects to. Reads as a receiver does, from left to right; what would end a receiver's
- * evaluation before the include (a syntax error, an eleventh look-up, a domain without a record) ends the search too.
+ * Whether the SPF record of a domain authorises what `include:<wanted>` authorises: the include is in the record itself, or in
+ * one that it includes or redirects to. Evaluates like a receiver, from left to right; errors that end a receiver's evaluation
+ * before the include (a syntax error, an eleventh look-up, a domain without a record) ends the search too.
  */
 export async function checkSpf(domain: string, wanted: string, query: QueryTxt): Promise<RecordCheck> {
   const finding = await new IncludeSearch(wanted, query).search(domain, []);
@@ -73,7 +73,7 @@ class IncludeSearch {
   }
 }
 
-/** The one SPF record among the texts of a name; a check when there is no telling. */
+/** The one SPF record among the texts of a name; a check result when it is ambiguous. */
 function readRecord(domain: string, texts: readonly string[], isOwn: boolean): SpfRecord | RecordCheck {
   const [text, ...others] = texts.filter(isSpfRecord);
   if (text === undefined) return noRecord(domain, texts, isOwn);

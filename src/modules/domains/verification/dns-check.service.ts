@@ -34,7 +34,7 @@ export interface DnsCheck {
   readonly checked: readonly CheckedRecord[];
 }
 
-/** Checks what the DNS says of a domain's records at this moment. Writes nothing. */
+/** Compares a domain's records with DNS at this moment. Writes nothing. */
 @Injectable()
 export class DnsCheckService {
   private readonly checks;
@@ -53,7 +53,7 @@ export class DnsCheckService {
     });
   }
 
-  /** Within ten seconds and forty look-ups. Never throws for what the DNS says. */
+  /** Within ten seconds and forty look-ups. Never throws for results of DNS. */
   async check(domain: Domain): Promise<DnsCheck> {
     const keys = await this.keys.published(domain.organizationId, domain.id);
     const inbound = await this.domains.inboundHosts(domain.organizationId, [domain.id]);
@@ -61,7 +61,7 @@ export class DnsCheckService {
       ...wantedRecords(domain, keys, this.config.dns),
       ...inboundRecords(inbound.get(domain.id) ?? [], this.config.delivery.mailHost),
     ];
-    const lookups = new DnsLookups(this.resolver);
+    const lookups = new DnsLookups(this.resolver, domain.organizationId);
     const checks = this.isVouchedFor(domain)
       ? records.map(checkVouched)
       : await checkRecords(this.resolver, records, domain.domain, keys, lookups);
@@ -73,7 +73,7 @@ export class DnsCheckService {
     return { keys, checked };
   }
 
-  /** What is under `test` is in no DNS (RFC 6761 section 6.2): in local mode the operator's word counts instead. */
+  /** Names under `test` are in no DNS (RFC 6761 section 6.2): in local mode the operator's decision counts instead. */
   private isVouchedFor({ domain, verificationStatus }: Domain): boolean {
     return this.config.delivery.mode === 'local' && verificationStatus === 'verified' && /(^|\.)test$/.test(domain);
   }
@@ -86,7 +86,7 @@ export class DnsCheckService {
 export interface InspectedRecord {
   readonly wanted: WantedRecord;
   readonly check: RecordCheck;
-  /** False: mail is trusted without it as well. */
+  /** False: mail is trusted without it too. */
   readonly required: boolean;
 }
 

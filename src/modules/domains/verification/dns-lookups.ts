@@ -1,5 +1,5 @@
 import { SECOND } from '../../../common/clock';
-import type { DnsAnswer, DnsResolver, MxRecord } from '../../../common/dns/dns-resolver';
+import type { DnsAnswer, DnsResolver, LookupOptions, MxRecord } from '../../../common/dns/dns-resolver';
 import type { RecordCheck, WantedRecord } from '../registry/wanted-records';
 
 const TOTAL_MS = 10 * SECOND;
@@ -11,32 +11,33 @@ const exchangersOf = (name: string): string => `MX ${name}`;
 
 /** The look-ups of one check of one domain, bounded in time and number; whatever goes beyond is `temporary`. Never cached. */
 export class DnsLookups {
-  private readonly signal: AbortSignal;
+  private readonly options: LookupOptions & { readonly signal: AbortSignal };
   private readonly seen = new Map<string, Set<string>>();
   private queries = 0;
 
   constructor(
     private readonly resolver: DnsResolver,
+    holder?: string,
     totalMs = TOTAL_MS,
   ) {
-    this.signal = AbortSignal.timeout(totalMs);
+    this.options = { signal: AbortSignal.timeout(totalMs), holder };
   }
 
   async txt(name: string): Promise<DnsAnswer<string>> {
-    return this.note(name, await this.bounded(1, () => this.resolver.resolveTxt(name, { signal: this.signal })));
+    return this.note(name, await this.bounded(1, () => this.resolver.resolveTxt(name, this.options)));
   }
 
   async cname(name: string): Promise<DnsAnswer<string>> {
-    return this.note(name, await this.bounded(1, () => this.resolver.resolveCname(name, { signal: this.signal })));
+    return this.note(name, await this.bounded(1, () => this.resolver.resolveCname(name, this.options)));
   }
 
-  /** What has been found at a name, as it was answered: texts and aliases, or mail exchangers with their preference. */
+  /** The records at a name, as returned: texts and aliases, or mail exchangers with their preference. */
   seenAt({ host, type }: Pick<WantedRecord, 'host' | 'type'>): readonly string[] {
     return [...(this.seen.get(type === 'MX' ? exchangersOf(host) : host) ?? [])];
   }
 
   async mx(name: string): Promise<DnsAnswer<MxRecord>> {
-    const answer = await this.bounded(1, () => this.resolver.resolveMx(name, { signal: this.signal }));
+    const answer = await this.bounded(1, () => this.resolver.resolveMx(name, this.options));
     // The root names no host: a null MX (RFC 7505).
     const lineOf = ({ preference, exchange }: MxRecord) => `${preference} ${exchange || '.'}`;
     if (answer.kind === 'found') this.see(exchangersOf(name), answer.records.map(lineOf));
@@ -45,7 +46,7 @@ export class DnsLookups {
 
   /** A and AAAA: two queries. */
   addresses(name: string): Promise<DnsAnswer<unknown>> {
-    return this.bounded(2, () => this.resolver.resolveAddresses(name, { signal: this.signal }));
+    return this.bounded(2, () => this.resolver.resolveAddresses(name, this.options));
   }
 
   private note(name: string, answer: DnsAnswer<string>): DnsAnswer<string> {
@@ -58,7 +59,7 @@ export class DnsLookups {
   }
 
   private async bounded<Item>(count: number, query: () => Promise<DnsAnswer<Item>>): Promise<DnsAnswer<Item>> {
-    if (this.signal.aborted) return { kind: 'temporary', reason: 'the check took too long' };
+    if (this.options.signal.aborted) return { kind: 'temporary', reason: 'the check took too long' };
     this.queries += count;
     return this.queries > MAXIMUM_QUERIES ? { kind: 'temporary', reason: 'too many look-ups' } : query();
   }
@@ -69,14 +70,17 @@ const TAG_NAME = /^[a-z][a-z0-9_]*$/i;
 
 export const VERIFIED: RecordCheck = { result: 'verified' };
 
+/** The result for a record that is not there. */
 export function missing(problem: string): RecordCheck {
   return { result: 'missing', problem };
 }
 
+/** The result for a record with another value. */
 export function wrong(problem: string): RecordCheck {
   return { result: 'wrong', problem };
 }
 
+/** The result when DNS returns nothing usable, so that the state is unknown. */
 export function unreachable(name: string, reason: string): RecordCheck {
   return { result: 'unreachable', problem: `The DNS servers of ${name} gave no usable answer (${reason})` };
 }
@@ -88,7 +92,7 @@ export function textsAt(host: string, answer: DnsAnswer<string>): readonly strin
   return missing(`There is no TXT record at ${host}`);
 }
 
-/** What a customer's zone says, fit for a sentence and for a text column: short, printable ASCII only. */
+/** A text of a customer's zone for a message and a text column: short, printable ASCII only. */
 export function shown(text: string): string {
   const printable = text.slice(0, SHOWN_CHARACTERS).replace(/[^\x20-\x7e]/g, '?');
   return `"${printable}${text.length > SHOWN_CHARACTERS ? '…' : ''}"`;
@@ -134,6 +138,7 @@ export function parseTagList(text: string): ReadonlyMap<string, string> | undefi
   return tags;
 }
 
+/** The name of a record's first tag; undefined without one. */
 export function firstTag(tags: ReadonlyMap<string, string>): string | undefined {
   return tags.keys().next().value;
 }

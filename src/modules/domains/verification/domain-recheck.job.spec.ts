@@ -3,7 +3,7 @@ import type { InstallationGauges } from '../../../common/jobs/installation-gauge
 import type { PeriodicJob, PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { loadConfig } from '../../../config/load-config';
 import type { DomainsRepository } from '../registry/domains.repository';
-import { DomainRecheckJob } from './domain-recheck.job';
+import { DomainRecheckJob } from '../domains.job';
 import type { DomainVerificationService } from './domain-verification.service';
 
 function jobsWith(env: Record<string, string>): string[] {
@@ -22,7 +22,7 @@ describe('the background re-check', () => {
     expect(jobsWith({ DELIVERY_MODE: 'relay', RELAY_URL: 'smtp://127.0.0.1:25' })).toEqual(['recheck-domains']);
   });
 
-  it('asks nobody from a laptop, unless told whom', () => {
+  it('sends no queries from a laptop, unless servers are set', () => {
     expect(jobsWith({ DELIVERY_MODE: 'local' })).toEqual([]);
     expect(jobsWith({ DELIVERY_MODE: 'local', DNS_SERVERS: '127.0.0.1:53' })).toEqual(['recheck-domains']);
   });

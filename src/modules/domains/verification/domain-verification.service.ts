@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type AuditRecord, AuditService, SYSTEM } from '../../../audit/audit.service';
-import { FairLimit } from '../../../common/async/fair-limit';
+import { FairLimit } from '../../../common/async/fair-turns';
 import { Clock } from '../../../common/clock';
 import { NotFoundError } from '../../../common/errors/app-error';
 import { isUuid } from '../../../common/ids';
@@ -36,8 +36,8 @@ interface RecordedCheck {
 }
 
 /**
- * Checks the records of a domain in live DNS, decides what follows and writes it, all or nothing. Every call checks anew:
- * an owner who has just edited the zone must not get the result of before. No transaction is open during the look-ups.
+ * Checks the records of a domain in live DNS, evaluates the results and writes them, all or nothing. Every call queries DNS: an
+ * owner who has just edited the zone must not get an old result. No transaction is open during the look-ups.
  */
 @Injectable()
 export class DomainVerificationService {
@@ -52,10 +52,7 @@ export class DomainVerificationService {
     private readonly clock: Clock,
   ) {}
 
-  /**
-   * @param actor a key's id or `operator`
-   * @throws NotFoundError; UnavailableError when too much of this organization waits
-   */
+  /** @param actor a key's id or `operator` @throws NotFoundError; UnavailableError when too much of this organization waits */
   verifyNow(organizationId: string, domainId: string, actor: string): Promise<DomainVerification> {
     return this.limit.run(organizationId, () => this.verify(organizationId, domainId, actor));
   }

@@ -2,10 +2,10 @@ import { HOUR } from '../../../common/clock';
 import type { Domain, VerificationStatus } from '../registry/domain.entity';
 import type { RecordCheck, RecordPurpose, WantedRecord } from '../registry/wanted-records';
 
-/** How long a record that had been seen may be gone before that has consequences. */
+/** How long a record that had been found may be missing without consequences. */
 export const PATIENCE_MS = 72 * HOUR;
 
-/** A record with what the DNS said about it. */
+/** A record with its result from DNS. */
 export interface CheckedRecord {
   readonly record: WantedRecord;
   readonly check: RecordCheck;
@@ -18,9 +18,9 @@ export interface RecordState {
   readonly purpose: RecordPurpose;
   readonly host: string;
   readonly result: RecordCheck['result'];
-  /** What the last answer said; an unreachable DNS changes nothing. */
+  /** The last result; an unreachable DNS changes nothing. */
   readonly verified: boolean;
-  /** Since when a record that had been seen has been gone; a record that never was cannot go. */
+  /** Since when a record that had been found has been missing; one that was never found cannot be. */
   readonly failingSince: Date | null;
   readonly problem: string | null;
 }
@@ -72,7 +72,7 @@ export function isGone(state: RecordState | undefined): state is RecordState {
   return state?.result === 'missing' || state?.result === 'wrong';
 }
 
-/** Gone by this check, and by every answer since it was last seen, for longer than patience lasts. */
+/** Missing in this check, and in every one since it was last found, for longer than the grace period. */
 export function isLost(state: RecordState | undefined, now: Date): boolean {
   if (!isGone(state) || state.failingSince === null) return false;
   return now.getTime() - state.failingSince.getTime() >= PATIENCE_MS;
@@ -89,7 +89,7 @@ export interface PublishedRecord {
 }
 
 export interface VerifiedRecord extends CheckedRecord {
-  /** What the DNS says; what it said before while it cannot be reached. */
+  /** The result of DNS; the previous one while it is unreachable. */
   readonly verified: boolean;
 }
 

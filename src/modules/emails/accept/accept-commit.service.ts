@@ -1,26 +1,113 @@
 import { Injectable } from '@nestjs/common';
-import { UnavailableError } from '../../../common/errors/app-error';
+import { Clock } from '../../../common/clock';
+import { type AppError, UnavailableError } from '../../../common/errors/app-error';
+import { timeOfId } from '../../../common/ids';
 import { Metrics } from '../../../common/metrics/metrics';
-import { withinTenants } from '../../../common/tenant-scope';
+import { withinTenants } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
-import { type WantedRecipients, WarmUpService } from '../../domains/restrictions/warm-up.service';
+import type { Transaction } from '../../../database/transaction';
+import { type WantedRecipients, type WarmUpBudget, WarmUpService } from '../../domains/restrictions/warm-up.service';
+import { type StatDelta, StatsService } from '../../stats/stats.service';
 import {
   isListed,
   type MailLookup,
   type SuppressionReason,
   SuppressionsService,
 } from '../../suppressions/suppressions.service';
-import { AcceptTransaction } from './accept-transaction.service';
+import { AcceptPlan } from './accept-plan';
+import { AcceptRepository } from './accept.repository';
 import { addressesOf, organizationsOf, screen } from './screen-submissions';
-import type { ScreenedSubmission, Submission, SubmissionOutcome } from './submission';
+import type { AcceptedEmail, ScreenedSubmission, Submission, SubmissionOutcome } from './send-request';
+import { MonthlyLimits, TestLimits } from './usage-limits.service';
+
+/** The statements of one coalesced accept between BEGIN and COMMIT. */
+@Injectable()
+export class AcceptTransaction {
+  constructor(
+    private readonly accepts: AcceptRepository,
+    private readonly testLimits: TestLimits,
+    private readonly monthlyLimits: MonthlyLimits,
+    private readonly warmUp: WarmUpService,
+    private readonly stats: StatsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Returns one outcome per submission, in order, and the emails that were written.
+   * @param budget what the domains in their warm-up may send
+   */
+  async run(
+    submissions: readonly ScreenedSubmission[],
+    budget: WarmUpBudget,
+    tx: Transaction,
+  ): Promise<{ outcomes: SubmissionOutcome[]; written: AcceptedEmail[] }> {
+    const plan = new AcceptPlan(submissions, await this.examineKeys(submissions, tx));
+    const emails = plan.emails();
+    const refused = await this.chargeLimits(emails, budget, tx);
+    const written = emails.filter((email) => !refused.has(email.id));
+    const now = this.clock.now();
+    await this.accepts.insert(written, now, tx);
+    this.stats.record(countAccepted(written), tx);
+    this.accepts.storeResponses(plan.toRemember(refused), now, tx);
+    return { outcomes: plan.results(refused), written };
+  }
+
+  private async examineKeys(submissions: readonly ScreenedSubmission[], tx: Transaction) {
+    const claims = submissions
+      .flatMap((submission) => [submission.idempotency, ...submission.items.map((item) => item.idempotency)])
+      .filter((claim) => claim !== undefined);
+    const states = claims.length > 0 ? await this.accepts.examineKeys(claims, this.clock.now(), tx) : [];
+    return new Map(states.map((state, index) => [claims[index] as (typeof claims)[number], state]));
+  }
+
+  /**
+   * Counts the recipients of new emails against the limits of test mode, of organizations, and of live domains in warm-up or
+   * restricted; returns the refusals by email id.
+   */
+  private async chargeLimits(
+    emails: readonly AcceptedEmail[],
+    budget: WarmUpBudget,
+    tx: Transaction,
+  ): Promise<Map<string, AppError>> {
+    const refused = await this.testLimits.charge(emails, tx);
+    // The transaction may be running again.
+    budget.restart();
+    const month = await this.monthlyLimits.open(emails, tx);
+    for (const email of emails) {
+      const { id, command, recipients } = email;
+      if (command.mode !== 'live') continue;
+      const error = month.refusalOf(email) ?? budget.charge(command.domain.id, recipients.length);
+      if (error) refused.set(id, error);
+      else month.take(email);
+    }
+    await this.monthlyLimits.save(month, tx);
+    this.warmUp.start(budget, tx);
+    return refused;
+  }
+}
+
+/** In the hour of their ids, which is that of their creation: lists find their pages by it. */
+function countAccepted(emails: readonly AcceptedEmail[]): StatDelta[] {
+  const deltas: StatDelta[] = [];
+  for (const { id, command, recipients } of emails) {
+    const { organizationId, mode } = command;
+    const domainId = command.domain.id;
+    const occurredAt = timeOfId(id);
+    deltas.push(
+      { organizationId, mode, domainId, occurredAt, counter: 'emails', by: 1 },
+      { organizationId, mode, domainId, occurredAt, counter: 'accepted', by: recipients.length },
+    );
+  }
+  return deltas;
+}
 
 const NONE_SUPPRESSED: ReadonlyMap<number, SuppressionReason> = new Map();
 
 /**
- * Screens and commits a coalesced accept, within what its domains may still send today.
+ * Screens and commits a coalesced accept, within today's limits of its domains.
  *
- * Few recipients are suppressed, so a batch is written as if none were, and its transaction fails if that is wrong: then it
- * is looked up and written again. That saves the round trip between look-up and writes (5 to 10 % of all emails/s).
+ * Few recipients are suppressed, so a batch is written as if none were, and its transaction fails if that is wrong; then it is
+ * screened and written again. That saves a round trip (5 to 10 % of all emails/s).
  */
 @Injectable()
 export class AcceptCommit {
@@ -80,14 +167,14 @@ export class AcceptCommit {
       await this.warmUp.settle(budget);
       return outcomes;
     } catch (error) {
-      // With a lost connection it is unknown what became of the emails: their recipients stay counted.
+      // With a lost connection the fate of the emails is unknown: their recipients stay counted.
       if (!(error instanceof UnavailableError)) await this.warmUp.cancel(budget);
       throw error;
     }
   }
 }
 
-/** One entry per email, replays among them: at this point they are not known as such. */
+/** One entry per email, replays included: they are not recognised yet at this point. */
 function limitedRecipients(submissions: readonly ScreenedSubmission[]): WantedRecipients[] {
   return submissions.flatMap(({ items }) =>
     items.flatMap(({ outcome }) => {
@@ -103,9 +190,9 @@ const SHORTEST = 64;
 const LONGEST = 4_096;
 
 /**
- * Decides whether a batch is written optimistically, as if none of its recipients were suppressed, or looked up first. A
- * failed attempt costs the whole batch a second time, so for a while after it every batch is looked up: 64 batches, twice as
- * many after each further failure, half as many after each success.
+ * Decides whether a batch is written optimistically, as if none of its recipients were suppressed, or screened first. A failed
+ * attempt costs the whole batch a second time, so for a while after it every batch is screened: 64 batches, twice as many after
+ * each further failure, half as many after each success.
  */
 export class OptimisticAccept {
   private left = 0;

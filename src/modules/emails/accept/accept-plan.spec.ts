@@ -9,7 +9,14 @@ import {
   isIdempotencyKey,
   keyName,
 } from './idempotency';
-import type { AcceptCommand, AcceptedEmail, ItemResult, KeyState, RefusedItem, ScreenedSubmission } from './submission';
+import type {
+  AcceptCommand,
+  AcceptedEmail,
+  ItemResult,
+  KeyState,
+  RefusedItem,
+  ScreenedSubmission,
+} from './send-request';
 
 const claimOf = (key: string, body: unknown = 'body'): IdempotencyClaim => ({
   organizationId: 'o',

@@ -10,9 +10,9 @@ import {
   type RefusedItem,
   type ScreenedSubmission,
   type SubmissionOutcome,
-} from './submission';
+} from './send-request';
 
-/** The result of one email: settled, or to be settled once it is known whether the email may be written. */
+/** The result of one email: settled, or pending until it is clear whether the email may be written. */
 interface Slot {
   readonly item: ItemResult | AcceptedEmail;
   readonly remember: IdempotencyClaim | undefined;

@@ -23,7 +23,7 @@ import {
   setMonthlyUsage,
   type UsedRecipients,
 } from './sql/usage.sql';
-import type { AcceptedEmail, KeyedResponse, KeyState } from './submission';
+import type { AcceptedEmail, KeyedResponse, KeyState } from './send-request';
 
 /** What accepting writes: emails, the responses under their idempotency keys, the use of test mode. */
 @Injectable()

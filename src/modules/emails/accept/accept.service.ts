@@ -2,22 +2,30 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { MicroBatcher } from '../../../common/async/micro-batcher';
 import { DiskSpace } from '../../../common/disk-space';
-import { AppError, UnavailableError } from '../../../common/errors/app-error';
+import { AppError, TooManyAtATimeError, UnavailableError } from '../../../common/errors/app-error';
 import { Metrics } from '../../../common/metrics/metrics';
 import { WorkerWaker } from '../../../delivery/queue/worker-waker.service';
 import { AcceptCommit } from './accept-commit.service';
 import { keyName } from './idempotency';
 import { takesTurns, weightOf } from './screen-submissions';
-import type { Submission, SubmissionOutcome, SubmissionResult } from './submission';
+import type { Submission, SubmissionOutcome, SubmissionResult } from './send-request';
 
 /** A key that another process works on is tried again this often, for two seconds in all. */
 const KEY_RETRIES = 20;
 const KEY_RETRY_MS = 100;
-/** Seconds of work for a healthy database; beyond it waiting only fills memory. */
-const MAX_WAITING = 2_000;
+/** Seconds of work for a healthy database; beyond it waiting only fills memory. One organization alone has half of it. */
+const MAX_WAITING = 4_000;
 /** Fifty callers of single emails make two groups in turn, one being written while the other one gathers. */
 const PATIENCE = { weight: 40, ms: 12 };
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200];
+
+/** A submission, and whose. */
+interface Held {
+  readonly submission: Submission;
+  readonly organizationId: string;
+}
+
+const holderOf = ({ organizationId }: Held): string => organizationId;
 
 /**
  * Takes submissions and returns once they are committed. Concurrent callers share one transaction (17,000 emails/s
@@ -28,14 +36,20 @@ export class AcceptService {
   private readonly logger = new Logger(AcceptService.name);
   private readonly keys = new InFlightKeys();
   private readonly batchSizes;
-  private readonly batcher = new MicroBatcher<Submission, SubmissionOutcome | undefined>(
-    (submissions) => this.commit(submissions),
-    { maxWeight: 200, weightOf, concurrency: 2, patience: PATIENCE },
+  private readonly batcher = new MicroBatcher<Held, SubmissionOutcome | undefined>(
+    (all) => this.commit(all.map(({ submission }) => submission)),
+    {
+      maxWeight: 200,
+      weightOf: ({ submission }) => weightOf(submission),
+      concurrency: 2,
+      patience: PATIENCE,
+      holderOf,
+    },
   );
   /** Of large ones each has a transaction of its own, and callers of small ones wait for none of them. */
-  private readonly large = new MicroBatcher<Submission, SubmissionOutcome | undefined>(
-    (submissions) => this.commit(submissions),
-    { maxWeight: 1, concurrency: 2 },
+  private readonly large = new MicroBatcher<Held, SubmissionOutcome | undefined>(
+    (all) => this.commit(all.map(({ submission }) => submission)),
+    { maxWeight: 1, concurrency: 2, holderOf },
   );
 
   constructor(
@@ -49,22 +63,23 @@ export class AcceptService {
   }
 
   /**
-   * Commits a submission.
-   * @throws AppError idempotency_in_progress or idempotency_key_reused for the request as a whole, service_unavailable
+   * Commits a submission, in the organization's turn.
+   * @throws TooManyAtATimeError when too much of this organization waits; AppError idempotency_in_progress or idempotency_key_reused for the request as a whole, service_unavailable
    */
-  async submit(submission: Submission): Promise<SubmissionResult> {
+  async submit(submission: Submission, organizationId: string): Promise<SubmissionResult> {
     this.disk.assertRoom();
     const claims = [submission.idempotency, ...submission.items.map((item) => item.idempotency)];
     const names = claims.flatMap((claim) => (claim ? [keyName(claim)] : []));
-    const outcome = names.length === 0 ? await this.attempt(submission) : await this.withKeys(names, submission);
+    const held = { submission, organizationId };
+    const outcome = names.length === 0 ? await this.attempt(held) : await this.withKeys(names, held);
     if (outcome instanceof AppError) throw outcome;
     return outcome;
   }
 
-  private withKeys(names: readonly string[], submission: Submission): Promise<SubmissionOutcome> {
+  private withKeys(names: readonly string[], held: Held): Promise<SubmissionOutcome> {
     return this.keys.run(names, async () => {
       for (let left = KEY_RETRIES; ; left -= 1) {
-        const outcome = await this.attempt(submission);
+        const outcome = await this.attempt(held);
         const waits = outcome instanceof AppError && outcome.code === 'idempotency_in_progress';
         if (!waits || left === 0) return outcome;
         await delay(KEY_RETRY_MS);
@@ -72,11 +87,18 @@ export class AcceptService {
     });
   }
 
-  private async attempt(submission: Submission): Promise<SubmissionOutcome> {
-    const isCrowded = this.batcher.depth + this.large.depth >= MAX_WAITING;
-    if (isCrowded) throw new UnavailableError('Too many emails are waiting to be accepted');
-    const outcome = await (takesTurns(submission) ? this.large : this.batcher).add(submission);
-    return outcome ?? this.commitAlone(submission);
+  private async attempt(held: Held): Promise<SubmissionOutcome> {
+    this.assertRoom(held.organizationId);
+    const outcome = await (takesTurns(held.submission) ? this.large : this.batcher).add(held);
+    return outcome ?? this.commitAlone(held.submission);
+  }
+
+  /** No organization has more waiting than it leaves to the others, so that a further one finds room. */
+  private assertRoom(organizationId: string): void {
+    const own = this.batcher.depthOf(organizationId) + this.large.depthOf(organizationId);
+    if (own < MAX_WAITING - this.batcher.depth - this.large.depth) return;
+    if (own > 0) throw new TooManyAtATimeError();
+    throw new UnavailableError('Too many emails are waiting to be accepted');
   }
 
   private async commit(submissions: Submission[]): Promise<(SubmissionOutcome | undefined)[]> {

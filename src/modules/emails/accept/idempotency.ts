@@ -18,7 +18,7 @@ export function keyName({ organizationId, mode, path, key }: IdempotencyClaim): 
   return `${organizationId} ${mode} ${path} ${key}`;
 }
 
-/** What stands for a key that showed the address of an erased person; its first sign is in no client's key. */
+/** Replaces a key that contained the address of an erased person; no client's key can start with its first character. */
 export function hashedKey(key: string): string {
   return `\u00a7sha256:${createHash('sha256').update(key).digest('hex')}`;
 }

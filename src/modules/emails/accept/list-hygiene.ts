@@ -1,6 +1,6 @@
 import { domainOf } from '../../../common/mail-address';
 
-/** RFC 2142, and other addresses read by the person on duty: few of them have asked for mail, and some complain. */
+/** RFC 2142, and other role addresses: few of them have asked for mail, and some complain. */
 const ROLES: ReadonlySet<string> = new Set([
   ...[
     'abuse',
@@ -76,9 +76,8 @@ const LARGE = [
 const OWN_NAMES: ReadonlySet<string> = new Set([...LARGE, 'mail.com', 'ymail.com', 'email.com']);
 
 /**
- * What a sender may want to know of the recipients, who get the mail all the same: names of roles, mailboxes for minutes,
- * likely slips in large providers' domains. No warning names a person.
- *
+ * Hints for the sender about recipients, who get the mail all the same: role addresses, disposable mailboxes, likely typos in
+ * large providers' domains. No warning names a person.
  * @param addresses at most some dozens, domains in lower case and A-labels
  */
 export function hygieneWarnings(addresses: readonly string[]): string[] {

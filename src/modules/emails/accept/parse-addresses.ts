@@ -56,7 +56,7 @@ export function readSender(reader: FieldReader, value: unknown): Sender {
 const ANY_DOMAIN = '@default.invalid';
 
 const NAMED_LOCAL_PART = /^([^<>]*)<([^<>@]+)>$/;
-/** Longer texts are no address, whatever is put behind them. */
+/** Longer texts are no address, whatever is appended. */
 const MAX_COMPLETED = 1_000;
 
 /** The value with the default domain put in; undefined when it has a domain, or is no address at all. */

@@ -17,7 +17,7 @@ const MAX_METADATA_BYTES = 8 * 1024;
 const MAX_METADATA_DEPTH = 5;
 const MIN_SCHEDULE_MS = MINUTE;
 const MAX_SCHEDULE_MS = 30 * DAY;
-/** A client that asks for one minute ahead means the minute from when it asked. */
+/** A time one minute ahead counts from the client's request, not from now. */
 const UNDER_WAY_MS = SECOND;
 
 /** Every field of a send request; the OpenAPI model is checked against this list. */
@@ -68,7 +68,7 @@ export function parseSendRequest(
   return reader.failed ? { ok: false, errors: reader.errors } : { ok: true, request };
 }
 
-/** What may be said of any mail, whatever it is made of. */
+/** The fields of any mail, whatever its content. */
 export function readOptions(
   reader: FieldReader,
   given: Record<string, unknown>,

@@ -9,9 +9,9 @@ import {
   type ScreenedSubmission,
   type Submission,
   type SuppressedRecipient,
-} from './submission';
+} from './send-request';
 
-/** Every recipient of the submissions, in order, as the suppression list is queried. */
+/** Every recipient of the submissions, in order, for the query of the suppression list. */
 export function addressesOf(submissions: readonly Submission[]) {
   return commandsOf(submissions).flatMap(({ organizationId, mode, request }) =>
     request.recipients.map(({ email }) => ({
@@ -23,7 +23,7 @@ export function addressesOf(submissions: readonly Submission[]) {
   );
 }
 
-/** Those whose submissions share a transaction; it sees their rows and no one else's. */
+/** The organization whose submissions share a transaction; it can read no other rows. */
 export function organizationsOf(submissions: readonly Submission[]): string[] {
   const found = new Set<string>();
   for (const { items, idempotency } of submissions) {
@@ -89,7 +89,7 @@ export function weightOf({ items }: Submission): number {
 const MOST_BYTES = 512 * 1024;
 const MOST_RECIPIENTS = 1_000;
 
-/** Whether those who share its transaction would wait for its turns, and hold theirs open meanwhile. */
+/** True when other submissions of the transaction would wait for its turns. */
 export function takesTurns({ items }: Submission): boolean {
   const commands = items.flatMap(({ candidate }) => (candidate.kind === 'command' ? [candidate] : []));
   const bytes = commands.reduce((sum, command) => sum + bytesOf(command), 0);

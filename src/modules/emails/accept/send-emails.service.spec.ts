@@ -7,7 +7,7 @@ import type { TemplateRenderer } from '../../templates/template-renderer.service
 import type { AcceptService } from './accept.service';
 import { SendEmailsService, type Submitter } from './send-emails.service';
 import type { SenderResolver } from './sender-resolver.service';
-import type { Submission } from './submission';
+import type { Submission } from './send-request';
 
 const MIB = 1024 * 1024;
 const TENANT: Submitter = { organizationId: 'o', mode: 'live' };

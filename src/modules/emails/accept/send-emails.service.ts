@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationsService } from '../../../auth/organizations.service';
-import { FairLimit } from '../../../common/async/fair-limit';
-import { EVENT_LOOP } from '../../../common/async/fair-turns';
+import { FairLimit, EVENT_LOOP } from '../../../common/async/fair-turns';
 import { Clock } from '../../../common/clock';
 import { AppError, ValidationError } from '../../../common/errors/app-error';
 import type { Tenant } from '../../../common/tenant';
@@ -11,9 +10,8 @@ import { AcceptService } from './accept.service';
 import { fingerprint, fingerprintInTurns, type IdempotencyClaim, idempotencyKeyOf } from './idempotency';
 import { decodeContents } from './parse-parts';
 import { type ParsedSendRequest, parseSendRequest } from './parse-send-request';
-import type { SendRequest } from './send-request';
-import { SenderResolver } from './sender-resolver.service';
 import {
+  type SendRequest,
   type AcceptCommand,
   type AcceptedItem,
   type ItemResult,
@@ -22,7 +20,8 @@ import {
   type SubmissionItem,
   type SubmissionResult,
   toAppError,
-} from './submission';
+} from './send-request';
+import { SenderResolver } from './sender-resolver.service';
 
 const SINGLE_PATH = '/v1/emails';
 const RESEND_PATH = '/v1/emails/{id}/resend';
@@ -78,10 +77,7 @@ export class SendEmailsService {
     return this.accept(parsed.request, await claimOf(SINGLE_PATH, key, body, tenant), tenant);
   }
 
-  /**
-   * Accepts what an email said as a new one, which is linked with it.
-   * @throws ValidationError, AppError
-   */
+  /** Accepts the content of an email as a new one, linked with it. @throws ValidationError, AppError */
   sendAgain(
     stored: SendRequest,
     resentFrom: string,
@@ -93,10 +89,7 @@ export class SendEmailsService {
     return this.accept({ ...stored, resentFrom }, idempotency, tenant);
   }
 
-  /**
-   * Accepts one email that is validated; returns once it is committed.
-   * @throws AppError
-   */
+  /** Accepts one email that is validated; returns once it is committed. @throws AppError */
   async accept(
     request: SendRequest,
     idempotency: IdempotencyClaim | undefined,
@@ -127,10 +120,10 @@ export class SendEmailsService {
     return bodies.length > 1 ? this.batches.run(tenant.organizationId, send) : send();
   }
 
-  private async submit(submission: Submission, { trace }: Submitter): Promise<SubmissionResult> {
-    if (trace === undefined) return this.accepts.submit(submission);
+  private async submit(submission: Submission, { organizationId, trace }: Submitter): Promise<SubmissionResult> {
+    if (trace === undefined) return this.accepts.submit(submission, organizationId);
     const startedAt = this.clock.now();
-    const result = await this.accepts.submit(submission);
+    const result = await this.accepts.submit(submission, organizationId);
     const attributes = { 'waybill.emails': submission.items.length };
     this.tracing.record({ name: 'accept', parent: trace, startedAt, endedAt: this.clock.now(), attributes });
     return result;
@@ -206,7 +199,7 @@ function tooMuchRendered(): AppError {
 /** Values that are validated in one turn of the event loop, some milliseconds: a batch may name fifty thousand addresses. */
 const TURN = 2_000;
 
-/** About how many values of an item are looked at. */
+/** Estimated number of values of an item. */
 function valuesIn(body: unknown): number {
   if (typeof body !== 'object' || body === null) return 1;
   return Object.values(body).reduce((sum: number, field) => sum + (Array.isArray(field) ? field.length : 1), 0);

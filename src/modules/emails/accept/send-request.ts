@@ -1,5 +1,10 @@
 import type { Mailbox } from '../../../common/mail-address';
 import type { MailCategory } from '../../../delivery/ports/delivery';
+import { AppError, type ErrorCode } from '../../../common/errors/app-error';
+import type { Mode } from '../../../common/tenant';
+import type { TraceContext } from '../../../common/tracing/tracing';
+import type { SuppressionReason } from '../../suppressions/suppressions.service';
+import type { IdempotencyClaim } from './idempotency';
 
 export type RecipientKind = 'to' | 'cc' | 'bcc';
 
@@ -32,7 +37,7 @@ export interface TemplateReference {
   readonly variables: string;
 }
 
-/** One email as a client asked for it, validated and normalised. */
+/** One email as requested, validated and normalised. */
 export interface SendRequest {
   readonly from: Sender;
   /** 1 to 50, each address once. */
@@ -58,4 +63,118 @@ export interface SendRequest {
   readonly source?: 'api' | 'smtp_submission';
   /** The email that this one repeats. */
   readonly resentFrom?: string;
+}
+
+/** A recipient that is left out of an email. */
+export interface SuppressedRecipient {
+  readonly email: string;
+  readonly reason: SuppressionReason;
+}
+
+export interface AcceptedItem {
+  readonly kind: 'accepted';
+  readonly id: string;
+  readonly status: 'queued' | 'scheduled';
+  readonly scheduledAt?: string;
+  readonly suppressed: readonly SuppressedRecipient[];
+  /** Of recipients that get it all the same; they name no person. */
+  readonly warnings?: readonly string[];
+}
+
+export interface RefusedItem {
+  readonly kind: 'refused';
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details?: Record<string, unknown>;
+  readonly suggestion?: string;
+  readonly retryAfterSeconds?: number;
+}
+
+/** The result of one email; plain JSON, because it is stored with its idempotency key. */
+export type ItemResult = AcceptedItem | RefusedItem;
+
+/** A validated request with its look-ups done, ready to be screened. */
+export interface AcceptCommand {
+  readonly kind: 'command';
+  readonly organizationId: string;
+  readonly mode: Mode;
+  readonly domain: {
+    readonly id: string;
+    readonly name: string;
+    /** True: its live mail counts against the limits of a warm-up, or of a restricted domain. */
+    readonly isLimited: boolean;
+  };
+  readonly request: SendRequest;
+  /** Monthly recipients of the organization's live mail; null: unlimited. */
+  readonly monthlyRecipients: number | null;
+  readonly trackByDefault: { readonly opens: boolean; readonly clicks: boolean };
+  /** The span of the request, of a sampled trace. */
+  readonly trace?: TraceContext | undefined;
+}
+
+/** What is about to be inserted. */
+export interface AcceptedEmail {
+  readonly id: string;
+  readonly command: AcceptCommand;
+  /** Those that are not suppressed. */
+  readonly recipients: readonly Recipient[];
+  readonly suppressed: readonly SuppressedRecipient[];
+}
+
+/** One email of a submission: to be accepted, or refused already before it came here. */
+export interface SubmissionItem {
+  readonly candidate: AcceptCommand | RefusedItem;
+  readonly idempotency?: IdempotencyClaim;
+}
+
+/** What one HTTP request submits; it is committed as a whole. */
+export interface Submission {
+  readonly items: readonly SubmissionItem[];
+  /** Covers the whole request. */
+  readonly idempotency?: IdempotencyClaim;
+}
+
+/** The state of a key. `in_progress`: another process handles it right now. */
+export type KeyState =
+  | { readonly kind: 'free' }
+  | { readonly kind: 'in_progress' }
+  | { readonly kind: 'reused' }
+  | { readonly kind: 'stored'; readonly response: ItemResult | ItemResult[] };
+
+/** What is to be stored under a key: one result, or a batch's list of them. */
+export interface KeyedResponse {
+  readonly claim: IdempotencyClaim;
+  readonly response: ItemResult | readonly ItemResult[];
+}
+
+/** A submission whose emails have been screened: each is ready to be written, or refused. */
+export interface ScreenedSubmission {
+  readonly items: readonly { readonly outcome: AcceptedEmail | RefusedItem; readonly idempotency?: IdempotencyClaim }[];
+  readonly idempotency?: IdempotencyClaim;
+}
+
+export interface SubmissionResult {
+  readonly results: readonly ItemResult[];
+  /** True when the result of an earlier request with the same key is returned again. */
+  readonly replayed: boolean;
+}
+
+/** The result of a submission, or the refusal of the request as a whole. */
+export type SubmissionOutcome = SubmissionResult | AppError;
+
+/** An error as the result of one item of a batch; `toAppError` is the inverse. */
+export function refusal(error: AppError): RefusedItem {
+  const { code, message, details, suggestion, retryAfterSeconds } = error;
+  return {
+    ...{ kind: 'refused', code, message },
+    ...(details && { details }),
+    ...(suggestion && { suggestion }),
+    ...(retryAfterSeconds && { retryAfterSeconds }),
+  };
+}
+
+/** A refused item as the error of a single send. @param replayed it is returned again for the same idempotency key */
+export function toAppError(refused: RefusedItem, replayed = false): AppError {
+  const { code, message, details, suggestion, retryAfterSeconds } = refused;
+  return new AppError(code, message, { details, suggestion, retryAfterSeconds, replayed });
 }

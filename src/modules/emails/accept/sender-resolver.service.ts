@@ -4,8 +4,7 @@ import { atMost } from '../../../common/bounded-cache';
 import { SingleFlight } from '../../../common/async/promises';
 import { SECOND } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
-import type { Tenant } from '../../../common/tenant';
-import { withinTenants } from '../../../common/tenant-scope';
+import { type Tenant, withinTenants } from '../../../common/tenant';
 import { DomainsService } from '../../domains/domains.service';
 import { WarmUpService } from '../../domains/restrictions/warm-up.service';
 import type { Sender } from './send-request';
@@ -14,20 +13,20 @@ interface SenderDomain {
   readonly id: string;
   readonly name: string;
   readonly verified: boolean;
-  /** False for nearly all: what they may send is not limited. */
+  /** Limits of warm-up or restriction apply; false for nearly all domains. */
   readonly isLimited: boolean;
 }
 
 type FoundDomain = NonNullable<Awaited<ReturnType<DomainsService['find']>>>;
 
-/** How long a verified domain is cached; everything else is looked up each time. */
+/** How long a verified domain is cached; everything else is read each time. */
 const CACHE_MS = 2 * SECOND;
 
 /** Finds the domain that a `from` belongs to, if its owner may send from it. */
 @Injectable()
 export class SenderResolver {
   private readonly verified = new LRUCache<string, SenderDomain>({ ...atMost(20_000), ttl: CACHE_MS });
-  /** A burst or a batch makes one query. */
+  /** One query for a burst or a batch. */
   private readonly lookUps = new SingleFlight<SenderDomain | undefined>();
 
   constructor(
@@ -35,10 +34,7 @@ export class SenderResolver {
     private readonly warmUp: WarmUpService,
   ) {}
 
-  /**
-   * The sender's domain.
-   * @throws AppError domain_not_verified, domain_not_allowed
-   */
+  /** @throws AppError domain_not_verified, domain_not_allowed */
   async resolve(sender: Sender, tenant: Tenant): Promise<Omit<SenderDomain, 'verified'>> {
     const { domainId } = tenant;
     const domain = await this.findFor(sender, tenant);
@@ -52,7 +48,7 @@ export class SenderResolver {
     return domain;
   }
 
-  /** A bound key's short sender forms mean its own domain. */
+  /** The short sender forms of a bound key mean its domain. */
   private async findFor(sender: Sender, { organizationId, domainId }: Tenant): Promise<SenderDomain | undefined> {
     if (sender.domain !== undefined || domainId === undefined) return this.find(organizationId, sender.domain);
     return this.lookUps.run(`${organizationId} id ${domainId}`, () => this.lookUpBound(organizationId, domainId));

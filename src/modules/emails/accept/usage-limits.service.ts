@@ -5,14 +5,14 @@ import { AppConfig } from '../../../config/config';
 import type { Transaction } from '../../../database/transaction';
 import { StatsService } from '../../stats/stats.service';
 import { AcceptRepository } from './accept.repository';
-import type { AcceptedEmail } from './submission';
+import type { AcceptedEmail } from './send-request';
 
 /**
  * Limits on the recipients of an organization's live mail in a month (UTC), which an operator sets.
  *
- * A counter for each limited organization is locked while a batch of its mail is accepted, so the limit is exact. Once a
- * minute it is counted anew from the statistics: that starts it in the middle of a month, and mends what processes accepted
- * that did not yet know of the limit.
+ * A counter for each limited organization is locked while a batch of its mail is accepted, so the limit is exact. Once a minute
+ * it is recounted from the statistics: that initialises it within a month, and corrects it for processes that had not read the
+ * limit yet.
  */
 @Injectable()
 export class MonthlyLimits {
@@ -22,7 +22,7 @@ export class MonthlyLimits {
     private readonly clock: Clock,
   ) {}
 
-  /** Locks the counters of the limited organizations among the senders; to be asked within the transaction, then saved. */
+  /** Locks the counters of the limited organizations among the senders; call it within the transaction, then save. */
   async open(emails: readonly AcceptedEmail[], tx: Transaction): Promise<MonthlyBudget> {
     const limited = emails.filter(({ command }) => command.mode === 'live' && command.monthlyRecipients !== null);
     const ids = [...new Set(limited.map(({ command }) => command.organizationId))];
@@ -108,7 +108,7 @@ export class TestLimits {
     private readonly clock: Clock,
   ) {}
 
-  /** Counts the recipients of test mail; returns the refusals by email id. Live mail passes untouched. */
+  /** Counts the recipients of test mail; returns the refusals by email id. Ignores live mail. */
   async charge(emails: readonly AcceptedEmail[], tx: Transaction): Promise<Map<string, AppError>> {
     const refused = new Map<string, AppError>();
     const tests = emails.filter((email) => email.command.mode === 'test');

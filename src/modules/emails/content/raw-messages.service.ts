@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { FairLimit } from '../../../common/async/fair-limit';
+import { FairLimit } from '../../../common/async/fair-turns';
 import { INLINE_IMAGE_TYPES, type InlinePart, MAX_INLINE_IMAGE_BYTES } from '../../../common/mime/inline-images';
 import { type MessageFile, readFile, type ReadMessage, readMessage } from '../../../common/mime/message-view';
 import type { EmailKey } from '../../../delivery/ports/delivery';
@@ -32,7 +32,7 @@ export class RawMessagesService {
     });
   }
 
-  /** Undefined when it is gone. @throws UnavailableError */
+  /** Undefined when it was deleted. @throws UnavailableError */
   read(key: EmailKey): Promise<ReadMessage | undefined> {
     return this.limit.run(key.organizationId, async () => {
       const bytes = await this.messages.load(key);

@@ -9,8 +9,8 @@ export class RawMessagesStorage {
   constructor(private readonly database: Database) {}
 
   /**
-   * A message behind so many free bytes. It is read part by part into one buffer: the driver makes text of twice their
-   * length of them. As of one moment, since an erasure may change it. Undefined when it is gone.
+   * A message behind so many free bytes, read part by part into one buffer: the driver makes text of twice the length. In one
+   * snapshot, since an erasure may change it. Undefined when it was deleted.
    */
   load(key: EmailKey, before = 0): Promise<Buffer | undefined> {
     return this.database.snapshot(async (tx) => {

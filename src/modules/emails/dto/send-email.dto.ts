@@ -1,6 +1,7 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
-import { ERROR_CODES, type ErrorCode } from '../../../common/errors/app-error';
+import { ERROR_CODES, type ErrorCode, ValidationError } from '../../../common/errors/app-error';
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../../suppressions/suppressions.service';
+import type { ItemResult } from '../accept/send-request';
 
 /** Documentation of the request body; `accept/parse-send-request.ts` does the validation (a test compares the two). */
 class MailboxDto {
@@ -153,3 +154,86 @@ export const BATCH_EXAMPLES = {
     value: [WELCOME, { ...WELCOME, to: [{ email: 'grace@example.com', name: 'Grace Hopper' }] }],
   },
 };
+
+/** Documentation of the request body; `accept/raw/send-raw.service.ts` does the validation (a test compares the two). */
+export class SendRawDto {
+  @ApiProperty({
+    format: 'byte',
+    description:
+      'The message in base64, at most 25 MiB. It has exactly one From with one address, whose domain must be verified. Line ends are CRLF; if all are LF they are converted. A mix is refused',
+  })
+  raw!: string;
+  @ApiProperty({
+    type: [String],
+    minItems: 1,
+    maxItems: 50,
+    example: ['ada@example.com'],
+    description: 'Who gets it, whatever its header says',
+  })
+  to!: string[];
+  @ApiPropertyOptional({ enum: ['transactional', 'bulk'], description: 'Or the field X-Waybill-Category' })
+  category?: string;
+  @ApiPropertyOptional({ type: [String], maxItems: 10, description: 'Or the field X-Waybill-Tags, with commas' })
+  tags?: string[];
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    description: 'At most 8 KiB, 5 levels; never sent. Or the field X-Waybill-Metadata, as JSON',
+  })
+  metadata?: Record<string, unknown>;
+  @ApiPropertyOptional({
+    format: 'date-time',
+    description: '1 minute to 30 days ahead. Or the field X-Waybill-Schedule',
+  })
+  scheduledAt?: string;
+  @ApiPropertyOptional({
+    minLength: 1,
+    maxLength: 255,
+    description: 'Same as the header X-Idempotency-Key. Or the field X-Waybill-Idempotency-Key',
+  })
+  idempotencyKey?: string;
+}
+
+const MESSAGE = [
+  ...['From: Waybill <hello@waybill.test>', 'To: Ada Lovelace <ada@example.com>', 'Subject: Welcome aboard'],
+  ...['', 'Hello Ada.', ''],
+].join('\r\n');
+
+/** A request that works as it is on a fresh local installation. */
+export const RAW_EXAMPLES = {
+  message: {
+    summary: 'A short message',
+    value: { raw: Buffer.from(MESSAGE).toString('base64'), to: ['ada@example.com'], tags: ['welcome'] },
+  },
+};
+
+export const MAX_BATCH = 100;
+
+export function toAcceptedDto(accepted: Extract<ItemResult, { kind: 'accepted' }>): AcceptedEmailDto {
+  const { id, status, scheduledAt, suppressed } = accepted;
+  const leftOut = `Left out because they are on the suppression list: ${suppressed.length} of the recipients`;
+  const warnings = [...(suppressed.length > 0 ? [leftOut] : []), ...(accepted.warnings ?? [])];
+  return {
+    id,
+    status,
+    ...(scheduledAt && { scheduledAt }),
+    ...(warnings.length > 0 && { warnings }),
+    ...(suppressed.length > 0 && { suppressedRecipients: [...suppressed] }),
+  };
+}
+
+export function toBatchDto(results: readonly ItemResult[]): BatchResultDto {
+  const failed = results.filter((result) => result.kind === 'refused').length;
+  const data = results.map((result, index) => {
+    if (result.kind === 'accepted') return { index, ...toAcceptedDto(result) };
+    const { code, message, details } = result;
+    return { index, status: 'error', code, error: message, ...(details && { details }) };
+  });
+  return { data, summary: { total: results.length, successful: results.length - failed, failed } };
+}
+
+/** @throws ValidationError unless the body is an array of 1 to 100 elements */
+export function requireBatch(body: unknown): readonly unknown[] {
+  if (Array.isArray(body) && body.length >= 1 && body.length <= MAX_BATCH) return body;
+  throw new ValidationError({ body: [`body must be an array of 1 to ${MAX_BATCH} emails`] });
+}

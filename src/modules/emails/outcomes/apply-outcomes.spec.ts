@@ -134,7 +134,7 @@ describe('applyOutcomes', () => {
     expect(changes.suppressions).toEqual([expect.objectContaining({ email: 'r0@x.example', reason: 'hard_bounce' })]);
   });
 
-  it('tells of a soft bounce once, when the recipient newly ends in it', () => {
+  it('records a soft bounce once, when the recipient newly ends in it', () => {
     const softBounce: DeliveryOutcome = {
       kind: 'bounced',
       bounceType: 'soft',
@@ -214,7 +214,7 @@ describe('applyOutcomes', () => {
     expect(changes.deltas.map((delta) => delta.counter)).toEqual(['opens', 'clicks']);
     expect(changes).toMatchObject({ opens: 1, clicks: 1 });
     expect(applyOutcomes(state, [recorded(1, { kind: 'spam_report' })]).events).toHaveLength(1);
-    // A second delivery is a duplicate, and is told of however much has been opened.
+    // A second delivery is a duplicate, and is recorded however much has been opened.
     const delivered = after(state, applyOutcomes(state, [recorded(1, { kind: 'delivered' })]));
     expect(applyOutcomes(delivered, [recorded(1, { kind: 'delivered' })]).events).toHaveLength(1);
   });

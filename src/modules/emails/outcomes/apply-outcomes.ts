@@ -1,7 +1,7 @@
 import { domainOf } from '../../../common/mail-address';
+import type { ReplyClassification } from '../../../delivery/policy/classify-reply';
 import { isAutomated, type RecordedOutcome } from '../../../delivery/ports/outcome';
 import { providerOf } from '../../../delivery/ports/provider-profiles';
-import { toStoredTrace } from './stored-trace';
 import { type Counter, isCountedByProvider, type StatDelta } from '../../stats/stats.service';
 import type { MissingDomainLookup, NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
 import {
@@ -17,7 +17,7 @@ import {
 } from './email-state';
 import { hasErased, isErased, withoutNames, withoutPerson } from './erased-recipient';
 import { eventsOf } from './outcome-events';
-import { isDomainMissing, isExcused, isSoftBounce, suppressionReason } from './suppression-reason';
+import { toStoredTrace } from './stored-trace';
 
 /**
  * Applies outcomes of one email to its state. Pure: the same outcomes in any order, once or twice, lead to the same
@@ -45,8 +45,8 @@ const COUNTER_OF: Partial<Record<LastingOutcome, Counter>> = {
 };
 
 /**
- * A mail may be opened and its links followed without end: once an email has so many events, only what counts is added,
- * which is one open and one click of each recipient.
+ * The number of opens and clicks is unlimited: once an email has so many events, only those that count are added, one open and
+ * one click of each recipient.
  */
 const MAX_EVENTS = 1_000;
 
@@ -116,7 +116,7 @@ class EmailFold {
     return !counts && this.email.eventSequence + this.events.length >= MAX_EVENTS;
   }
 
-  /** A scheduled email becomes queued when its first attempt begins. */
+  /** A scheduled email becomes queued when its first attempt starts. */
   private announceDue(outcome: RecordedOutcome): void {
     if (this.announcedAsQueued || outcome.outcome.kind !== 'sending') return;
     this.announcedAsQueued = true;
@@ -134,7 +134,7 @@ class EmailFold {
     this.events.push({ organizationId, mode, emailId, sequence, occurredAt, eventType, source, data, trace });
   }
 
-  /** Adds the outcome to the recipient's set and counts what is new in it. */
+  /** Adds the outcome to the recipient's set and counts new ones. */
   private see(outcome: RecordedOutcome, seen: number): number {
     const { kind } = outcome.outcome;
     if (kind === 'deferred' || kind === 'unknown') {
@@ -220,7 +220,7 @@ function lastResponse({ outcome }: RecordedOutcome): string | undefined {
       return outcome.smtp?.response ?? outcome.explanation ?? outcome.reason;
     case 'bounced':
       return outcome.smtp?.response ?? outcome.reason;
-    // The reason of a failure is its event's; without a reply to it, what the remote side said last stays.
+    // The reason of a failure is its event's; without a reply to it, the last reply stays.
     case 'failed':
       return outcome.smtp?.response;
     case 'sending':
@@ -230,4 +230,41 @@ function lastResponse({ outcome }: RecordedOutcome): string | undefined {
     case 'unsubscribed':
       return undefined;
   }
+}
+
+/** Why an outcome puts its recipient on the suppression list at once; undefined when it does not. */
+export function suppressionReason({ outcome }: RecordedOutcome): NewSuppression['reason'] | undefined {
+  if (outcome.kind === 'bounced' && outcome.suppress) return 'hard_bounce';
+  if (outcome.kind === 'spam_report') return 'spam_complaint';
+  if (outcome.kind === 'unsubscribed') return 'unsubscribe';
+  return undefined;
+}
+
+/** Whether a bounce reports that the recipient's domain does not exist, which suppresses the address only if that persists. */
+export function isDomainMissing({ outcome }: RecordedOutcome): boolean {
+  return outcome.kind === 'bounced' && outcome.isDomainMissing === true;
+}
+
+/** Whether a bounce is unrelated to the sender. Of several bounces of a recipient, the first counts. */
+export function isExcused({ outcome }: RecordedOutcome): boolean {
+  return outcome.kind === 'bounced' && outcome.countsAgainstSender === false;
+}
+
+/** Refusals of the sender or of the message: they are not about the address, and another mail may be accepted. */
+const NOT_OF_THE_RECIPIENT: ReadonlySet<string> = new Set<ReplyClassification['reason']>([
+  'policy',
+  'reputation',
+  'authentication',
+  'sender-rejected',
+  'relay-denied',
+  'credentials',
+  'too-large',
+  'content-rejected',
+  'rate-limited',
+]);
+
+/** Whether a bounce counts against its recipient: a soft one for a reason that is not the sender's own. */
+export function isSoftBounce({ outcome }: RecordedOutcome): boolean {
+  if (outcome.kind !== 'bounced' || outcome.bounceType !== 'soft') return false;
+  return !NOT_OF_THE_RECIPIENT.has(outcome.lastReason ?? outcome.reason);
 }

@@ -11,17 +11,17 @@ export interface RecipientState {
   readonly status: EmailStatus;
   readonly attempts: number;
   readonly lastResponse: string | null;
-  /** The mail exchanger that took the mail, where an outcome that came by mail asks for it. */
+  /** The mail exchanger that took the mail, where a later report needs it. */
   readonly deliveredTo?: string;
 }
 
-/** What is known of an email when outcomes arrive; its row is locked. */
+/** The state of an email when outcomes arrive; its row is locked. */
 export interface EmailState extends EmailKey {
   readonly domainId: string;
   readonly status: EmailStatus;
   readonly eventSequence: number;
   readonly scheduledFor: Date | null;
-  /** The sender, or somebody to whom answers were to go. */
+  /** The sender, or a reply-to address. */
   readonly isSenderErased: boolean;
   readonly recipients: readonly RecipientState[];
 }
@@ -49,7 +49,7 @@ export interface EmailChanges extends EmailKey {
   readonly suppressions: readonly NewSuppression[];
   /** Recipients that have newly ended in a soft bounce. */
   readonly softBounces: readonly SoftBounce[];
-  /** Recipients whose domain the DNS does not know. */
+  /** Recipients whose domain does not exist in DNS. */
   readonly missingDomains: readonly MissingDomainLookup[];
 }
 
@@ -76,10 +76,12 @@ const BIT: Record<LastingOutcome, number> = {
   unsubscribed: 256,
 };
 
+/** Whether the bits of a recipient hold an outcome. */
 export function hasSeen(seen: number, outcome: LastingOutcome): boolean {
   return (seen & BIT[outcome]) !== 0;
 }
 
+/** The bits of a recipient with one more outcome. */
 export function withSeen(seen: number, outcome: LastingOutcome): number {
   return seen | BIT[outcome];
 }
@@ -87,6 +89,7 @@ export function withSeen(seen: number, outcome: LastingOutcome): number {
 /** The furthest first: a later bounce outweighs the delivery it follows. */
 const FURTHEST: readonly (LastingOutcome & EmailStatus)[] = ['bounced', 'delivered', 'failed', 'sent', 'sending'];
 
+/** The status of a recipient: its furthest outcome, `before` without one. */
 export function recipientStatus(seen: number, before: 'queued' | 'scheduled'): EmailStatus {
   return FURTHEST.find((status) => hasSeen(seen, status)) ?? before;
 }

@@ -19,7 +19,7 @@ const OUTCOMES: DeliveryOutcome[] = [
 describe('what comes late of an erased recipient', () => {
   const owner = { organizationId: 'o', domainId: 'd' } as Parameters<typeof recordedOutcome>[0];
 
-  it.each(OUTCOMES)('says that $kind happened, to nobody and without words', (outcome) => {
+  it.each(OUTCOMES)('says that $kind happened, without recipient and without texts', (outcome) => {
     const left = withoutPerson(recordedOutcome(owner, 'e', outcome), erasedAddress(3));
     expect(isErased(left.recipient)).toBe(true);
     expect(left.outcome.kind).toBe(outcome.kind);

@@ -8,13 +8,15 @@ import type { DeliveryOutcome, RecordedOutcome, SmtpFacts } from '../../../deliv
  */
 const ERASED = /^erased-\d+@erased\.invalid$/;
 
-/** The same of an erased person to whom answers go. Of one who is the sender the local part is erased, as the domain is the customer's. */
+/** The same of an erased reply-to address. Of one who is the sender the local part is erased, as the domain is the customer's. */
 export const ERASED_SENDER = 'erased@erased.invalid';
 
+/** Whether an address is the placeholder of an erased one. */
 export function isErased(address: string): boolean {
   return ERASED.test(address);
 }
 
+/** The placeholder of an erased recipient's address. */
 export function erasedAddress(position: number): string {
   return `erased-${position}@erased.invalid`;
 }
@@ -25,8 +27,8 @@ export function hasErased({ recipients, isSenderErased }: Pick<EmailState, 'reci
 }
 
 /**
- * What comes late of another recipient of an email from which somebody has been erased: links of theirs and replies of
- * servers may name who that was, and it is known no more whom they may not name.
+ * Late outcomes of another recipient of an email with an erased one: links and replies may name the erased person, who cannot
+ * be recognised any more.
  */
 export function withoutNames(recorded: RecordedOutcome): RecordedOutcome {
   return { ...recorded, outcome: valueWithoutAddresses(recorded.outcome) };

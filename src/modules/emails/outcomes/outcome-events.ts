@@ -63,7 +63,7 @@ function eventTypes(outcome: DeliveryOutcome, source: RecordedOutcome['source'])
   }
 }
 
-/** What an event says of its outcome. @param before what the recipient had come to */
+/** The data of an outcome's event. @param before the recipient's state before it */
 export function eventData(
   { recipient, outcome, attempt }: RecordedOutcome,
   before: Pick<RecipientState, 'attempts' | 'lastResponse'>,
@@ -109,14 +109,14 @@ function smtpData(smtp: SmtpFacts | undefined): Record<string, unknown> {
 
 type Ending = Extract<DeliveryOutcome, { kind: 'failed' | 'bounced' }>;
 
-/** What a recipient had come to before the end. */
+/** The recipient's state before the end. */
 interface History {
   readonly attempts: number;
-  /** What its server said last, or why the last attempt failed or was put off; null before any. */
+  /** The last reply of its server, or why the last attempt failed or was deferred; null before any. */
   readonly lastResponse: string | null;
 }
 
-/** What each end without a reply means, for the sender; nothing of the recipient is in it. */
+/** Explains to the sender an end without a reply; contains nothing about the recipient. */
 const WORDS: Readonly<Record<FailureReason, string>> = {
   blocked: 'The address is on the suppression list: no mail is sent to it until it is taken off',
   expired: 'It was not delivered within its time',
@@ -145,14 +145,14 @@ function wordsOf({ reason, detail }: Extract<Ending, { kind: 'failed' }>): strin
   return reason === 'blocked' && detail !== undefined ? `${words} (${detail.replaceAll('_', ' ')})` : words;
 }
 
-/** Ended by its time alone, without another attempt that could say how it went. */
+/** Expired, without another attempt with a result of its own. */
 function hasRunOut(ending: Ending): boolean {
   return ending.smtp === undefined && (ending.reason === 'expired' || ending.reason === 'retries exhausted');
 }
 
 function lastWords({ obstacle, explanation }: Ending, { attempts, lastResponse }: History): string[] {
   if (lastResponse !== null) return [...listed(obstacle), `the last result was: ${lastResponse}`];
-  // With neither a result nor an obstacle it has been due all the time; of a recipient who was erased nothing is known.
+  // With neither a result nor an obstacle it was due all the time; of an erased recipient nothing is stored.
   const isUntouched = attempts === 0 && explanation !== undefined;
   return listed(obstacle ?? (isUntouched ? ITS_TURN_WORDS : undefined));
 }

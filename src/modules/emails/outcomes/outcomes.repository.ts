@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Not, type Repository } from 'typeorm';
-import { groupByTenant } from '../../../common/tenant';
-import type { Tenant } from '../../../common/tenant';
+import { groupByTenant, type Tenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import type { EmailKey } from '../../../delivery/ports/delivery';
@@ -21,7 +20,7 @@ import { insertEvents, writeOutcomes } from './sql/write-outcomes.sql';
 import { StatsCheckRun } from './stats-check.entity';
 import type { RecountedRow, RecountPage } from './stats-counts';
 
-/** What became of emails: the state that outcomes change, and the events counted anew to check the statistics. */
+/** Results of emails: the state that outcomes change, and the events recounted to check the statistics. */
 @Injectable()
 export class OutcomesRepository {
   constructor(
@@ -46,7 +45,7 @@ export class OutcomesRepository {
     return emails.flat().map((email) => ({ ...email, recipients: recipients.get(email.emailId) ?? [] }));
   }
 
-  /** The locked emails with the mail exchangers that took them, as far as the outcomes ask for them: none does of most. */
+  /** The locked emails with the mail exchangers that took them, where outcomes need them, which is rare. */
   async withDeliveredTo(
     emails: readonly EmailState[],
     asking: readonly EmailKey[],

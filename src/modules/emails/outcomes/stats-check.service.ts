@@ -22,7 +22,7 @@ export interface FoundDrift extends Drift {
 
 export interface StatsCheck {
   readonly compared: number;
-  /** Counters that changed meanwhile, so that nothing can be said. */
+  /** Counters that changed meanwhile: no result. */
   readonly unsettled: number;
   readonly drifts: readonly FoundDrift[];
 }

@@ -5,7 +5,7 @@ import { type Counter, COUNTERS, type Period, type Sums } from '../../stats/stat
 export interface RecountPage extends Period {
   readonly organizationId: string;
   readonly mode: Mode;
-  /** The id that the page begins after. */
+  /** The id that the page starts after. */
   readonly after: string;
 }
 
@@ -24,7 +24,7 @@ export interface RecountedRow {
 /** Counters that are not zero, by domain, hour and name. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** A counter that does not say what the events say. */
+/** A counter that differs from the events. */
 export interface Drift {
   readonly domainId: string;
   readonly hour: string;
@@ -37,7 +37,7 @@ export interface Comparison {
   /** Counters compared. */
   readonly compared: number;
   readonly drifts: readonly Drift[];
-  /** Counters that changed meanwhile, so that nothing can be said. */
+  /** Counters that changed meanwhile: no result. */
   readonly unsettled: number;
 }
 
@@ -45,6 +45,7 @@ function keyOf(domainId: string, hour: Date, counter: string): string {
   return `${domainId} ${hour.toISOString()} ${counter}`;
 }
 
+/** Stored counters by domain, hour and name, zeros left out. */
 export function storedCounts(rows: readonly (Sums & { domainId: string; hour: Date })[]): Counts {
   const entries = rows.flatMap((row) =>
     COUNTERS.map((counter) => [keyOf(row.domainId, row.hour, counter), row[counter]] as const),
@@ -52,6 +53,7 @@ export function storedCounts(rows: readonly (Sums & { domainId: string; hour: Da
   return new Map(entries.filter(([, count]) => count !== 0));
 }
 
+/** Adds a recounted row; one with a null is left out. */
 export function addRecounted(counts: Map<string, number>, { domainId, hour, counter, count }: RecountedRow): void {
   if (domainId === null || hour === null || counter === null || count === null) return;
   const key = keyOf(domainId, hour, counter);

@@ -13,7 +13,7 @@ const ORDER_OF_TIMES: readonly SmtpPhase[] = [
   'final',
 ];
 
-/** A trace as it is kept, beside its event: short names, and nothing that the event says itself. */
+/** A trace as stored, beside its event: short names, and no field of the event itself. */
 export interface StoredTrace {
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -27,8 +27,8 @@ export interface StoredTrace {
   /** Beside `tls` only. */
   readonly policy?: TlsPolicy | undefined;
   /**
-   * Milliseconds of the phases in their order, nothing for those that were not gone through: `0,1,3,,,0,0,1,2`. With their
-   * names and as numbers of JSON they take 150 bytes more, in each event of an attempt.
+   * Milliseconds of the phases in their order, empty for those not reached: `0,1,3,,,0,0,1,2`. With their names and as numbers
+   * of JSON they take 150 bytes more, in each event of an attempt.
    */
   readonly times?: string | undefined;
   /** The same in events from before. */
@@ -36,6 +36,7 @@ export interface StoredTrace {
   readonly action?: string | undefined;
 }
 
+/** A trace in the form in which it is stored. */
 export function toStoredTrace({
   startedAt,
   durationMs,
@@ -63,7 +64,7 @@ function timesOf(phases: PhaseTimes): string {
   return ORDER_OF_TIMES.map((phase) => phases[phase] ?? '').join(',');
 }
 
-/** What the phases of a kept attempt took; undefined when that is not known. */
+/** The phases of a stored attempt; undefined when not stored. */
 export function phasesOf({ times, phases }: StoredTrace): PhaseTimes | undefined {
   if (times === undefined) return phases;
   const values = times.split(',');

@@ -1,5 +1,5 @@
 import type { DeliveryOutcome, RecordedOutcome } from '../../../delivery/ports/outcome';
-import { isSoftBounce } from './suppression-reason';
+import { isSoftBounce } from './apply-outcomes';
 
 const recorded = (outcome: DeliveryOutcome) => ({ outcome }) as RecordedOutcome;
 const bounced = (reason: string, bounceType: 'soft' | 'hard' = 'soft') =>

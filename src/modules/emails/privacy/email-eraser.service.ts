@@ -6,12 +6,16 @@ import { erasedAddress } from '../outcomes/erased-recipient';
 import { eraseContent, eraseEventData, eraseHead, type SubjectIn } from './erase-texts';
 import { ErasableEmailsRepository } from './subject-emails.repository';
 import type { ErasedSubject } from './sql/erased.sql';
+import { isUtf8 } from 'node:buffer';
+import { bytesHold } from '../../../common/erasure/byte-search';
+import { RAW_PART, RawMessagesStorage } from '../content/raw-messages.storage';
+import type { StoredAttachment } from './sql/erase-contents.sql';
 
 /** An email to be erased; `position` is the subject's among the recipients, null when it is none of them. */
 export interface NamedEmail {
   readonly emailId: string;
   readonly position: number | null;
-  /** Others will still get it, or have got it. */
+  /** Others receive it too, or have received it. */
   readonly isShared: boolean;
 }
 
@@ -19,20 +23,20 @@ export interface ErasedCounts {
   readonly emails: number;
   readonly events: number;
   readonly contents: number;
-  /** Of all events of the emails: what else knows of them may have been told what they said. */
+  /** Events of the emails: other features may hold copies of them. */
   readonly eventIds: readonly string[];
 }
 
 const NOTHING: ErasedCounts = { emails: 0, events: 0, contents: 0, eventIds: [] };
-/** Of one email at a time: a reply has some hundred characters. */
+/** Replies of one email at a time have some hundred characters. */
 const EVENTS = 100;
-/** Heads and events that are looked through in one turn of the event loop. */
+/** Heads and events that are searched in one turn of the event loop. */
 const PER_TURN = 20;
 const HEADS_PER_TURN = 1;
 
 /**
- * Removes a subject from emails, in the caller's transaction: from heads, recipients, events, bodies and headers, one body at a
- * time. What attachments hold has been looked at before.
+ * Removes a subject from emails, in the caller's transaction: heads, recipients, events, bodies and headers, one body
+ * at a time. Attachments are searched before.
  */
 @Injectable()
 export class EmailEraser {
@@ -41,7 +45,7 @@ export class EmailEraser {
     private readonly clock: Clock,
   ) {}
 
-  /** Until the transaction ends no other one writes what happens to them. */
+  /** Locks the emails: no outcome is written until the transaction ends. */
   async erase(subject: ErasedSubject, emails: readonly NamedEmail[], tx: Transaction): Promise<ErasedCounts> {
     if (emails.length === 0) return NOTHING;
     const byId = new Map(emails.map((email) => [email.emailId, email]));
@@ -127,4 +131,65 @@ function nextPlaces(found: readonly { readonly emailId: string; readonly sequenc
     pages.set(emailId, { emailId, sequence, count });
   }
   return [...pages.values()].filter(({ count }) => count === EVENTS);
+}
+
+/** How much of an email's attachments has been searched. */
+export interface AttachmentPlace {
+  readonly emailId: string;
+  readonly position: number;
+  readonly isDone: boolean;
+}
+
+/** The driver holds them as text of twice the size. */
+const PART_BYTES = 1024 * 1024;
+
+/**
+ * Empties attachments that hold a subject's address, one at a time and outside any transaction: searching 25 MiB takes
+ * seconds. Repeating it is harmless. A raw message for others too loses only the address; where it cannot be separated,
+ * the message is emptied.
+ */
+@Injectable()
+export class AttachmentEraser {
+  constructor(
+    private readonly emails: ErasableEmailsRepository,
+    private readonly messages: RawMessagesStorage,
+  ) {}
+
+  /** Searches the next attachment of an email. */
+  async eraseNext(subject: ErasedSubject, emailId: string, place?: AttachmentPlace): Promise<AttachmentPlace> {
+    const after = place?.emailId === emailId ? place.position : -1;
+    const attachment = await this.emails.nextAttachment(subject, emailId, after);
+    if (!attachment) return { emailId, position: after, isDone: true };
+    const { position, contentType } = attachment;
+    if (contentType === RAW_PART.contentType) {
+      await this.eraseRaw(subject, emailId);
+      return { emailId, position, isDone: true };
+    }
+    const bytes = await this.read(subject, emailId, attachment);
+    if (await bytesHold(subject.finder, bytes, { contentType })) {
+      await this.emails.emptyAttachment(subject, { emailId, position });
+    }
+    return { emailId, position, isDone: false };
+  }
+
+  private async eraseRaw(subject: ErasedSubject, emailId: string): Promise<void> {
+    const { organizationId, mode, finder } = subject;
+    const bytes = await this.messages.load({ organizationId, mode, emailId });
+    if (!bytes || !(await bytesHold(finder, bytes))) return;
+    const encoding = isUtf8(bytes) ? 'utf8' : 'latin1';
+    const cleaned = Buffer.from((await finder.cleanMessage(bytes.toString(encoding))) ?? '', encoding);
+    const isClean = !(await bytesHold(finder, cleaned));
+    await this.emails.writeRaw(subject, emailId, isClean ? cleaned : Buffer.alloc(0));
+  }
+
+  private async read(subject: ErasedSubject, emailId: string, { position, size }: StoredAttachment): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafe(size);
+    let read = 0;
+    while (read < size) {
+      const part = await this.emails.readAttachmentPart(subject, { emailId, position }, read + 1, PART_BYTES);
+      if (part.length === 0) break;
+      read += part.copy(bytes, read);
+    }
+    return bytes.subarray(0, read);
+  }
 }

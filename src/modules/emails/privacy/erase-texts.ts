@@ -11,7 +11,7 @@ export interface SubjectIn extends Pick<ErasedSubject, 'keys' | 'finder'> {
   readonly position: number | null;
 }
 
-/** What is left of an email's head. Without other recipients nothing is kept of what it said. */
+/** An email's head after the erasure. Without other recipients nothing of its texts is kept. */
 export function eraseHead(head: EmailHead, subject: SubjectIn, isShared: boolean): EmailHead {
   const { keys, finder } = subject;
   const withPlaceholders = (addresses: string[]) =>
@@ -70,7 +70,7 @@ const KEPT: ReadonlySet<string> = new Set([
 /** Of events whose words are this service's own: no server's are in them. */
 const WORDS_OF_OURS: ReadonlySet<string> = new Set(['detail', 'explanation']);
 
-/** Events about the subject lose whatever else they say, the others the address. */
+/** Events about the subject lose all texts, the others the address. */
 export function eraseEventData(
   { eventType, data }: { readonly eventType: EventType; readonly data: Record<string, unknown> },
   subject: SubjectIn,

@@ -31,15 +31,13 @@ import {
   type FoundEvent,
   readErasableEvents,
   writeEvents,
-} from './sql/erase-events.sql';
-import {
   deleteHashedKeys,
   type ErasedKey,
   type KeyPlace,
   readStoredKeys,
   type StoredKey,
   writeStoredKeys,
-} from './sql/erase-responses.sql';
+} from './sql/erase-events-and-responses.sql';
 import type { ErasedSubject } from './sql/erased.sql';
 import {
   type ErasableEmail,
@@ -182,7 +180,7 @@ export class ErasableEmailsRepository {
 
 export type { ErasableEmail, ErasedSubject, IdPage, KeyPlace, ReceivedRow };
 
-/** Emails of a page that are looked at for their sender. */
+/** Emails of a page that are examined for their sender. */
 const EXAMINED = 2_000;
 
 /** What emails hold of a data subject, to be read for an export; from the replica where there is one. */
@@ -196,8 +194,8 @@ export class SubjectEmailsRepository {
   }
 
   /**
-   * The next emails from a subject, or that ask for replies to it, as many as fit into the limits, at least one if there is one;
-   * and the last email that was looked at, null after all.
+   * The next emails from a subject, or with replies to it, within the limits, at least one if there is one; and the last email
+   * examined, null at the end.
    */
   async listSent(
     { organizationId, mode, address }: SubjectScope,

@@ -31,7 +31,7 @@ export class SubjectEmailsService {
   }
 
   /**
-   * The next emails from the subject, or that ask for replies to it, by id; and the last email that was looked at, null after all.
+   * The next emails from the subject, or with replies to it, by id; and the last email examined, null at the end.
    * @throws UnavailableError
    */
   async sentPage(

@@ -9,8 +9,14 @@ import type { DeliveryKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
 import { OutcomeRecorder } from '../outcomes/outcome-recorder.service';
-import { AttachmentEraser, type AttachmentPlace } from './attachment-eraser.service';
-import { EmailEraser, type ErasedCounts, type NamedEmail } from './email-eraser.service';
+import {
+  AttachmentEraser,
+  type AttachmentPlace,
+  EmailEraser,
+  type ErasedCounts,
+  type NamedEmail,
+} from './email-eraser.service';
+import type { ErasableEmail } from './sql/find-erasable.sql';
 import {
   ErasableEmailsRepository,
   type ErasedSubject,
@@ -18,7 +24,6 @@ import {
   type KeyPlace,
   type ReceivedRow,
 } from './subject-emails.repository';
-import { nextBatch } from './erasure-batch';
 
 const RECEIVED = 50;
 const SENT = { examined: 2_000, found: 50 };
@@ -35,9 +40,9 @@ interface PreparedEmail extends NamedEmail {
 /** What the next page is to erase. */
 export interface PreparedPage {
   readonly emails: readonly PreparedEmail[];
-  /** Where the page after it begins; undefined after the last. */
+  /** Start of the next page; undefined after the last. */
   readonly next: string | undefined;
-  /** An attachment has been looked at, and nothing else is to be done. */
+  /** An attachment was searched, and nothing else has to be done. */
   readonly attachment?: AttachmentPlace;
 }
 
@@ -45,14 +50,14 @@ export interface ErasedDeliveries extends ErasedCounts {
   /** The deliveries whose recipient has been erased. */
   readonly deliveries: readonly DeliveryKey[];
   readonly cancelled: number;
-  /** Emails that were left alone, because a worker is delivering them to the subject right now. */
+  /** Emails skipped because a worker is delivering them to the subject right now. */
   readonly busy: number;
 }
 
 /**
- * Removes a data subject from the emails of an organization and mode, page by page: what is to be done is found, and
- * attachments are looked through, before the caller's transaction, in which everything else happens. What is gone is not found
- * again, so that any page can be repeated. What the statistics count stays.
+ * Removes a data subject from the emails of an organization and mode, page by page. Matches are found, and attachments
+ * searched, before the caller's transaction, in which everything else happens. Deleted data are not found again, so any page
+ * can be repeated. Statistics keep their counts.
  */
 @Injectable()
 export class SubjectErasureService {
@@ -78,7 +83,7 @@ export class SubjectErasureService {
     return this.prepare(subject, rows, { after: page.after, next, place });
   }
 
-  /** Finds the next emails from the subject, or that ask for replies to it. @throws UnavailableError */
+  /** Finds the next emails from the subject, or with replies to it. @throws UnavailableError */
   async prepareSent(subject: ErasedSubject, page: IdPage, place?: AttachmentPlace): Promise<PreparedPage> {
     const { ids, lastId } = await this.emails.findSenders(subject, page, SENT);
     const rows = ids.map((emailId) => ({ emailId, position: null, address: '' }));
@@ -115,7 +120,7 @@ export class SubjectErasureService {
     return this.eraser.erase(subject, emails, tx);
   }
 
-  /** What is stored under idempotency keys; they go on working. Returns where the next page begins. */
+  /** Responses stored under idempotency keys; the keys stay valid. Returns the start of the next page. */
   async eraseResponses(
     subject: ErasedSubject,
     after: KeyPlace = { path: '', key: '' },
@@ -156,7 +161,10 @@ export class SubjectErasureService {
     return { emails, next: batch.isAll ? next : batch.emails.at(-1)?.emailId };
   }
 
-  /** All at once, in the order in which everyone locks them: of some first and of others later, workers' results and this wait for each other. */
+  /**
+   * All at once, in the common lock order: with some locked first and others later, workers' results and this would wait for
+   * each other.
+   */
   private async lock(subject: ErasedSubject, rows: readonly DeliveryTo[], tx: Transaction): Promise<void> {
     if (rows.length > 0) await this.emails.lock(subject, [...new Set(rows.map(({ emailId }) => emailId))], tx);
   }
@@ -177,7 +185,7 @@ function lowerInC(email: string): string {
   return email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** Letters that have one capital and no other, so that it is nobody else's address. */
+/** Letters that have one capital and no other, so that it is no other person's address. */
 function upperCase(email: string): string {
   return email.replace(/\p{Ll}/gu, (letter) => {
     const capital = letter.toUpperCase();
@@ -200,3 +208,28 @@ function nameOf({ emailId, position }: { emailId: string; position: number }): s
 }
 
 export type { AttachmentPlace, ErasedCounts, ErasedSubject, IdPage, KeyPlace };
+
+const MIB = 1024 * 1024;
+/** Searched or deleted in one transaction, unless a single email has more: about a second. */
+const MAX_BYTES = 8 * MIB;
+
+/** What of some emails can be erased at once. */
+export type ErasureBatch =
+  /** The attachments of this email, one by one, before anything of it is erased: afterwards it is not found again. */
+  | { readonly kind: 'attachments'; readonly emailId: string }
+  | { readonly kind: 'emails'; readonly emails: readonly ErasableEmail[]; readonly isAll: boolean };
+
+/** @param emails in the order of their ids @param doneEmailId whose attachments have been searched */
+export function nextBatch(emails: readonly ErasableEmail[], doneEmailId: string | undefined): ErasureBatch {
+  const isOpen = (email: ErasableEmail) => email.isShared && email.hasAttachments && email.emailId !== doneEmailId;
+  const [first] = emails;
+  if (first && isOpen(first)) return { kind: 'attachments', emailId: first.emailId };
+  let bytes = 0;
+  const taken: ErasableEmail[] = [];
+  for (const email of emails) {
+    bytes += email.bytes;
+    if (taken.length > 0 && (bytes > MAX_BYTES || isOpen(email))) break;
+    taken.push(email);
+  }
+  return { kind: 'emails', emails: taken, isAll: taken.length === emails.length };
+}

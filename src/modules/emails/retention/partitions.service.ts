@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { OrganizationsService } from '../../../auth/organizations.service';
 import { Clock } from '../../../common/clock';
-import { deleteInBatches } from '../../../common/jobs/delete-in-batches';
+import { deleteInBatches } from '../../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../../config/config';
 import { Database } from '../../../database/database.service';
 import { StatsService } from '../../stats/stats.service';

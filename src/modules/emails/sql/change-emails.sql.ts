@@ -46,7 +46,7 @@ const SENT_AGAIN_AS = `
 const SENT_AGAIN_FROM = `
   update emails e set resent_from = $4 where e.organization_id = $1 and e.mode = $2 and e.id = $3`;
 
-/** Links an email and the one that repeats it, both ways; the first knows the last hundred. */
+/** Links an email and the one that repeats it, both ways; the first lists the last hundred. */
 export function linkResent(original: EmailKey, repeatedAs: string): Statement<never>[] {
   const { organizationId, mode, emailId } = original;
   return [

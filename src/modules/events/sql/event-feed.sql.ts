@@ -54,7 +54,7 @@ function feedValues({ organizationId, mode, after }: FeedStream, horizon: string
 /** Of inbound mail, as an event: an email's own events count from 1. */
 export const INBOUND_SEQUENCE = 0;
 
-/** What happened to inbound mail is all that is known of it. */
+/** Inbound mail has this one event. */
 const INBOUND_COLUMNS = `
     i.organization_id as "organizationId",
     i.mode,

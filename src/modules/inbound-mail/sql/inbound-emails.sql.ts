@@ -157,7 +157,7 @@ export function deleteOldInboundEmails(before: Date, limit: number): Statement<{
   return { name: 'delete-old-inbound-emails', text: DELETE_OLD, values: [before, limit] };
 }
 
-/** By the index of addresses whatever the planner knows: with an order and a limit it would go through all of a tenant's mail. */
+/** By the index of addresses: with an order and a limit the planner would read all of a tenant's mail. */
 const NAMED = `named as materialized (
     select organization_id, mode, id
     from inbound_emails

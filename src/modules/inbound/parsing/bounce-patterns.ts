@@ -61,7 +61,7 @@ export const BOUNCE_PATTERNS: readonly MessagePattern[] = [
   { id: 'provider-jp', text: /メールの配信に失敗|宛先不明|送信できませんでした/ },
 ];
 
-/** Weaker signs, believed only in messages that are no automatic answer of a person's mailbox. */
+/** Weaker patterns, used only in messages that are no automatic reply of a mailbox. */
 export const GENERIC_BOUNCE_PATTERNS: readonly MessagePattern[] = [
   {
     id: 'daemon',
@@ -96,8 +96,8 @@ export interface FailurePhrase {
 }
 
 /**
- * Sentences without an SMTP reply that the engine's table does not know, because only bounce messages use them.
- * The first row that a text matches decides; what does not blame the address comes first.
+ * Sentences without an SMTP reply that the engine's table does not contain, because only bounce messages use them. The first
+ * match decides; causes other than the address come first.
  */
 export const FAILURE_PHRASES: readonly FailurePhrase[] = [
   {

@@ -1,6 +1,6 @@
 import type { ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import { evaluateFailure, MAXIMUM_RESPONSE_LENGTH, type FailureGrounds } from './evaluate-failure';
-import { readHeader, type HeaderFields } from '../../../common/mime/mime-message';
+import { type HeaderFields, readHeader } from '../../../common/mime/mime-message';
 import { decodeField } from '../../../common/mime/part-text';
 import { PARSING_LIMITS } from './unpack';
 import { printable, type Report } from './report';
@@ -24,12 +24,12 @@ const ACTION_OF_CLASS: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['5', 'failed'],
 ]);
 const STATUS = /[245]\.\d{1,3}\.\d{1,3}/;
-/** Where a status begins that lost its own part. */
+/** The start of a status that lost its own part. */
 const BARE_STATUS = /^(?:reporting-mta|original-recipient|final-recipient)[ \t]{0,5}:/im;
 
 /**
- * Reads a delivery status (RFC 3464, and RFC 6533 for addresses in UTF-8); undefined when it names no recipient. The
- * address that the report came to concerns one delivery; of several blocks the worst counts.
+ * Reads a delivery status (RFC 3464, and RFC 6533 for addresses in UTF-8); undefined without a recipient. The address that the
+ * report came to concerns one delivery; of several blocks the worst counts.
  *
  * @param text one character a byte
  * @param words the grounds in the words around the status, read when the only block gives none itself
@@ -79,7 +79,7 @@ function recipientStatus(fields: HeaderFields): RecipientStatus | undefined {
   return { action, status, text, remoteHost: hostOf(fields.first('remote-mta')), recipient };
 }
 
-/** A temporary status without an action does not say that the sender has given up. */
+/** A temporary status without an action does not mean that the sender has given up. */
 function actionOf(field: string | undefined, status: string | undefined): Action | undefined {
   const named = field?.toLowerCase() ?? '';
   return ACTIONS.find((action) => named.startsWith(action)) ?? ACTION_OF_CLASS.get(status?.[0] ?? '');
@@ -101,7 +101,7 @@ function addressOf(value: string | undefined): string | undefined {
   return printable(withoutKind(value)?.replace(/[<>]/g, ''), 320);
 }
 
-/** The first word, without a final dot; hosts often carry an address or a comment behind it. */
+/** The first word, without a final dot; an address or a comment often follows a host. */
 function hostOf(value: string | undefined): string | undefined {
   const host = withoutKind(value)?.split(/[\s([]/, 1)[0];
   return printable(host?.replace(/\.$/, ''), 255);

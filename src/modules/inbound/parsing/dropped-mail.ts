@@ -9,7 +9,7 @@ const AUTO_REPLY_FIELDS = [
   ...['x-autorespond', 'x-autoresponder', 'x-vacation'],
 ] as const;
 
-/** Mail that answers ours by itself on behalf of a person (RFC 3834). */
+/** Automatic replies to our mail on behalf of a person (RFC 3834). */
 export const AUTO_REPLY_PATTERNS: readonly MessagePattern[] = [
   {
     id: 'subject-en',
@@ -32,7 +32,7 @@ export const AUTO_REPLY_PATTERNS: readonly MessagePattern[] = [
   },
 ];
 
-/** Systems that ask the sender to prove to be a person. They are never answered. */
+/** Systems that ask the sender to confirm. They never get a reply. */
 export const CHALLENGE_PATTERNS: readonly MessagePattern[] = [
   {
     id: 'subject',
@@ -45,7 +45,7 @@ export const CHALLENGE_PATTERNS: readonly MessagePattern[] = [
   },
 ];
 
-/** Our own envelope senders (VERP): mail that carries one as its sender is our mail coming back. */
+/** Our own envelope senders (VERP): mail with such a sender is our mail coming back. */
 const OWN_RETURN_PATH = /^<?b\+[a-z2-7]{55}@/i;
 
 /** True for mail that goes in circles: too many hops, or ours, redirected to its own sender. */
@@ -72,7 +72,7 @@ export function whyDropped(view: MessageView): IgnoreReason | undefined {
 
 function isAutoReply(view: MessageView): boolean {
   const { fields } = view.message;
-  // RFC 3834 section 5: parameters may follow. `auto-generated` is what bounces and notices say.
+  // RFC 3834 section 5: parameters may follow. Bounces and notices use `auto-generated`.
   const automatic = fields.first('auto-submitted')?.toLowerCase().startsWith('auto-replied') ?? false;
   const precedence = [...fields.all('precedence'), ...fields.all('x-precedence')];
   return (

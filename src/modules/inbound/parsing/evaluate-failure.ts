@@ -16,7 +16,7 @@ export interface FoundReply {
 
 /** `550 5.1.1 …`, `550-5.1.1`, `550 #5.1.1`: unmistakable anywhere. */
 const BOTH_CODES = /(?<![\w.-])([45][0-7]\d)[ -]{1,2}(?:smtp; ?)?[#(]{0,2}([45]\.\d{1,3}\.\d{1,3})(?!\d|\.\d)/i;
-/** A lone number counts only where replies stand: at the beginning, or behind a colon, a bracket, `said`, `error`. */
+/** A lone number counts only at the position of a reply: at the start, or after a colon, a bracket, `said`, `error`. */
 const CODE_ALONE = /(?:^|[:;#<>"'(=[\]] ?|\bsaid |\berror |\breply |\bcode |\bstatus )[<([]?([45][0-7]\d)[ :-](?!\d)/i;
 /** `#5.1.1`, `(5.1.1)`: no address, no version. */
 const ENHANCED_ALONE = /(?:^|[\s#(:;<['"])([45]\.[0-7]\.\d{1,3})(?=[\s)>:;,\]#-]|$)/;
@@ -27,7 +27,7 @@ export function findReply(text: string): FoundReply | undefined {
   const alone = CODE_ALONE.exec(text);
   const aloneAt = alone?.[1] === undefined ? Infinity : alone.index + alone[0].indexOf(alone[1]);
   if (both) {
-    // Lines of the same reply may come before the one with both codes, and say whom it is about.
+    // Lines of the same reply may come before the one with both codes, and name the recipient.
     const start = alone?.[1] === both[1] ? Math.min(aloneAt, both.index) : both.index;
     return { code: Number(both[1]), enhancedCode: both[2], text: text.slice(start) };
   }
@@ -51,7 +51,7 @@ export interface FailureGrounds {
 export const MAXIMUM_RESPONSE_LENGTH = 500;
 /** A reply of many lines, written as one, is classified by all of them. */
 const MAXIMUM_TEXT_LENGTH = 4_000;
-/** Where the text does not name the command that was answered. */
+/** Where the text does not name the command of the reply. */
 const USUAL_PHASE: SmtpPhase = 'rcpt';
 
 /**
@@ -93,7 +93,7 @@ export function evaluateFailure(
   };
 }
 
-/** The remote side's own code before the reporter's, and before both of them one that says more than its class. */
+/** The remote side's own code before the reporter's, and a specific one before both. */
 function enhancedCodeOf(reply: FoundReply | undefined, status: string | undefined): string | undefined {
   const codes = [reply?.enhancedCode, status].filter((code) => code !== undefined);
   return codes.find((code) => !code.endsWith('.0.0')) ?? codes[0];
@@ -119,7 +119,7 @@ function codeOfStatus(status: string | undefined): number | undefined {
   return status.startsWith('4') ? 450 : 550;
 }
 
-/** Postfix and Exim name the command that was answered. Before RCPT nothing was said of the recipient. */
+/** Postfix and Exim name the command of the reply. Before RCPT it is not about the recipient. */
 function phaseNamedIn(text: string): SmtpPhase {
   if (/end of data|data command|after end of data/i.test(text)) return 'final';
   return /reply to (?:mail from|helo|ehlo|starttls)|after (?:mail from|ehlo|helo)|initial connection/i.test(text)

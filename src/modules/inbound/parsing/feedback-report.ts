@@ -12,12 +12,12 @@ export const COMPLAINT_PATTERNS: readonly (MessagePattern & { readonly feedbackT
   { id: 'opt-out', subject: /opt-out request|optout request|unsubscribe complaint/i, feedbackType: 'opt-out' },
 ];
 
-/** RFC 5965 section 7.3 and the types that providers add; any other counts as `other`, as section 3.1 asks. */
+/** RFC 5965 section 7.3 and the types that providers add; any other counts as `other`, as section 3.1 requires. */
 const COMPLAINT_TYPES = ['abuse', 'fraud', 'virus', 'other', 'opt-out', 'opt-out-list', 'miscategorized'];
 /** Reports on our authentication (RFC 6591) and withdrawals are no complaints. */
 const NO_COMPLAINTS = ['not-spam', 'auth-failure', 'dkim'];
 const ORIGINAL_TYPES = ['message/rfc822', 'message/global', 'text/rfc822-headers', 'message/global-headers'];
-/** Where a report begins that lost its own part. */
+/** The start of a report that lost its own part. */
 const BARE_REPORT = /^feedback-type[ \t]{0,5}:/im;
 
 const HOTMAIL_RECIPIENT = 'x-hmxmroriginalrecipient';

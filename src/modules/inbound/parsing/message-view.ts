@@ -7,7 +7,7 @@ export interface MessageView {
   readonly message: MessagePart;
   readonly from: string;
   readonly subject: string;
-  /** The first text, up to the copy of our own mail: its lines without the white space around them. */
+  /** The first text, up to the copy of our own mail: its lines, trimmed. */
   readonly lines: readonly string[];
   /** The lines as one text, joined with spaces, so that phrases may break over lines. */
   readonly text: string;
@@ -24,10 +24,11 @@ export interface MessagePattern {
   readonly text?: RegExp;
 }
 
-/** Lines that announce a copy of our own mail: nothing below them is the reporter's word. */
+/** Lines that announce a copy of our own mail: text below them is not the reporter's. */
 const COPY_FOLLOWS =
   /^(?:[-=_* #>|]{0,80})(?:below this line is a copy|this is a copy of|here is a copy of the message|original message|returned message|the header of the original|message header follows|unsent message|message from you follows|message headers follow|original mail follows|text of your message follows|begin forwarded message|copy of (?:your|the original) message|ursprüngliche nachricht|message original|mensaje original)/i;
 
+/** A message with its fields and the first text that a person would read. */
 export function viewMessage(message: MessagePart): MessageView {
   const leaves = leavesOf(message);
   const part =
@@ -44,6 +45,7 @@ export function viewMessage(message: MessagePart): MessageView {
   };
 }
 
+/** Whether all parts of a pattern match. */
 export function matchesPattern(pattern: MessagePattern, view: MessageView): boolean {
   return (
     (pattern.header === undefined || view.message.fields.has(pattern.header)) &&

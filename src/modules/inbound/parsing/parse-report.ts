@@ -12,11 +12,11 @@ import { type IgnoreReason, printable, type Report } from './report';
 const STATUS_TYPES = ['message/delivery-status', 'message/global-delivery-status'];
 
 /**
- * Reads a message that came to one of our return paths or to the feedback address: delivery status notifications
- * (RFC 3464, RFC 6533), feedback reports (RFC 5965) and the forms of systems that follow neither. Never throws, and
- * costs a few passes over the bytes whatever they are (`parsing-limits.ts`).
+ * Reads a message that came to one of our return paths or to the feedback address: delivery status notifications (RFC 3464, RFC
+ * 6533), feedback reports (RFC 5965) and the forms of systems that follow neither. Never throws, and costs a few passes over
+ * the bytes whatever they are (`parsing-limits.ts`).
  *
- * What is structured is believed before what is worded, and what names its system before what only looks like it.
+ * Structured parts take precedence over text, and texts that name their system over similar ones.
  *
  * @param raw the message as stored, its first line the `Return-Path:` that the listener added
  */
@@ -69,12 +69,12 @@ function ignored(reason: IgnoreReason): Report {
 /** Lines that are read with the one that shows a reply. */
 const REPLY_LINES = 10;
 
-/** Reads a failure in the words of the known mail systems; undefined when the message fits none of their patterns. */
+/** Reads a failure from the texts of known mail systems; undefined when the message fits none of their patterns. */
 export function readKnownBounce(view: MessageView, classifier: ReplyClassifier): Report | undefined {
   return readBounce(view, BOUNCE_PATTERNS, classifier);
 }
 
-/** The same for a message that only looks like a failure. */
+/** The same for a message that only resembles a failure. */
 export function readGenericBounce(view: MessageView, classifier: ReplyClassifier): Report | undefined {
   return readBounce(view, GENERIC_BOUNCE_PATTERNS, classifier);
 }
@@ -90,7 +90,7 @@ function readBounce(
   return { ...evaluateFailure(groundsIn(view), classifier), finalRecipient };
 }
 
-/** What the words of a failure give as its grounds: a reply first, else a known sentence. Empty when neither is there. */
+/** The cause in a failure's text: a reply first, else a known sentence. Empty without either. */
 export function groundsIn(view: MessageView): FailureGrounds {
   const lines = [...view.lines, view.subject];
   return replyIn(lines) ?? phraseIn(lines) ?? lineOfTheTable(lines) ?? {};

@@ -39,21 +39,21 @@ function expectSoundBounce(report: Extract<Report, { kind: 'bounce' }>): void {
 
 // A failure prints the seed and the smallest message; both can be given to fc.assert to see it again.
 describe('parseReport on hostile bytes', () => {
-  it('answers 10,000 altered messages of the corpus', () => {
+  it('returns a result for 10,000 altered messages of the corpus', () => {
     const property = fc.property(arbitraryMessage, arbitraryMessage, mutations, (message, other, changes) => {
       expectSound(parseReport(mutate(message, other, changes)));
     });
     fc.assert(property, { numRuns: 10_000 });
   });
 
-  it('answers any bytes', () => {
+  it('returns a result for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 3000 }), (bytes) => expectSound(parseReport(Buffer.from(bytes)))),
       { numRuns: 1000 },
     );
   });
 
-  it('answers any diagnostic text', () => {
+  it('returns a result for any diagnostic text', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: anyCharacter, maxLength: 1500 }),

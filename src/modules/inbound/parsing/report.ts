@@ -1,6 +1,6 @@
 /**
- * What a received message says of a mail of ours. Nothing in it proves which delivery it is about: the caller knows that
- * from the signed address it came to. `parseReport` (parse-report.ts) is synchronous and never throws.
+ * A received message about our mail. Nothing in it proves which delivery it concerns: the caller has that from the signed
+ * address. `parseReport` (parse-report.ts) is synchronous and never throws.
  */
 export type Report =
   | {
@@ -17,7 +17,7 @@ export type Report =
       readonly explanation?: string | undefined;
       readonly code?: number;
       readonly enhancedCode?: string;
-      /** What the remote side said: at most 500 printable characters. */
+      /** The remote side's reply: at most 500 printable characters. */
       readonly response?: string;
       readonly remoteHost?: string;
       readonly finalRecipient?: string;

@@ -1,8 +1,7 @@
 import type { Transform } from 'node:stream';
 import { createGunzip, createInflateRaw } from 'node:zlib';
-import { MIME_LIMITS } from '../../../common/mime/mime-limits';
+import { leavesOf, MIME_LIMITS, splitMessage } from '../../../common/mime/mime-message';
 import { decodedBody } from '../../../common/mime/part-text';
-import { leavesOf, splitMessage } from '../../../common/mime/mime-message';
 
 /**
  * What one message may make the parser do. All work is linear in these numbers: whatever a message holds, a report
@@ -15,7 +14,7 @@ export const PARSING_LIMITS = {
   lineLength: 1000,
   /** Recipients of one delivery status. */
   statusBlocks: 50,
-  /** `Received` fields in a header (RFC 5321 section 6.3 asks for a limit of at least 100; ours come over few hops). */
+  /** `Received` fields in a header (RFC 5321 section 6.3 requires a limit of at least 100; ours have few hops). */
   receivedFields: 30,
 } as const;
 
@@ -26,7 +25,7 @@ const STORED = 0;
 const DEFLATED = 8;
 const LOCAL_HEADER = 0x04034b50;
 const LOCAL_HEADER_BYTES = 30;
-/** Bit 3: the sizes come behind the data (APPNOTE 4.4.4). Bit 0: encrypted. */
+/** Bit 3: the sizes follow the data (APPNOTE 4.4.4). Bit 0: encrypted. */
 const SIZES_FOLLOW = 8;
 const ENCRYPTED = 1;
 
@@ -71,7 +70,7 @@ function piecesOf(data: Buffer): AsyncIterable<Buffer> | Iterable<Buffer> {
   const method = data.readUInt16LE(8);
   const start = LOCAL_HEADER_BYTES + data.readUInt16LE(26) + data.readUInt16LE(28);
   if ((flags & ENCRYPTED) !== 0) throw new Error('is encrypted');
-  // A deflated file ends by itself; what stands behind it is not read.
+  // A deflated file ends by itself; data after it is not read.
   if (method === DEFLATED) return through(createInflateRaw(), data.subarray(start));
   if (method !== STORED || (flags & SIZES_FOLLOW) !== 0) throw new Error(`is packed in an unknown way (${method})`);
   return inPieces(data.subarray(start, start + data.readUInt32LE(18)));

@@ -1,6 +1,6 @@
 // How mail comes into the two tables of reports: from a return path, or to an address that anyone may write to.
 import type { Statement } from '../../../database/statement';
-import type { NewFeedbackReport, NewInboundReport } from '../inbound-report';
+import type { NewFeedbackReport, NewInboundReport } from '../inbound-report.entity';
 
 // Appends one message as a report on each delivery that it was addressed to; one that is there already stays as it is. One
 // that is new needs capacity: fewer than $9 reports on its delivery, and fewer than $10 open ones of its organization.

@@ -1,6 +1,6 @@
 // The queue that the stored reports are: claimed, ended, measured.
 import type { Statement } from '../../../database/statement';
-import type { ClaimedReport, PublicMailbox, ReportTarget } from '../inbound-report';
+import type { ClaimedReport, PublicMailbox, ReportTarget } from '../inbound-report.entity';
 
 export interface ClaimedRow {
   id: string;

@@ -12,8 +12,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { QueryInteger } from '../../../common/http/dto-decorators';
-import type { Mode } from '../../../common/tenant';
-import { MODES } from '../../../common/tenant';
+import { type Mode, MODES } from '../../../common/tenant';
 import { WAITING_REASONS } from '../../../delivery/queue/waiting';
 
 const GROUPS = ['organization', 'destination', 'state'] as const;

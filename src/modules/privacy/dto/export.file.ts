@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
+import { stringify } from 'csv-stringify/sync';
 import Negotiator from 'negotiator';
-import type { ExportResult } from '../export/export-items';
+import { ZipFile } from 'yazl';
+import { type ExportItems, type ExportResult, SECTIONS } from '../export/export-items';
 import type { FoundExport } from '../export/exports.service';
-import { renderResponse, renderSection, zipExport } from '../export/render-export';
+import type { ExportFormat, ExportSection } from '../requests/privacy-request.entity';
 import type { PrivacyExportDto, ReadExportQuery } from './privacy.dto';
 
 /** In which form a result is wanted: within the JSON response, as one CSV file, or as a ZIP file. */
@@ -28,7 +30,7 @@ export function isShown({ size }: FoundExport): boolean {
   return size !== undefined && size.bytes <= MAX_SHOWN_BYTES;
 }
 
-/** By the `Accept` header (RFC 9110 section 12.5.1): the known type that is wanted most, the first of equals; else JSON. */
+/** By the `Accept` header (RFC 9110 section 12.5.1): the known type of the highest quality, the first of equals; else JSON. */
 export function resultForm(accept: string | undefined): ResultForm {
   const types = new Negotiator({ headers: { accept } }).mediaTypes();
   return types.flatMap((type) => FORMS.get(type.toLowerCase()) ?? [])[0] ?? 'json';
@@ -51,4 +53,102 @@ export function toFile(result: ExportResult, { form, section, fields }: Wanted):
     case 'zip':
       return new StreamableFile(zipExport(result, format), { type: 'application/zip', disposition: named('.zip') });
   }
+}
+
+type Columns = { readonly [Section in ExportSection]: readonly (keyof ExportItems[Section][number])[] };
+
+/** Column names are the fields' names. */
+const COLUMNS: Columns = {
+  emails: [
+    ...(['id', 'fromEmail', 'toEmails', 'ccEmails', 'bccEmails'] as const),
+    ...(['subject', 'createdAt', 'status', 'htmlBody', 'textBody'] as const),
+    ...(['replyTo', 'tags', 'metadata', 'headers', 'attachments'] as const),
+  ],
+  events: ['id', 'emailId', 'eventType', 'timestamp', 'eventData'],
+  suppressions: ['id', 'email', 'reason', 'suppressedAt'],
+};
+
+/** A section as an array of JSON, or as a file of CSV with a head line; one part at a time. */
+export function renderSection(result: ExportResult, section: ExportSection, format: ExportFormat) {
+  return format === 'json' ? jsonArray(result, section) : csvFile(result, section);
+}
+
+/**
+ * `{"data": {…, "exportedData": {…}}}` as text: three arrays, or three strings that are CSV files.
+ * @param fields the others of `data`
+ */
+export async function* renderResponse(
+  fields: object,
+  result: ExportResult,
+  format: ExportFormat,
+): AsyncGenerator<string> {
+  yield `{"data":${JSON.stringify(fields).slice(0, -1)},"exportedData":{`;
+  for (const [index, section] of SECTIONS.entries()) {
+    yield `${index > 0 ? ',' : ''}"${section}":`;
+    const text = renderSection(result, section, format);
+    yield* format === 'json' ? text : jsonString(text);
+  }
+  yield '}}}';
+}
+
+async function* jsonArray(result: ExportResult, section: ExportSection): AsyncGenerator<string> {
+  let before = '[';
+  for await (const lines of result.read(section)) {
+    yield before + lines.replaceAll('\n', ',');
+    before = ',';
+  }
+  yield before === '[' ? '[]' : ']';
+}
+
+async function* jsonString(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  yield '"';
+  for await (const text of texts) yield JSON.stringify(text).slice(1, -1);
+  yield '"';
+}
+
+async function* csvFile(result: ExportResult, section: ExportSection): AsyncGenerator<string> {
+  yield csvLines([COLUMNS[section]]);
+  for await (const lines of result.read(section)) {
+    yield csvLines(lines.split('\n').map((line) => fieldsOf(section, line)));
+  }
+}
+
+function fieldsOf(section: ExportSection, line: string): string[] {
+  const item = JSON.parse(line) as Record<string, unknown>;
+  return COLUMNS[section].map((column) => toText(item[column]));
+}
+
+/** Texts side by side; what has no value is empty; anything else that is no text is JSON. */
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === undefined) return '';
+  const isList = Array.isArray(value) && value.every((element) => typeof element === 'string');
+  return isList ? value.join(', ') : JSON.stringify(value);
+}
+
+/** Spreadsheets read fields with these first characters as formulas (OWASP, CSV injection). */
+const FORMULA = /^[=+\-@\t\r\n]/;
+
+/** Lines of RFC 4180 with their ends. A field that a spreadsheet would execute gets an apostrophe in front. */
+export function csvLines(rows: readonly (readonly string[])[]): string {
+  const harmless = rows.map((fields) => fields.map((field) => (FORMULA.test(field) ? `'${field}` : field)));
+  return stringify(harmless, { record_delimiter: '\r\n', quoted_match: /[\r\n]/ });
+}
+
+/** A ZIP file with a file for each section, made while it is read. */
+export function zipExport(result: ExportResult, format: ExportFormat): Readable {
+  const zip = new ZipFile();
+  const output = zip.outputStream as Readable;
+  const fail = (error: Error): void => void output.destroy(error);
+  zip.on('error', fail);
+  for (const section of SECTIONS) {
+    zip.addReadStreamLazy(`${section}.${format}`, (give) => {
+      // The library listens to none of its sources' errors, and leaves them open when the client stops reading.
+      const file = Readable.from(renderSection(result, section, format)).on('error', fail);
+      output.once('close', () => file.destroy());
+      give(null, file);
+    });
+  }
+  zip.end();
+  return output;
 }

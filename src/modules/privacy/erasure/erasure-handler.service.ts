@@ -21,7 +21,7 @@ export interface RetentionException {
 export class RetentionExceptionsService {
   constructor(private readonly suppressions: SuppressionErasure) {}
 
-  /** Of a completed one what it has left, of another what is known already. */
+  /** Of a completed one the final counts, of another the counts so far. */
   async of({ organizationId, mode, receipt, subject, email }: ShownRequest): Promise<readonly RetentionException[]> {
     if (receipt) return receipt.retentionExceptions as RetentionException[];
     if (!subject) return [];
@@ -94,9 +94,9 @@ export class ErasureHandler implements PrivacyRequestHandler {
     });
   }
 
-  /** Keeps the request while a large file is looked through. */
+  /** Keeps the lease while a large file is searched. */
   private async withLease<T>(leased: LeasedRequest, work: () => Promise<T>): Promise<T> {
-    // If the request is lost, the page's own transaction says so.
+    // If the lease is lost, the page's own transaction fails.
     const renew = () => void this.work.renew(leased).catch(() => undefined);
     const timer = setInterval(renew, RENEW_MS);
     return work().finally(() => clearInterval(timer));

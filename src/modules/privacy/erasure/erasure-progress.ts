@@ -20,7 +20,7 @@ export const ERASURE_STEPS = [
   'done',
 ] as const;
 
-/** No acceptance takes as long: an email gets its id when it begins. */
+/** No acceptance takes as long: an email gets its id at its start. */
 const ACCEPTANCE_MS = HOUR;
 
 export type ErasureStep = (typeof ERASURE_STEPS)[number];
@@ -40,7 +40,7 @@ export interface ErasureCounts {
   readonly exportsDeleted: number;
 }
 
-/** Where a page of idempotency keys begins. */
+/** Start of a page of idempotency keys. */
 export interface KeyPlace {
   readonly path: string;
   readonly key: string;
@@ -49,13 +49,13 @@ export interface KeyPlace {
 /** How far an erasure has come, as the request keeps it. */
 export interface ErasureProgress {
   readonly step: ErasureStep;
-  /** Where the next page of the step begins; absent: at its beginning. */
+  /** Start of the next page of the step; absent: at its start. */
   readonly after?: string | KeyPlace;
-  /** Whose attachments are looked through, and how far. */
+  /** The email whose attachments are searched, and the position. */
   readonly attachment?: AttachmentPlace;
   /** What is accepted later is new: an erasure that ran after it would never end. */
   readonly lastId: string;
-  /** The same of copies in the mailbox, from the step's beginning on: mail of before may have got there since. */
+  /** The same for copies in the mailbox, from the step's start on: earlier mail may have arrived since. */
   readonly lastCopyId?: string;
   /** Emails of this round of the step that workers were delivering. */
   readonly busy: number;
@@ -64,15 +64,15 @@ export interface ErasureProgress {
   readonly kept: readonly SuppressionReason[];
 }
 
-/** What one page of a step came to. */
+/** The result of one page of a step. */
 export interface PageResult {
   readonly counts?: Partial<ErasureCounts>;
-  /** Where the next page begins; absent after the last. */
+  /** Start of the next page; absent after the last. */
   readonly next?: string | KeyPlace;
   readonly attachment?: AttachmentPlace;
   readonly busy?: number;
   readonly kept?: readonly SuppressionReason[];
-  /** Events that the subject has been erased from: webhooks may have told them. */
+  /** Events that the subject has been erased from: webhooks may have delivered them. */
   readonly eventIds?: readonly string[];
 }
 
@@ -90,9 +90,10 @@ const NOTHING: ErasureCounts = {
   exportsDeleted: 0,
 };
 
+/** The stored progress of an erasure, with defaults. */
 export function progressOf({ progress }: { readonly progress: Record<string, unknown> }): ErasureProgress {
   const begun = progress as Partial<ErasureProgress>;
-  // One that a release before has begun knows fewer kinds.
+  // One started by an earlier release has fewer kinds.
   const counts = { ...NOTHING, ...begun.counts };
   return { step: 'received', lastId: newId(), busy: 0, rounds: 0, kept: [], ...begun, counts };
 }

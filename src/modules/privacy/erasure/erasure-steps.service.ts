@@ -45,7 +45,10 @@ export class ErasureSteps {
     return { request: { organizationId, mode, id }, email, subject };
   }
 
-  /** Finds what the next page is to erase, and returns what does it: looking through files takes longer than a transaction may. */
+  /**
+   * Finds what the next page has to erase, and returns a function that does it: searching files takes longer than a transaction
+   * may.
+   */
   async prepare(target: ErasureTarget, progress: ErasureProgress): Promise<ErasePage> {
     switch (progress.step) {
       case 'received':
@@ -104,7 +107,10 @@ export class ErasureSteps {
     return { counts: { suppressionsRemoved: removed, suppressionsHashed: hashed }, kept };
   }
 
-  /** Mail that the subject has sent to a route, or that names them: whole, as what else of it is theirs cannot be known. */
+  /**
+   * Mail that the subject has sent to a route, or that names them: deleted as a whole, as other personal data in it cannot be
+   * recognised.
+   */
   private async prepareInbound({ request, email }: ErasureTarget, progress: ErasureProgress): Promise<ErasePage> {
     const { after } = pageOf(progress);
     const { ids, next } = await this.inbound.find(request, email, { after, before: LAST_ID, limit: INBOUND });

@@ -9,10 +9,16 @@ import {
 import { type InboundEmail, InboundEmailsService } from '../../inbound-mail/inbound-emails.service';
 import { InboundSubjectsService } from '../../inbound-mail/inbound-subjects.service';
 import { SuppressionListService } from '../../suppressions/suppression-list.service';
-import type { ExportedEmail, ExportedEvent, ExportedSuppression, ExportItems } from './export-items';
-import { redactAddress, redactOthers } from './redact-others';
+import {
+  type ExportedEmail,
+  type ExportedEvent,
+  type ExportedSuppression,
+  type ExportItems,
+  redactAddress,
+  redactOthers,
+} from './export-items';
 
-/** Of one page: what it says is in memory at once. */
+/** Of one page, whose contents are in memory at once. */
 const INBOUND_PAGE = 20;
 const INBOUND_PAGE_BYTES = 8 * 1024 * 1024;
 /** One for each reason at most. */
@@ -43,7 +49,7 @@ export class ExportCollector {
     };
   }
 
-  /** The next emails from the subject that are not to it as well, and where the page after it begins; undefined after the last. */
+  /** The next emails from the subject that are not also to it, and the start of the next page; undefined after the last. */
   async nextSent(
     scope: SubjectScope,
     range: SubjectRange,
@@ -58,7 +64,7 @@ export class ExportCollector {
     };
   }
 
-  /** The next inbound mail that names the subject; what it says only where the subject has written it. */
+  /** The next inbound mail that names the subject; with contents only if the subject has written it. */
   async nextInbound(
     scope: SubjectScope,
     range: SubjectRange,

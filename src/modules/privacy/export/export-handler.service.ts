@@ -8,9 +8,8 @@ import type { SubjectRange, SubjectScope } from '../../emails/privacy/subject-em
 import type { ExportSection } from '../requests/privacy-request.entity';
 import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';
 import { ExportCollector } from './export-collector.service';
-import { type ExportItems, SECTIONS } from './export-items';
+import { type ExportItems, SECTIONS, type ExportProgress, progressOf, toPartTexts } from './export-items';
 import { type EncryptedPart, ExportParts } from './exports.service';
-import { type ExportProgress, progressOf, toPartTexts } from './export-progress';
 
 const NO_EMAILS = { emails: [], events: [], last: undefined };
 
@@ -20,9 +19,8 @@ const PAGES_PER_TURN = 10;
 export const MAX_PART_BYTES = 1024 * 1024;
 
 /**
- * Exports the data of a subject (GDPR article 15): page by page, each page's parts in one transaction with the
- * progress that counts them, so that a part is written once, wherever a worker dies. Emails accepted after the request
- * are not part of it.
+ * Exports the data of a subject (GDPR article 15): page by page, each page's parts in one transaction with the progress that
+ * counts them, so that a part is written once, also after a crash. Emails accepted after the request are not part of it.
  */
 @Injectable()
 export class ExportHandler implements PrivacyRequestHandler {

@@ -1,4 +1,6 @@
+import { addressKey } from '../../../common/mail-address';
 import type { ExportSection } from '../requests/privacy-request.entity';
+import { NIL_ID } from '../../../common/ids';
 
 /** In the order in which a result shows them. */
 export const SECTIONS = ['emails', 'events', 'suppressions'] as const satisfies readonly ExportSection[];
@@ -9,7 +11,7 @@ export interface ExportedEmail {
   /** Other people's addresses are redacted. */
   readonly toEmails: readonly string[];
   readonly ccEmails: readonly string[];
-  /** The subject's own only: blind copies are unknown to everyone else. */
+  /** The subject's own only: others cannot see blind copies. */
   readonly bccEmails: readonly string[];
   readonly subject: string;
   readonly createdAt: string;
@@ -49,4 +51,85 @@ export interface ExportItems {
 /** A result, a section at a time: texts of one JSON document on each line. */
 export interface ExportResult {
   readonly read: (section: ExportSection) => AsyncIterable<string>;
+}
+
+export const REDACTED = '[redacted]';
+
+/** What may stand on either side of an @ in any text, percent-encoded text of a URL too. */
+const WORD = '[^\\s<>()[\\]{}:;,"\'`|=&?#/\\\\@]';
+/** It starts at a word boundary, so that a long word is scanned once. */
+const ADDRESS = new RegExp(`(?<!${WORD})${WORD}+(?:@|%40)${WORD}+`, 'giu');
+const FINAL_SIGNS = /[.!]+$/;
+
+/** One address as it may be shown to the subject: another person's is redacted. */
+export function redactAddress(address: string, subject: string): string {
+  return addressKey(address) === addressKey(subject) ? address : REDACTED;
+}
+
+/** A JSON value in which every address but the subject's is redacted, wherever it stands in a text. */
+export function redactOthers(value: unknown, subject: string): unknown {
+  if (typeof value === 'string') return redactText(value, subject);
+  if (Array.isArray(value)) return value.map((element) => redactOthers(element, subject));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, redactOthers(field, subject)]));
+}
+
+function redactText(text: string, subject: string): string {
+  return text.replace(ADDRESS, (found) => {
+    const written = found.replace(FINAL_SIGNS, '');
+    return redactAddress(decode(written), subject) === REDACTED ? REDACTED : found;
+  });
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** How far an export has come, as the request keeps it. */
+export interface ExportProgress {
+  /** Id of the last email that is in a part. */
+  readonly after: string;
+  /** The same among emails from the subject, which come after those to it. */
+  readonly sentAfter?: string;
+  /** The same among inbound mail that names the subject, which comes last. */
+  readonly inboundAfter?: string;
+  /** Parts written of each section. */
+  readonly parts: Readonly<Record<ExportSection, number>>;
+  readonly items: Readonly<Record<ExportSection, number>>;
+  /** Of all parts' texts. */
+  readonly bytes: number;
+}
+
+const NONE = { emails: 0, events: 0, suppressions: 0 };
+
+const BEGINNING: ExportProgress = { after: NIL_ID, parts: NONE, items: NONE, bytes: 0 };
+
+/** The stored progress of an export, with defaults. */
+export function progressOf({ progress }: { readonly progress: Record<string, unknown> }): ExportProgress {
+  return { ...BEGINNING, ...progress };
+}
+
+/**
+ * Items as texts of parts: one JSON document on a line each, as many lines as fit into about `maxBytes`, at least one.
+ * The requested format is rendered from it when the result is read.
+ */
+export function toPartTexts(items: readonly object[], maxBytes: number): string[] {
+  const texts: string[] = [];
+  let lines: string[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const line = JSON.stringify(item);
+    const size = Buffer.byteLength(line) + 1;
+    if (lines.length > 0 && bytes + size > maxBytes) {
+      texts.push(lines.join('\n'));
+      [lines, bytes] = [[], 0];
+    }
+    lines.push(line);
+    bytes += size;
+  }
+  return lines.length > 0 ? [...texts, lines.join('\n')] : texts;
 }

@@ -17,8 +17,7 @@ import {
   PrivacyRequestsService,
   type ShownRequest,
 } from '../requests/privacy-requests.service';
-import type { ExportResult } from './export-items';
-import { type ExportProgress, progressOf } from './export-progress';
+import { type ExportResult, type ExportProgress, progressOf } from './export-items';
 
 const [deflate, inflate] = [promisify(deflateRaw), promisify(inflateRaw)];
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { REDACTED, redactOthers } from './redact-others';
+import { REDACTED, redactOthers } from './export-items';
 
 const ADA = 'ada@example.com';
 

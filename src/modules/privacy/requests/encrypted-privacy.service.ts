@@ -46,7 +46,7 @@ export class EncryptedPrivacyService {
     }
   }
 
-  /** The hash depends on the master key as well. */
+  /** The hash depends on the master key too. */
   private reEncryptSubject(row: EncryptedSubject, keyring: PrivacyKeyring): Promise<boolean> {
     const subject = keyring.decryptSubject(row.subject, row);
     return this.requests.replaceSubject(row, keyring.encryptSubject(subject, row), keyring.hashOf(subject.email));

@@ -16,7 +16,7 @@ export class PrivacyRequest {
   @PrimaryColumn('text') mode!: Mode;
   @PrimaryColumn('uuid') id!: string;
   @Column('text') type!: PrivacyRequestType;
-  /** Encrypted JSON `{email, reason?}`: gone once the subject has been erased. */
+  /** Encrypted JSON `{email, reason?}`: deleted once the subject has been erased. */
   @Column('bytea', { nullable: true }) subject!: Buffer | null;
   @Column('text', { name: 'masked_email' }) maskedEmail!: string;
   /** Keyed hash of the address's normal form. */

@@ -31,6 +31,7 @@ export type RequestChanges = Partial<
   Pick<PrivacyRequest, 'status' | 'failure' | 'attempts' | 'leaseUntil' | 'progress' | 'completedAt' | 'expiresAt'>
 > & { receipt?: object | null; subject?: null; leaseToken?: string | null };
 
+/** Exports and erasures, with the leases of the processes that work at them. */
 @Injectable()
 export class PrivacyRequestsRepository {
   constructor(
@@ -116,6 +117,7 @@ export class PrivacyRequestsRepository {
   }
 }
 
+/** Parts of export results, encrypted, in their order. */
 @Injectable()
 export class PrivacyExportPartsRepository {
   constructor(

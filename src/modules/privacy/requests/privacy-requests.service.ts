@@ -30,8 +30,8 @@ const ATTEMPTS = 3;
 /**
  * The requests of data subjects to an organization.
  *
- * pending → processing → completed | failed. A pending request is for any worker; a worker that dies leaves it processing
- * until its lease ends, and the next one goes on from its progress (`PrivacyWork`). The ends are final.
+ * pending → processing → completed | failed. Any worker may take a pending request; after a crash it stays processing until its
+ * lease ends, and the next worker continues from its progress (`PrivacyWork`). The last two states are final.
  */
 @Injectable()
 export class PrivacyRequestsService {
@@ -54,7 +54,7 @@ export class PrivacyRequestsService {
     return this.create(requester, subject, { type: ERASURE, format: null });
   }
 
-  /** @throws NotFoundError for one of another type as well */
+  /** @throws NotFoundError for one of another type too */
   async get(tenant: Tenant, type: PrivacyRequestType, id: string): Promise<ShownRequest> {
     const request = isUuid(id) ? await this.requests.find(tenant, type, id) : null;
     if (!request) throw new NotFoundError('Privacy request');

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService, SYSTEM } from '../../../audit/audit.service';
 import { Clock, SECOND } from '../../../common/clock';
 import { newId } from '../../../common/ids';
-import { OrganizationRing } from '../../../common/jobs/organization-ring';
+import { OrganizationRing } from '../../../common/jobs/periodic-jobs';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { PrivacyKeyring, type PrivacySubject } from './privacy-keyring.service';
@@ -20,16 +20,16 @@ export interface PrivacyRequestHandler {
   readonly type: PrivacyRequestType;
 
   /**
-   * Takes a request from where its progress stands to its end, by `complete`. It may return without: with `yieldTurn` after
-   * some pages, with `putBack` to go on later, or when `signal` says that the process is ending. What it throws
-   * counts as a failed attempt; a lost lease ends it in silence.
+   * Processes a request from its progress to its end, by `complete`. It may return without: with `yieldTurn` after some pages,
+   * with `putBack` to go on later, or when `signal` reports the end of the process. An exception counts as a failed attempt, a
+   * lost lease does not.
    *
    * It may run again, in another process, from the progress that was last saved.
    */
   run(leased: LeasedRequest, signal: AbortSignal): Promise<void>;
 }
 
-/** Another worker has the request now, or it has ended: nothing of this transaction may stay. */
+/** Another worker has the request now, or it has ended: this transaction must be rolled back. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
@@ -39,7 +39,7 @@ function failedFor(failure: string) {
   return { status: 'failed', failure, progress: {} } as const;
 }
 
-/** Longer than any step between two saves; every save begins it anew. */
+/** Longer than any step between two saves; every save renews it. */
 const LEASE_MS = 30 * SECOND;
 /** In a row, without any progress between them. */
 const MAX_ATTEMPTS = 8;
@@ -49,8 +49,8 @@ const NO_LEASE = { leaseUntil: null, leaseToken: null };
 
 /**
  * Requests as workers see them. A worker has a request by its newest lease token; whatever it writes, it writes in one
- * transaction with `saveProgress` or `complete`, which throw when the lease has been lost. So each step counts once,
- * wherever a worker dies.
+ * transaction with `saveProgress` or `complete`, which throw when the lease has been lost. So each step counts once, whatever
+ * workers crash.
  */
 @Injectable()
 export class PrivacyWork {
@@ -93,12 +93,15 @@ export class PrivacyWork {
     return this.keyring.decryptSubject(request.subject, request);
   }
 
-  /** Records how far the work has come, and begins the lease anew. @throws LeaseLostError */
+  /** Stores the progress, and renews the lease. @throws LeaseLostError */
   saveProgress(leased: LeasedRequest, progress: Record<string, unknown>, tx: Transaction): Promise<void> {
     return this.change(leased, { progress, attempts: 0, leaseUntil: this.leaseEnd() }, tx);
   }
 
-  /** Begins the lease anew; it is no progress, or a page that kills each of its workers would never count as failed. @throws LeaseLostError */
+  /**
+   * Renews the lease without progress, or a page that crashes each of its workers would never count as failed.
+   * @throws LeaseLostError
+   */
   renew(leased: LeasedRequest): Promise<void> {
     return this.database.transaction((tx) => this.change(leased, { leaseUntil: this.leaseEnd() }, tx));
   }
@@ -134,7 +137,7 @@ export class PrivacyWork {
     });
   }
 
-  /** Ends a request that can never be met. @param failure a word in snake_case. @throws LeaseLostError */
+  /** Ends a request that can never be completed. @param failure a code in snake_case. @throws LeaseLostError */
   fail(leased: LeasedRequest, failure: string): Promise<void> {
     return this.database.transaction((tx) => this.end(leased, failedFor(failure), tx));
   }

@@ -75,7 +75,7 @@ export interface ProviderSums {
   /** Attempts. */
   readonly deferred: number;
   readonly bounced: number;
-  /** Of the bounced, what says nothing of the sender. */
+  /** Bounces unrelated to the sender. */
   readonly excused: number;
   readonly complaints: number;
 }

@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 import { ERROR_CODES, type ErrorCode } from '../../../common/errors/app-error';
 import { QueryInteger } from '../../../common/http/dto-decorators';
-import { SUPPRESSION_FORMS, type SuppressionForm } from '../forms/suppression-forms';
+import { SUPPRESSION_FORMS, type SuppressionForm } from '../suppression-forms';
 import { OWN_REASONS, SUPPRESSION_REASONS, type SuppressionReason } from '../suppression';
 
 const MAX_OFFSET = 10_000_000;

@@ -12,10 +12,7 @@ import {
 
 export const MAX_BATCH = 1_000;
 
-/**
- * The normal form of an address. RFC 5321 allows a `*` alone before the @, but what is meant by it is a pattern.
- * @throws ValidationError
- */
+/** The normal form of an address. RFC 5321 allows a `*` alone before the @, but a pattern is meant. @throws ValidationError */
 export function toAddress(email: string): string {
   if (/^\*+@/.test(email)) {
     throw new ValidationError({ email: ['email must be one address: patterns such as *@example.com match no one'] });

@@ -3,7 +3,7 @@ import type { Statement } from '../../../database/statement';
 import type { AddressLookup, EncryptedHashKey, MailLookup, SuppressionReason } from '../suppression';
 
 export interface SuppressedAddress {
-  /** Index into the addresses asked for. */
+  /** Index into the given addresses. */
   index: number;
   reason: SuppressionReason;
 }

@@ -39,60 +39,35 @@ export function insertSuppressions(
   };
 }
 
-// Clears what has long had no effect: soft bounces and missing domains outside the window, suppressions that expired as long ago.
-// Writes: soft_bounces (index on last_bounced_at), missing_domains (on last_seen_on), suppressions (on expires_at). Locks: the rows, skip locked.
-// Rows: up to $2.
+/** Tables whose rows cease to have an effect, which ends at the moment `end` (its index: on that column). */
+const EXPIRING = {
+  soft_bounces: { end: 'last_bounced_at', before: '$1', key: ['organization_id', 'mode', 'address_key'] },
+  missing_domains: {
+    end: 'last_seen_on',
+    before: "($1::timestamptz at time zone 'UTC')::date",
+    key: ['organization_id', 'mode', 'address_key'],
+  },
+  suppressions: { end: 'expires_at', before: '$1', key: ['organization_id', 'mode', 'address_key', 'reason'] },
+} as const;
+
+export type ExpiringTable = keyof typeof EXPIRING;
+
+// Deletes up to $2 rows of a table whose effect ended before a moment, oldest first.
+// Writes: soft_bounces, missing_domains or suppressions (index on `end`). Locks: the rows, skip locked. Rows: up to $2.
 // Not the ORM: a bounded delete.
-const SOFT_BOUNCES = `
-  delete from soft_bounces s
-  using (
-    select organization_id, mode, address_key
-    from soft_bounces
-    where last_bounced_at < $1
-    order by last_bounced_at
-    limit $2
-    for update skip locked
-  ) old
-  where s.organization_id = old.organization_id and s.mode = old.mode and s.address_key = old.address_key
-  returning 1 as deleted`;
-
-const MISSING_DOMAINS = `
-  delete from missing_domains m
-  using (
-    select organization_id, mode, address_key
-    from missing_domains
-    where last_seen_on < ($1::timestamptz at time zone 'UTC')::date
-    order by last_seen_on
-    limit $2
-    for update skip locked
-  ) old
-  where m.organization_id = old.organization_id and m.mode = old.mode and m.address_key = old.address_key
-  returning 1 as deleted`;
-
-const SUPPRESSIONS = `
-  delete from suppressions s
-  using (
-    select organization_id, mode, address_key, reason
-    from suppressions
-    where expires_at < $1
-    order by expires_at
-    limit $2
-    for update skip locked
-  ) old
-  where s.organization_id = old.organization_id and s.mode = old.mode and s.address_key = old.address_key
-    and s.reason = old.reason
-  returning 1 as deleted`;
-
-type Deleted = Statement<{ deleted: 1 }>;
-
-export function deleteOldSoftBounces(before: Date, limit: number): Deleted {
-  return { name: 'delete-old-soft-bounces', text: SOFT_BOUNCES, values: [before, limit] };
-}
-
-export function deleteOldMissingDomains(before: Date, limit: number): Deleted {
-  return { name: 'delete-old-missing-domains', text: MISSING_DOMAINS, values: [before, limit] };
-}
-
-export function deleteOldSuppressions(expiredBefore: Date, limit: number): Deleted {
-  return { name: 'delete-old-suppressions', text: SUPPRESSIONS, values: [expiredBefore, limit] };
+export function deleteExpired(table: ExpiringTable, before: Date, limit: number): Statement<{ deleted: 1 }> {
+  const { end, before: moment, key } = EXPIRING[table];
+  const text = `
+    delete from ${table} t
+    using (
+      select ${key.join(', ')}
+      from ${table}
+      where ${end} < ${moment}
+      order by ${end}
+      limit $2
+      for update skip locked
+    ) old
+    where ${key.map((column) => `t.${column} = old.${column}`).join(' and ')}
+    returning 1 as deleted`;
+  return { name: `delete-expired-${table}`, text, values: [before, limit] };
 }

@@ -1,4 +1,4 @@
-import { cpuClock } from './cpu-clock';
+import { cpuClock } from './render-threads';
 
 describe('cpuClock', () => {
   it('reads what a thread has worked, and keeps it once the thread is gone', () => {

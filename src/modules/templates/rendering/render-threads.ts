@@ -4,7 +4,6 @@ import { LRUCache } from 'lru-cache';
 import { MINUTE } from '../../../common/clock';
 import { UnavailableError } from '../../../common/errors/app-error';
 import type { Metrics } from '../../../common/metrics/metrics';
-import { cpuClock } from './cpu-clock';
 import {
   type CheckResult,
   type RenderResult,
@@ -13,7 +12,7 @@ import {
   type TemplateParts,
 } from './template-engine';
 
-/** What a thread is asked. */
+/** A request to a thread. */
 type Question =
   | { readonly kind: 'check'; readonly source: TemplateParts }
   | { readonly kind: 'render'; readonly template: StoredTemplate; readonly variables: string };
@@ -119,7 +118,7 @@ export class RenderThreads {
     this.inWork.add(job.organizationId);
     try {
       const answer = await thread.ask(job.question);
-      // The thread has ended with the service; that says nothing about the template.
+      // The thread has ended with the service; that is not about the template.
       if (answer === undefined && this.closed) throw stopping();
       if (answer === undefined) this.noteStopped(job.organizationId);
       job.resolve(answer);
@@ -160,7 +159,7 @@ class RenderThread {
   busy = false;
   private worker: Promise<Started> | undefined;
 
-  /** Undefined when it does not return a result in time, or dies. @throws UnavailableError when it cannot be started */
+  /** Undefined when it returns no result in time, or ends. @throws UnavailableError when it cannot be started */
   async ask(question: Question): Promise<CheckResult | RenderResult | undefined> {
     this.busy = true;
     try {
@@ -179,7 +178,7 @@ class RenderThread {
     }
   }
 
-  /** One that ends by itself, at work or idle, is not asked again: it would never answer. */
+  /** A thread that ended by itself, busy or idle, gets no more requests: it would never reply. */
   private begin(): Promise<Started> {
     const started = start();
     const forget = (): void => {
@@ -241,4 +240,28 @@ function answerOf(
     worker.on('message', end).on('exit', nothing);
     worker.postMessage(question);
   });
+}
+
+/**
+ * Milliseconds that one thread has worked, from its Linux file (`/proc/…/schedstat`: nanoseconds come first). Elsewhere those
+ * of the whole process, others' work included.
+ *
+ * Passed to threads as text: it uses nothing outside itself.
+ * @param read a file as text; may throw
+ */
+export function cpuClock(read: (path: string) => string, path: string): () => number {
+  let last = Number.NaN;
+  const ofThread = (): number => {
+    try {
+      last = Number(read(path).split(' ')[0]) / 1_000_000;
+    } catch {
+      // The thread has ended.
+    }
+    return last;
+  };
+  const ofProcess = (): number => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000;
+  };
+  return ofThread() >= 0 ? ofThread : ofProcess;
 }

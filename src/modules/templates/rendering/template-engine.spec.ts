@@ -3,7 +3,7 @@ import { Metrics } from '../../../common/metrics/metrics';
 import { RenderThreads } from './render-threads';
 import { type CheckResult, type RenderResult, TemplateEngine, type TemplateParts } from './template-engine';
 
-/** Of processor time: by the clock on the wall, a busy machine would end what takes microseconds. */
+/** Of processor time: by elapsed time, a busy machine would end what takes microseconds. */
 const cpuMs = () => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

@@ -1,6 +1,6 @@
 import type * as Liquidjs from 'liquidjs';
 
-/** The parts of a template, or of what became of it. */
+/** The parts of a template, or of its rendered result. */
 export interface TemplateParts {
   readonly subject: string;
   readonly html: string | undefined;
@@ -22,7 +22,7 @@ export interface TemplateProblem {
   readonly column: number;
 }
 
-/** What a template asks for, or why it is none. */
+/** The variables of a template, or why it is invalid. */
 export type CheckResult =
   | { readonly kind: 'valid'; readonly variables: readonly string[] }
   | { readonly kind: 'invalid'; readonly problems: readonly TemplateProblem[] };
@@ -39,10 +39,10 @@ type Fault = Error & { errors?: Fault[]; originalError?: Fault; variableName?: s
 
 /**
  * Parses and renders templates with Liquid. Values are escaped in html; a variable that is not given is an error unless the
- * template says what to do without it (`if`, `default`). No template reaches a file or another template.
+ * template handles its absence (`if`, `default`). No template reaches a file or another template.
  *
- * Its text is run in threads (`render-threads.ts`): it refers to nothing outside of itself but types. What its limits miss ends
- * with the thread.
+ * Its text is run in threads (`render-threads.ts`): it refers to nothing outside itself but types. The end of the thread bounds
+ * what its limits miss.
  */
 export class TemplateEngine {
   static readonly FIELDS = ['subject', 'html', 'text'] as const;
@@ -156,7 +156,7 @@ export class TemplateEngine {
       strictFilters: true,
       lenientIf: true,
       ownPropertyOnly: true,
-      // All that is missing is named, not what is met first.
+      // Names all missing variables, not only the first.
       catchAllErrors: true,
       relativeReference: false,
       templates: {},
@@ -237,7 +237,7 @@ export class TemplateEngine {
     return names.map((name) => this.asWritten(name, fault.token?.getText() ?? ''));
   }
 
-  /** Without `order`, `{{ order.number }}` asks for `order.number`: what the template's list of variables calls it. */
+  /** Without `order`, `{{ order.number }}` needs `order.number`: the name in the template's list of variables. */
   private asWritten(name: string, expression: string): string {
     const literal = name.replace(/[^\w]/g, '\\$&');
     return new RegExp(`(?<![\\w.-])${literal}(?:\\.[a-zA-Z_][\\w-]*)*`).exec(expression)?.[0] ?? name;

@@ -1,4 +1,4 @@
-// What attempts say about their endpoints.
+// Effects of attempts on their endpoints.
 import type { Statement } from '../../../database/statement';
 import type { DisabledReason } from '../webhook.entity';
 import type { EndpointKey, EndpointResult } from '../webhook-queue';
@@ -39,7 +39,7 @@ const RECORD = `
 export interface EndpointChange extends EndpointKey {
   /** Set when it has been disabled by this. */
   readonly endReason: DisabledReason | null;
-  /** It has answered well after failures. */
+  /** It responded with success after failures. */
   readonly isRecovered: boolean;
   readonly failingSince: Date | null;
 }

@@ -90,7 +90,9 @@ export function claimMessages(input: ClaimInput): Statement<ClaimedMessage> {
   };
 }
 
-/** JSON's null rather than none: what the attempt under way is answered is not kept, as somebody has been erased from its event. */
+/**
+ * JSON's null rather than none: the response to the attempt under way is not kept, as a person has been erased from its event.
+ */
 export const NO_RESPONSE = `'null'::jsonb`;
 
 // Writes what became of attempts; a claim that has ended meanwhile is another's, and its row stays as it is. A claim counts an

@@ -2,7 +2,8 @@ import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import { NO_RESPONSE } from './message-claims.sql';
 
-// What waits to be sent and how many endpoints there are, of the whole installation.
+// What waits to be sent and how many endpoints there are, of the whole installation. Messages of removed endpoints, which
+// remain until the clean-up, do not count.
 // Reads: webhook_messages (index webhook_messages_due), webhook_endpoints. Locks: none. Rows: 1.
 // Not the ORM: two aggregates in one round trip.
 export interface DispatchMeasure {
@@ -18,9 +19,10 @@ const TEXT = `
   select m.pending::int, m.oldest_due_seconds::float8 as "oldestDueSeconds", e.enabled, e.failing, e.disabled
   from (
     select count(*) as pending,
-      greatest(0, coalesce(extract(epoch from $1::timestamptz - min(next_attempt_at)), 0)) as oldest_due_seconds
-    from webhook_messages
-    where state = 'pending'
+      greatest(0, coalesce(extract(epoch from $1::timestamptz - min(w.next_attempt_at)), 0)) as oldest_due_seconds
+    from webhook_messages w
+    join webhook_endpoints e on e.organization_id = w.organization_id and e.mode = w.mode and e.id = w.endpoint_id
+    where w.state = 'pending'
   ) m
   cross join (
     select

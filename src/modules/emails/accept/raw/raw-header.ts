@@ -68,6 +68,7 @@ export function shownIn(header: ParsedHeader, name: 'to' | 'cc'): ReadonlySet<st
   return new Set(mailboxesOf(header, name).map(({ email }) => addressKey(email)));
 }
 
+/** The addresses of Reply-To, as many as an email may have. */
 export function replyToOf(header: ParsedHeader): Mailbox[] {
   return mailboxesOf(header, 'reply-to').slice(0, MAX_REPLY_TO);
 }

@@ -4,9 +4,9 @@ import { replyToOf, senderOf, shownIn, subjectOf, valueOf } from './raw-header';
 
 export const MAX_RAW_BYTES = 25 * 1024 * 1024;
 const MAX_HEADER_BYTES = 256 * 1024;
-/** Fifty thousand, which as many bytes may be, take tens of milliseconds each time that they are looked through. */
+/** Fifty thousand, possible within the size limit, take tens of milliseconds for each pass. */
 const MAX_FIELDS = 2_000;
-/** RFC 5321 section 6.3 asks for a limit of at least 100: what has come by so often goes round in a circle. */
+/** RFC 5321 section 6.3 asks for a limit of at least 100: beyond it the message is in a loop. */
 const MAX_HOPS = 100;
 const NO_HEADER = `has no header of fields with CRLF line ends, of at most ${MAX_HEADER_BYTES} bytes and ${MAX_FIELDS} fields`;
 const HEADER_END = '\r\n\r\n';
@@ -17,7 +17,7 @@ const REMOVED: ReadonlySet<string> = new Set(['bcc', 'resent-bcc', 'return-path'
 /** Read by this service, and removed. */
 const OWN_PREFIX = 'x-waybill-';
 
-/** A message as it came, and what its header says. */
+/** A message as submitted, and its parsed header. */
 export interface RawMessage {
   /** What goes out, but for Date and Message-ID where they are missing. It shares the memory of what came. */
   readonly bytes: Buffer;
@@ -38,10 +38,9 @@ export interface RawFault {
 }
 
 /**
- * Reads a message with CRLF line ends, and removes in place what must not go out: Bcc, Resent-Bcc, Return-Path and the fields
+ * Parses a message with CRLF line ends, and removes in place what must not be sent: Bcc, Resent-Bcc, Return-Path and the fields
  * for this service. Everything else stays as it is.
- *
- * @param given is changed, and lives on in the result
+ * @param given is changed, and part of the result
  */
 export function readRawMessage(given: Buffer): RawMessage | RawFault {
   const whole = withHeaderEnd(given);
@@ -60,6 +59,7 @@ export function readRawMessage(given: Buffer): RawMessage | RawFault {
   return { ...message, bytes: withoutFields(header) };
 }
 
+/** Whether a raw message was refused. */
 export function isFault(read: RawMessage | RawFault): read is RawFault {
   return 'fault' in read;
 }

@@ -17,10 +17,9 @@ const OWN_FIELDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A send request that says what a message says of itself, for the recipients of its envelope.
- *
+ * A send request from the header of a message, for the recipients of its envelope.
  * @param envelope addresses in normal form, each once
- * @param given options from outside of the message; they go before those of its header
+ * @param given options from outside the message; they take precedence over those of its header
  */
 export function toSendRequest(
   reader: FieldReader,

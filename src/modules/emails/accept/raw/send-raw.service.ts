@@ -96,7 +96,10 @@ function readEnvelope(reader: FieldReader, value: unknown): string[] {
   return [...unique.values()];
 }
 
-/** With CRLF line ends; undefined when it is none, which the reader then knows. @throws AppError payload_too_large */
+/**
+ * With CRLF line ends; undefined when it is not valid, which the reader then has reported.
+ * @throws AppError payload_too_large
+ */
 async function readBase64(reader: FieldReader, value: unknown, holder: string): Promise<Buffer | undefined> {
   const isText = typeof value === 'string' && value !== '';
   if (isText && value.length % 4 === 0 && decodedLength(value) > MAX_RAW_BYTES) throw tooLarge();

@@ -4,7 +4,7 @@
 // Not the ORM: try-locks and batches.
 import type { Statement } from '../../../../database/statement';
 import { hashedKey, type IdempotencyClaim } from '../idempotency';
-import type { ItemResult, KeyedResponse } from '../submission';
+import type { ItemResult, KeyedResponse } from '../send-request';
 
 const LOCK = `
   select pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', organization_id, mode, path, key), 0)) as locked

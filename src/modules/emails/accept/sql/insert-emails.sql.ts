@@ -6,11 +6,11 @@ import { timeOfId } from '../../../../common/ids';
 import { arrayLiteral, TextArray } from '../../../../database/pg-array';
 import type { Statement } from '../../../../database/statement';
 import { RAW_PART } from '../../content/sql/raw-parts.sql';
-import type { AcceptedEmail } from '../submission';
+import type { AcceptedEmail } from '../send-request';
 
-/** Of one row of a raw message. */
+/** Bytes of one row of a raw message. */
 const RAW_PART_BYTES = 1024 * 1024;
-/** Up to here the hexadecimal text in which arrays of bytes travel costs nothing worth mentioning. */
+/** Up to this size the hexadecimal text of byte arrays costs next to nothing. */
 const SMALL_RAW_BYTES = 32 * 1024;
 
 const TEXT = `
@@ -91,14 +91,14 @@ function emailColumns(emails: readonly AcceptedEmail[]): unknown[] {
     requests.map((request) => (Object.keys(request.headers).length > 0 ? JSON.stringify(request.headers) : null)),
     emails.map(addresseesJson),
     requests.map((request) => (request.raw ? partsOf(request.raw).length : request.attachments.length)),
-    // The lists find their pages by counts per hour of the ids: an email is as old as its id.
+    // The lists count per hour of the ids, so an email's age is that of its id.
     emails.map((email) => timeOfId(email.id)),
     requests.map((request) => request.raw !== undefined),
     requests.map((request) => request.source ?? 'api'),
   ];
 }
 
-/** The mailboxes that the headers show; bcc is in no header. */
+/** The addresses that the headers show, hence without bcc. */
 function addresseesJson(email: AcceptedEmail): string {
   const shown = (kind: string) =>
     email.recipients.filter((to) => to.kind === kind).map(({ email: address, name }) => ({ email: address, name }));
@@ -120,10 +120,8 @@ function recipientColumns(emails: readonly AcceptedEmail[]): unknown[] {
   ];
 }
 
-// Writes one attachment of an accepted email.
-// Writes: email_attachments (insert only). Locks: none beyond the new row. Rows: one.
-// Not the ORM, and not many at once: the bytes of a single parameter travel as they are, those of an array as hexadecimal
-// text of twice the length.
+// Writes one attachment. Writes: email_attachments (insert only). Locks: none beyond the new row. Rows: one. Not the
+// ORM, one at a time: a single parameter travels as bytes, arrays as hexadecimal of twice the length.
 
 const INSERT_ATTACHMENT = `
   insert into email_attachments (organization_id, mode, email_id, position, filename, content_type, content_id, size, content)
@@ -154,7 +152,7 @@ export function insertRaw(emails: readonly AcceptedEmail[]): Statement<never>[] 
   return [{ name: 'insert-raw', text: INSERT_RAW, values }, ...parts];
 }
 
-/** Part by part: whole, a large message would be several times in the driver's buffers. */
+/** In parts: the driver's buffers would hold a large message several times. */
 function insertParts({ id, command: { organizationId, mode, request } }: AcceptedEmail): Statement<never>[] {
   return partsOf(request.raw ?? Buffer.alloc(0)).map((part, position) => ({
     name: 'insert-attachment',

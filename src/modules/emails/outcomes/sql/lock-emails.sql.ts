@@ -65,9 +65,9 @@ export function loadRecipients(
   return { name: 'load-recipients', text: LOAD, values: [organizationId, mode, emailIds] };
 }
 
-// Which mail exchangers took a tenant's emails: for what their recipients' servers tell later by mail.
+// Which mail exchangers took a tenant's emails: for later reports of their recipients' servers.
 // Reads: email_events (primary key; the events of each email). Locks: none; the emails are locked. Rows: the deliveries of the
-// emails that one batch of reports is about. Not asked of what the worker records.
+// emails that one batch of reports is about. Not needed for results of the worker.
 // Not the ORM: a batch of keys in one round trip.
 export interface DeliveredTo {
   readonly emailId: string;

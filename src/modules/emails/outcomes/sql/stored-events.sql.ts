@@ -6,7 +6,7 @@ import type { Statement } from '../../../../database/statement';
 // The present names come as JSON: to make it of a column's text takes a function that is not immutable, which an update of
 // distributed rows must not have (docs/scaling.md).
 // Not the ORM: one round trip for a batch, read and written at once.
-/** The last event that has been looked at. */
+/** The last event examined. */
 export interface EventPosition {
   readonly organizationId: string;
   /** Events of emails from this id on have been written since the backfill began. */
@@ -52,7 +52,7 @@ export function countEvents(): Statement<{ rows: number }> {
   return { name: 'estimate-events', text: COUNT, values: [] };
 }
 
-/** Looks at the next events of one organization and mode; no row when there are no more. */
+/** Reads the next events of one organization and mode; no row when there are no more. */
 export function renamePhases(
   { organizationId, mode, emailId, sequence, before }: EventPosition,
   names: ReadonlyMap<string, string>,

@@ -1,4 +1,4 @@
-// What emails say of people, beside their contents, before a subject is removed from it.
+// Personal data of emails outside their contents, before a subject is removed.
 // Reads: emails (primary key). Locks: none beyond those of lock-emails. Rows: one batch of an erasure.
 // Not the ORM: a batch of keys.
 import type { Statement } from '../../../../database/statement';

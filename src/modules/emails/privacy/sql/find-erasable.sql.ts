@@ -44,7 +44,7 @@ export function findReceived(
 
 export interface SenderPage {
   ids: string[];
-  /** The last email that was looked at; null when there was none. */
+  /** The last email examined; null when there was none. */
   lastId: string | null;
 }
 
@@ -76,7 +76,7 @@ export function findSenders(
   return { name: 'find-senders', text: SENDERS, values };
 }
 
-// What erasing emails will take: the bytes that have to be looked through, or deleted, and what stays for others.
+// What erasing emails will take: the bytes to search or delete, and what stays for others.
 // Reads: emails, email_contents, email_attachments, email_recipients (primary keys; of contents the lengths only).
 // Locks: none. Rows: a batch of an erasure.
 // Not the ORM: a batch of keys over four tables in one round trip.

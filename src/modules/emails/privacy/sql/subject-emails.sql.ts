@@ -70,7 +70,7 @@ export function listSubjectEmails(
   };
 }
 
-// What is known of emails to a data subject: heads with bodies, and events.
+// Stored data of emails to a data subject: heads with bodies, and events.
 // Reads: emails, email_contents, email_attachments, email_events (primary keys). Locks: none. Rows: a page of emails, with all
 // their events.
 // Not the ORM: a batch of keys joined across four partitioned tables. Look-ups stand in subqueries of their own, asked for one

@@ -52,7 +52,7 @@ export interface ContentPage {
   /** Ids of emails: between these, both exclusive. */
   readonly afterId: string;
   readonly beforeId: string;
-  /** What came to its end later keeps its content. */
+  /** Emails that ended later keep their content. */
   readonly endedBefore: Date;
 }
 

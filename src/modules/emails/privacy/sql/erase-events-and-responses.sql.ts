@@ -1,0 +1,145 @@
+// Events of emails, of each the next ones after a sequence.
+// Reads: email_events (range of the primary key). Locks: none; the emails are locked. Rows: up to $5 of each email.
+// Not the ORM: a place in each email's events.
+import type { EventType } from '../../../../common/event-types';
+import type { Statement } from '../../../../database/statement';
+import type { ErasedSubject } from './erased.sql';
+import { hashedKey } from '../../accept/idempotency';
+
+/** Where to go on in the events of an email. */
+export interface EventPlace {
+  readonly emailId: string;
+  readonly sequence: number;
+}
+
+export interface ErasableEvent extends EventPlace {
+  readonly eventType: EventType;
+  readonly data: Record<string, unknown>;
+}
+
+/** Webhook messages have this id too. */
+export type FoundEvent = ErasableEvent & { readonly id: string };
+
+const READ = `
+  select v."emailId", v.sequence, v.id, v."eventType", v.data
+  from unnest($3::uuid[], $4::int[]) as given (id, sequence)
+  cross join lateral (
+    select e.email_id as "emailId", e.sequence, e.id, e.event_type as "eventType", e.data
+    from email_events e
+    where e.organization_id = $1 and e.mode = $2 and e.email_id = given.id and e.sequence > given.sequence
+    order by e.sequence
+    limit $5
+  ) v`;
+
+export function readErasableEvents(
+  { organizationId, mode }: ErasedSubject,
+  places: readonly EventPlace[],
+  limit: number,
+): Statement<FoundEvent> {
+  return {
+    name: 'read-erasable-events',
+    text: READ,
+    values: [organizationId, mode, places.map((place) => place.emailId), places.map((place) => place.sequence), limit],
+  };
+}
+
+// Writes the changed ones back.
+// Writes: email_events (primary key). Locks: the rows; the emails are locked. Rows: those of one read.
+// Not the ORM: JSON by the batch.
+
+const WRITE = `
+  update email_events e
+  set data = given.data
+  from unnest($3::uuid[], $4::int[], $5::jsonb[]) as given (email_id, sequence, data)
+  where e.organization_id = $1 and e.mode = $2 and e.email_id = given.email_id and e.sequence = given.sequence
+    and e.email_id = any ($3)`;
+
+export function writeEvents(
+  { organizationId, mode }: ErasedSubject,
+  events: readonly ErasableEvent[],
+): Statement<never> {
+  return {
+    name: 'write-erased-events',
+    text: WRITE,
+    values: [
+      organizationId,
+      mode,
+      events.map((event) => event.emailId),
+      events.map((event) => event.sequence),
+      events.map((event) => JSON.stringify(event.data)),
+    ],
+  };
+}
+
+// A page of idempotency keys with the responses stored under them.
+// Reads: idempotency_keys (range of the primary key). Locks: none. Rows: up to $5.
+// Not the ORM: a page by a key of two columns.
+/** A page of keys starts after this one. */
+export interface KeyPlace {
+  readonly path: string;
+  readonly key: string;
+}
+
+export interface StoredKey extends KeyPlace {
+  readonly response: unknown;
+}
+
+const READ_RESPONSES = `
+  select path, key, response
+  from idempotency_keys
+  where organization_id = $1 and mode = $2 and (path, key) > ($3, $4)
+  order by path, key
+  limit $5`;
+
+export function readStoredKeys(
+  { organizationId, mode }: ErasedSubject,
+  { path, key }: KeyPlace,
+  limit: number,
+): Statement<StoredKey> {
+  return { name: 'read-stored-keys', text: READ_RESPONSES, values: [organizationId, mode, path, key, limit] };
+}
+
+// Deletes what stands in the place that the hash of a key is to have: a response under the same key that has expired since, and
+// was hashed for a person who was erased then.
+// Writes: idempotency_keys (primary key). Locks: the rows. Rows: hardly ever any.
+// Not the ORM: a batch of keys.
+
+const DELETE_HASHED = `
+  delete from idempotency_keys i
+  using unnest($3::text[], $4::text[]) as given (path, key)
+  where i.organization_id = $1 and i.mode = $2 and i.path = given.path and i.key = given.key`;
+
+export function deleteHashedKeys({ organizationId, mode }: ErasedSubject, keys: readonly KeyPlace[]): Statement<never> {
+  const values = [organizationId, mode, keys.map(({ path }) => path), keys.map(({ key }) => hashedKey(key))];
+  return { name: 'delete-hashed-keys', text: DELETE_HASHED, values };
+}
+
+// Writes the changed ones back. A key that shows the address is replaced by its hash, under which it is found as before.
+// Writes: idempotency_keys (primary key). Locks: the rows. Rows: those of one page that show the address.
+// Not the ORM: a batch of keys.
+
+const WRITE_RESPONSES = `
+  update idempotency_keys i
+  set response = given.response::jsonb, key = given.left_key
+  from unnest($3::text[], $4::text[], $5::text[], $6::text[]) as given (path, key, response, left_key)
+  where i.organization_id = $1 and i.mode = $2 and i.path = given.path and i.key = given.key`;
+
+export interface ErasedKey extends StoredKey {
+  /** It shows the address. */
+  readonly isHashed: boolean;
+}
+
+export function writeStoredKeys({ organizationId, mode }: ErasedSubject, keys: readonly ErasedKey[]): Statement<never> {
+  return {
+    name: 'write-erased-keys',
+    text: WRITE_RESPONSES,
+    values: [
+      organizationId,
+      mode,
+      keys.map((row) => row.path),
+      keys.map((row) => row.key),
+      keys.map((row) => JSON.stringify(row.response)),
+      keys.map((row) => (row.isHashed ? hashedKey(row.key) : row.key)),
+    ],
+  };
+}

@@ -1,0 +1,281 @@
+/** Whose CSV files can be read. */
+export const SUPPRESSION_FORMS = ['waybill', 'ses', 'postmark', 'mailgun', 'sendgrid', 'resend'] as const;
+export type SuppressionForm = (typeof SUPPRESSION_FORMS)[number];
+
+/** Why another service has an address on its list, in our terms. */
+export type ListedAs = 'spam_complaint' | 'hard_bounce' | 'blocklist' | 'manual' | 'unsubscribe';
+
+export interface ListedAddress {
+  /** As it stands in the file. */
+  readonly email: string;
+  readonly listedAs: ListedAs;
+  readonly notes?: string;
+}
+
+export interface FormLine {
+  /** From 1. */
+  readonly line: number;
+  /** How far the file is read, in UTF-16 code units. */
+  readonly end: number;
+  /** What is wrong with it; undefined for the head line and for blank ones. */
+  readonly entry: ListedAddress | { readonly fault: string } | undefined;
+}
+
+/** The value of the first of these columns that the file has; empty when it has none. */
+type Cell = (...names: readonly string[]) => string;
+
+interface Form {
+  readonly title: string;
+  /** Of a file without a head line, in order. */
+  readonly columns: readonly string[];
+  /** @param has whether there is such a column */
+  readonly classify: (cell: Cell, has: (name: string) => boolean) => ListedAs | { readonly fault: string };
+}
+
+const ADDRESS_COLUMNS = ['email', 'emailaddress', 'address', 'recipient'];
+const DATE_COLUMNS = ['createdat', 'created', 'lastupdatetime', 'lastupdate', 'suppressedat'];
+const MAX_NOTES = 500;
+/** No address is longer, see `parseAddress`; what is shown of it in a report is shorter still. */
+const MAX_ADDRESS = 1_024;
+
+const FORMS: Record<SuppressionForm, Form> = {
+  /** Our own forms: the console's, an export's, and plain lists of addresses. */
+  waybill: {
+    title: 'Waybill',
+    columns: ['email', 'reason', 'notes'],
+    classify: (cell) => ownReason(cell('reason')),
+  },
+  /** `aws sesv2 list-suppressed-destinations` as CSV, and the file of a bulk import: address and BOUNCE or COMPLAINT. */
+  ses: {
+    title: 'Amazon SES',
+    columns: ['email', 'reason', 'lastupdatetime'],
+    classify: (cell) =>
+      among(cell('reason'), { '': 'manual', BOUNCE: 'hard_bounce', COMPLAINT: 'spam_complaint' }, 'reason'),
+  },
+  /** The suppressions of a message stream: EmailAddress, SuppressionReason, Origin, CreatedAt. */
+  postmark: {
+    title: 'Postmark',
+    columns: ['email', 'suppressionreason', 'origin', 'createdat'],
+    classify: (cell) => {
+      const manual = cell('origin').toLowerCase() === 'recipient' ? 'unsubscribe' : 'manual';
+      const reasons = {
+        HardBounce: 'hard_bounce',
+        SpamComplaint: 'spam_complaint',
+        ManualSuppression: manual,
+      } as const;
+      return among(cell('suppressionreason', 'reason'), { '': 'manual', ...reasons }, 'SuppressionReason');
+    },
+  },
+  /** Three files: bounces have code and error, unsubscribes have tags, complaints have neither. */
+  mailgun: {
+    title: 'Mailgun',
+    columns: ['address'],
+    classify: (_cell, has) => {
+      if (has('code') || has('error')) return 'hard_bounce';
+      if (has('tags') || has('tag')) return 'unsubscribe';
+      return has('createdat') ? 'spam_complaint' : 'manual';
+    },
+  },
+  /**
+   * Bounces and invalid addresses have a reason, spam reports an ip, unsubscribes neither. Blocks look like bounces, but their
+   * replies are mostly temporary and about the sender.
+   */
+  sendgrid: {
+    title: 'SendGrid',
+    columns: ['email'],
+    classify: (cell, has) => {
+      if (has('ip')) return 'spam_complaint';
+      if (/^4/.test(cell('status'))) return { fault: 'status tells of a temporary refusal, which is no suppression' };
+      if (has('status') || has('reason')) return 'hard_bounce';
+      return has('created') || has('createdat') ? 'unsubscribe' : 'manual';
+    },
+  },
+  /** Its suppressions: email, origin, created_at. */
+  resend: {
+    title: 'Resend',
+    columns: ['email', 'origin', 'createdat'],
+    classify: (cell) => {
+      const origins = { bounce: 'hard_bounce', complaint: 'spam_complaint', manual: 'manual' } as const;
+      return among(cell('origin', 'reason'), { '': 'manual', ...origins }, 'origin');
+    },
+  },
+};
+
+/**
+ * The lines of another service's CSV file, one after the other. Reading costs time in proportion to the text, so a caller
+ * with a large one rests now and then. Never throws: what is no entry is a fault.
+ */
+export function* readForm(from: SuppressionForm, text: string): Generator<FormLine> {
+  const form = FORMS[from];
+  let columns: readonly string[] | undefined;
+  for (const row of csvRows(text)) {
+    const { line, end, fields } = row;
+    if (fields?.every((field) => field === '')) {
+      yield { line, end, entry: undefined };
+      continue;
+    }
+    const head = columns ? undefined : headOf(row);
+    columns ??= head ?? form.columns;
+    yield { line, end, entry: head ? undefined : entryOf(form, columns, fields) };
+  }
+}
+
+/** The names of columns as they are compared: `Email Address` and `email_address` are one. A line with an address is no head. */
+function headOf({ fields }: CsvRow): readonly string[] | undefined {
+  if (fields?.some((field) => field.includes('@'))) return undefined;
+  const names = fields?.map((name) => name.toLowerCase().replace(/[^a-z]/g, ''));
+  return names?.some((name) => ADDRESS_COLUMNS.includes(name)) ? names : undefined;
+}
+
+function entryOf(
+  form: Form,
+  columns: readonly string[],
+  fields: readonly string[] | undefined,
+): ListedAddress | { readonly fault: string } {
+  if (!fields) return { fault: 'The line is no CSV: a quote stands where none may stand, or it is too long' };
+  const cell: Cell = (...names) => fields[columns.findIndex((name) => names.includes(name))]?.trim() ?? '';
+  const email = unguarded(cell(...ADDRESS_COLUMNS));
+  if (email === '') return { fault: 'The line has no address' };
+  const listedAs = form.classify(cell, (name) => columns.includes(name));
+  if (typeof listedAs === 'object') return listedAs;
+  const notes = form.title === 'Waybill' ? cell('notes') : provenance(form.title, cell(...DATE_COLUMNS));
+  return { email: email.slice(0, MAX_ADDRESS), listedAs, ...(notes !== '' && { notes: plainText(notes) }) };
+}
+
+function ownReason(reason: string): ListedAs | { readonly fault: string } {
+  if (reason === 'soft_bounce') return { fault: 'reason soft_bounce ends by itself and cannot be imported' };
+  const same = (value: ListedAs) => [value, value] as const;
+  const reasons = ['spam_complaint', 'hard_bounce', 'blocklist', 'manual', 'unsubscribe'] as const;
+  return among(reason, { '': 'manual', ...Object.fromEntries(reasons.map(same)) }, 'reason');
+}
+
+/** Case does not matter; Postmark's are written with and without blanks. */
+function among(
+  value: string,
+  known: Readonly<Record<string, ListedAs>>,
+  column: string,
+): ListedAs | { readonly fault: string } {
+  const plain = (name: string) => name.toLowerCase().replace(/\s/g, '');
+  const found = Object.entries(known).find(([name]) => plain(name) === plain(value));
+  if (found) return found[1];
+  const expected = Object.keys(known).filter((name) => name !== '');
+  return { fault: `${column} must be one of ${expected.join(', ')}` };
+}
+
+/** Exports put an apostrophe before what a spreadsheet would take for a formula. */
+function unguarded(value: string): string {
+  return /^'[=+\-@]/.test(value) ? value.slice(1) : value;
+}
+
+/** Replies and other words of the file stay out: they may name people. */
+function provenance(title: string, date: string): string {
+  const day = /^\d{4}-\d\d-\d\d/.exec(date)?.[0];
+  return day === undefined ? `from ${title}` : `from ${title}, listed on ${day}`;
+}
+
+function plainText(notes: string): string {
+  return notes
+    .replace(/\p{Cc}/gu, (sign) => (sign === '\n' || sign === '\t' ? sign : ' '))
+    .slice(0, MAX_NOTES)
+    .replace(/[\ud800-\udbff]$/, '');
+}
+
+/** A row of a CSV file. */
+export interface CsvRow {
+  /** Of its first line, from 1. */
+  readonly line: number;
+  /** Start of the next row, in UTF-16 code units. */
+  readonly end: number;
+  /** Plain fields are trimmed. Undefined when the row cannot be split. */
+  readonly fields: readonly string[] | undefined;
+}
+
+/** Quoted fields may hold line breaks; one that is never closed must not swallow the file. */
+const MAX_ROW_LINES = 20;
+const MAX_ROW_LENGTH = 64 * 1024;
+const MAX_FIELDS = 200;
+
+interface Row {
+  readonly fields: readonly string[];
+  /** After its line end. */
+  readonly end: number;
+}
+
+/**
+ * The rows of a CSV text (RFC 4180, lines of every system, a byte order mark skipped), one after the other: nothing is held but
+ * the row at hand. All fields are text, whatever a spreadsheet would make of them. A row with a stray or open quote, and one
+ * that is too long, is given without fields, and reading goes on at the next line. That is linear: a line that leaves a field
+ * open has an odd number of quotes, and would have closed the field of an earlier one.
+ */
+export function* csvRows(text: string): Generator<CsvRow> {
+  let at = text.startsWith('\uFEFF') ? 1 : 0;
+  for (let line = 1; at < text.length;) {
+    const row = readRow(text, at);
+    const lines = row ? linesIn(text, at, row.end) : 1;
+    const isRow = row && lines <= MAX_ROW_LINES;
+    const end = isRow ? row.end : afterLine(text, at);
+    yield { line, end, fields: isRow ? row.fields : undefined };
+    line += isRow ? lines : 1;
+    at = end;
+  }
+}
+
+function readRow(text: string, start: number): Row | undefined {
+  const limit = start + MAX_ROW_LENGTH;
+  const fields: string[] = [];
+  for (let at = start; fields.length < MAX_FIELDS;) {
+    const field = text[at] === '"' ? quotedField(text, at, limit) : plainField(text, at, limit);
+    if (!field) return undefined;
+    fields.push(field.value);
+    const sign = text[field.end];
+    if (sign === ',') at = field.end + 1;
+    else if (sign === undefined || isLineEnd(sign)) return { fields, end: afterLineEnd(text, field.end) };
+    else return undefined;
+  }
+  return undefined;
+}
+
+interface Field {
+  readonly value: string;
+  /** Of the sign after it. */
+  readonly end: number;
+}
+
+function plainField(text: string, start: number, limit: number): Field | undefined {
+  let end = start;
+  while (end < text.length && text[end] !== ',' && !isLineEnd(text[end])) {
+    if (text[end] === '"' || end >= limit) return undefined;
+    end += 1;
+  }
+  return { value: text.slice(start, end).trim(), end };
+}
+
+function quotedField(text: string, start: number, limit: number): Field | undefined {
+  for (let from = start + 1; ;) {
+    const quote = text.slice(from, limit).indexOf('"');
+    if (quote < 0) return undefined;
+    const end = from + quote + 1;
+    if (text[end] !== '"') return { value: text.slice(start + 1, end - 1).replaceAll('""', '"'), end };
+    from = end + 1;
+  }
+}
+
+const LINE_END = /\r\n|\n|\r/g;
+
+function afterLine(text: string, from: number): number {
+  LINE_END.lastIndex = from;
+  return LINE_END.test(text) ? LINE_END.lastIndex : text.length;
+}
+
+function isLineEnd(sign: string | undefined): boolean {
+  return sign === '\n' || sign === '\r';
+}
+
+function afterLineEnd(text: string, at: number): number {
+  if (at >= text.length) return at;
+  return text[at] === '\r' && text[at + 1] === '\n' ? at + 2 : at + 1;
+}
+
+function linesIn(text: string, start: number, end: number): number {
+  return Math.max(1, text.slice(start, end).match(LINE_END)?.length ?? 1);
+}

@@ -1,0 +1,80 @@
+import { createHmac } from 'node:crypto';
+import { Injectable, Logger } from '@nestjs/common';
+import { EVENT_LOOP } from '../../common/async/fair-turns';
+import { Clock, MINUTE } from '../../common/clock';
+import { EgressClient, type EgressResult } from '../../common/egress/egress-client';
+import type { FeedEvent } from '../events/events.service';
+import { type AttemptDecision, evaluateAttempt, release } from './evaluate-attempt';
+import { type ClaimedMessage, payloadOf, WEBHOOK_HEADERS } from './webhook-queue';
+import { toWebhookResponse } from './webhook-response';
+import { WebhookSecrets } from './webhook-secrets.service';
+
+/** A secret that does not open is the operator's mistake, anything else ours: it does not count against the endpoint. */
+const UNSENDABLE_PAUSE_MS = MINUTE;
+/** Removing addresses from a longer response takes a millisecond: one in a turn, however many come together. */
+const SHORT_RESPONSE_BYTES = 128;
+
+/** One attempt: signs, sends, and decides what the response means. */
+@Injectable()
+export class WebhookSender {
+  private readonly logger = new Logger(WebhookSender.name);
+
+  constructor(
+    private readonly client: EgressClient,
+    private readonly secrets: WebhookSecrets,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Never throws: what cannot be sent is put off, and counts as no failure. */
+  async send(message: OutgoingWebhook, signal: AbortSignal): Promise<AttemptDecision> {
+    try {
+      const startedMs = this.clock.monotonicMs();
+      const outcome = await this.post(message, signal);
+      const decision = evaluateAttempt(message, outcome, { now: this.clock.now(), random: Math.random() });
+      if (outcome.kind === 'failed') return decision;
+      const durationMs = Math.round(this.clock.monotonicMs() - startedMs);
+      if (outcome.answer.body.length > SHORT_RESPONSE_BYTES) await EVENT_LOOP.next(message.organizationId);
+      const answer = toWebhookResponse(outcome.answer, durationMs);
+      return { ...decision, settled: { ...decision.settled, answer } };
+    } catch (error) {
+      this.logger.error(`Webhook endpoint ${message.endpointId} is not sent to: ${(error as Error).message}`);
+      const nextAttemptAt = new Date(this.clock.now().getTime() + UNSENDABLE_PAUSE_MS);
+      return { settled: release(message, nextAttemptAt), result: 'unsendable', retryAfterMs: 0 };
+    }
+  }
+
+  private post(message: OutgoingWebhook, signal: AbortSignal): Promise<EgressResult> {
+    const { id, url, body, endpointId, organizationId } = message;
+    const secrets = this.secrets.secretsInForce({ ...message, id: endpointId });
+    const headers = { ...WEBHOOK_HEADERS, ...signWebhook({ id, sentAt: this.clock.now(), body }, secrets) };
+    return this.client.post({ url: new URL(url), headers, body, signal, holder: organizationId });
+  }
+}
+
+/** A claimed message with its event, as JSON. */
+export type OutgoingWebhook = ClaimedMessage & { readonly body: string };
+
+/** Undefined when the event that it is about is no more. */
+export function toOutgoing(message: ClaimedMessage, event: FeedEvent | undefined): OutgoingWebhook | undefined {
+  const body = payloadOf(message, event);
+  return body === undefined ? undefined : { ...message, body };
+}
+
+export interface UnsignedWebhook {
+  /** The same in every attempt, so that the receiver recognizes a repetition. */
+  readonly id: string;
+  /** Start of this attempt. */
+  readonly sentAt: Date;
+  readonly body: string;
+}
+
+/** The headers of Standard Webhooks 1.0, signed with HMAC-SHA256 once for each secret that is valid. */
+export function signWebhook({ id, sentAt, body }: UnsignedWebhook, secrets: readonly Buffer[]): Record<string, string> {
+  const timestamp = String(Math.floor(sentAt.getTime() / 1_000));
+  const sign = (secret: Buffer) => createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': secrets.map((secret) => `v1,${sign(secret)}`).join(' '),
+  };
+}
