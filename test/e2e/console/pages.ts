@@ -112,7 +112,9 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
     expect(complaints).toEqual([]);
     const page = await scene.signedIn();
     await scene.visit(page, '/emails?status=delivered');
-    expect(await page.getByRole('link', { name: SUBJECT }).count()).toBe(1);
+    const link = page.getByRole('link', { name: SUBJECT });
+    await link.first().waitFor();
+    expect(await link.count()).toBe(1);
   });
 
   it('fits into a window of 360 pixels', async () => {

@@ -216,6 +216,7 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     );
     await page.getByRole('alert').getByRole('button', { name: 'Try again' }).click();
     const row = page.getByRole('row', { name: /Yahoo/ });
+    await row.waitFor();
     expect(await row.getByRole('cell').allTextContents()).toEqual([
       'Yahoo',
       '90',
@@ -265,9 +266,9 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     const key = await scene.acme.key('live', ['stats:read', 'key:manage']);
     const page = await scene.signedIn(key);
     await scene.visit(page, '/');
-    expect(await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()).toEqual(
-      expect.not.arrayContaining(['Emails', 'Domains']),
-    );
+    const pages = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+    await pages.filter({ hasText: 'Statistics' }).waitFor();
+    expect(await pages.allTextContents()).toEqual(expect.not.arrayContaining(['Emails', 'Domains']));
     await scene.visit(page, '/emails');
     await page.getByText('It lacks the scope').waitFor();
     const { data } = (await scene.api(key).get('/v1/api-keys')).body;
