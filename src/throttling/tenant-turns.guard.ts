@@ -2,6 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { SECOND } from '../common/clock';
+import { HolderQueue } from '../common/async/holder-queue';
 import { TooManyAtATimeError, UnavailableError } from '../common/errors/app-error';
 import { OWN_TURNS_METADATA } from '../common/http/request-limits';
 import { AppConfig } from '../config/config';
@@ -81,7 +82,7 @@ const MAX_WAITING = 500;
  */
 export class RequestTurns {
   private readonly running = new Map<string, number>();
-  private readonly waiting = new Map<string, (() => void)[]>();
+  private readonly waiting = new HolderQueue<() => void>();
   private total = 0;
 
   /**
@@ -95,32 +96,24 @@ export class RequestTurns {
 
   /** Undefined when it may begin at once. @throws TooManyAtATimeError when too much of this organization waits */
   begin(organizationId: string): Promise<void> | undefined {
-    const own = this.waiting.get(organizationId) ?? [];
-    if (own.length === 0 && this.mayBegin(organizationId)) {
+    const waiting = this.waiting.sizeOf(organizationId);
+    if (waiting === 0 && this.mayBegin(organizationId)) {
       this.change(organizationId, 1);
       return undefined;
     }
-    if (own.length >= MAX_WAITING) throw new TooManyAtATimeError();
-    this.waiting.set(organizationId, own);
-    return new Promise((resolve) => own.push(resolve));
+    if (waiting >= MAX_WAITING) throw new TooManyAtATimeError();
+    return new Promise((resolve) => {
+      this.waiting.add(organizationId, () => {
+        this.change(organizationId, 1);
+        resolve();
+      });
+    });
   }
 
   end(organizationId: string): void {
     this.change(organizationId, -1);
-    while (this.beginNext());
-  }
-
-  private beginNext(): boolean {
-    for (const [organizationId, own] of this.waiting) {
-      if (!this.mayBegin(organizationId)) continue;
-      this.change(organizationId, 1);
-      const resolve = own.shift();
-      this.waiting.delete(organizationId);
-      if (own.length > 0) this.waiting.set(organizationId, own);
-      resolve?.();
-      return true;
-    }
-    return false;
+    const next = (): (() => void) | undefined => this.waiting.take((holder) => this.mayBegin(holder));
+    for (let begin = next(); begin; begin = next()) begin();
   }
 
   private mayBegin(organizationId: string): boolean {

@@ -1,5 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { TooManyAtATimeError } from '../errors/app-error';
+import { HolderQueue } from './holder-queue';
 
 /**
  * Turns of the event loop for work that grows with what clients send. Of all such work one piece is done in a turn, so that it
@@ -9,16 +10,13 @@ import { TooManyAtATimeError } from '../errors/app-error';
  * What waits here holds what it held before; the budget of bodies bounds it.
  */
 export class FairTurns {
-  /** Those who wait, who is next first. */
-  private readonly waiting = new Map<string, (() => void)[]>();
+  private readonly waiting = new HolderQueue<() => void>();
   private isScheduled = false;
 
   /** Resolves in a turn in which no other caller's piece is done. A piece is to take a millisecond or two. */
   next(holder: string): Promise<void> {
     return new Promise((resolve) => {
-      const own = this.waiting.get(holder);
-      if (own) own.push(resolve);
-      else this.waiting.set(holder, [resolve]);
+      this.waiting.add(holder, resolve);
       this.schedule();
     });
   }
@@ -28,19 +26,9 @@ export class FairTurns {
     this.isScheduled = true;
     setImmediate(() => {
       this.isScheduled = false;
-      this.serve();
+      this.waiting.take()?.();
       this.schedule();
     });
-  }
-
-  private serve(): void {
-    for (const [holder, own] of this.waiting) {
-      this.waiting.delete(holder);
-      const resolve = own.shift();
-      if (own.length > 0) this.waiting.set(holder, own);
-      resolve?.();
-      return;
-    }
   }
 }
 

@@ -1,3 +1,5 @@
+import { HolderQueue } from './holder-queue';
+
 /**
  * Group commit: collects items of concurrent callers and hands them to one function.
  *
@@ -42,9 +44,7 @@ interface Waiting<Item, Result> {
 const PATIENCE: Patience = { weight: 16, ms: 5 };
 
 export class MicroBatcher<Item, Result> {
-  /** By holder, who is next first. */
-  private readonly waiting = new Map<string, Waiting<Item, Result>[]>();
-  private waitingItems = 0;
+  private readonly waiting = new HolderQueue<Waiting<Item, Result>>();
   private waitingWeight = 0;
   private running = 0;
   private runningWeight = 0;
@@ -62,29 +62,25 @@ export class MicroBatcher<Item, Result> {
 
   /** Items that wait for a batch. */
   get depth(): number {
-    return this.waitingItems;
+    return this.waiting.size;
   }
 
   depthOf(holder: string): number {
-    return this.waiting.get(holder)?.length ?? 0;
+    return this.waiting.sizeOf(holder);
   }
 
   /** Joins the next batch and returns this item's own result. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       const weight = this.options.weightOf?.(item) ?? 1;
-      const holder = this.options.holderOf?.(item) ?? '';
-      const own = this.waiting.get(holder);
-      if (own) own.push({ item, weight, resolve, reject });
-      else this.waiting.set(holder, [{ item, weight, resolve, reject }]);
-      this.waitingItems += 1;
+      this.waiting.add(this.options.holderOf?.(item) ?? '', { item, weight, resolve, reject });
       this.waitingWeight += weight;
       this.schedule();
     });
   }
 
   private schedule(): void {
-    if (this.scheduled || this.waitingItems === 0 || this.running >= this.options.concurrency) return;
+    if (this.scheduled || this.waiting.size === 0 || this.running >= this.options.concurrency) return;
     const { ms, always = false } = this.patience;
     if ((this.running === 0 && !always) || this.waitingWeight >= this.share()) this.startSoon();
     else this.timer ??= setTimeout(() => this.startSoon(), ms);
@@ -110,18 +106,14 @@ export class MicroBatcher<Item, Result> {
     const share = this.share();
     const batch: Waiting<Item, Result>[] = [];
     let weight = 0;
-    // The loop comes to a holder again that it has moved to the end.
-    for (const [holder, own] of this.waiting) {
-      const entry = own[0] as Waiting<Item, Result>;
+    const fits = (entry: Waiting<Item, Result>): boolean => {
       weight += entry.weight;
-      if (weight > share && batch.length > 0) break;
-      batch.push(entry);
-      own.shift();
-      this.waiting.delete(holder);
-      if (own.length > 0) this.waiting.set(holder, own);
-    }
-    this.waitingItems -= batch.length;
-    this.waitingWeight = this.waitingItems === 0 ? 0 : this.waitingWeight - weightOf(batch);
+      return weight <= share || batch.length === 0;
+    };
+    // What does not fit ends the batch, and is the first of the next one.
+    const next = (): Waiting<Item, Result> | undefined => this.waiting.take((_holder, entry) => fits(entry));
+    for (let entry = next(); entry; entry = next()) batch.push(entry);
+    this.waitingWeight = this.waiting.size === 0 ? 0 : this.waitingWeight - weightOf(batch);
     return batch;
   }
 

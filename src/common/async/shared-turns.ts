@@ -1,3 +1,5 @@
+import { HolderQueue } from './holder-queue';
+
 /** Milliseconds of such work in a turn of the event loop; at most twice that, as both new and waiting work may take them. */
 const TURN_MS = 5;
 /** Waiting pieces of one turn; each runs as a callback of its own, so that what it causes at once counts as its time. */
@@ -9,8 +11,7 @@ const PLACES = 32;
  * each, holders in rotation.
  */
 export class SharedTurns {
-  /** By holder; the next one first. */
-  private readonly waiting = new Map<string, (() => void)[]>();
+  private readonly waiting = new HolderQueue<() => void>();
   private isTurn = false;
   private endsMs = 0;
   private places = 0;
@@ -25,9 +26,7 @@ export class SharedTurns {
   /** Resolves in the holder's turn. */
   next(holder: string): Promise<void> {
     return new Promise((resolve) => {
-      const own = this.waiting.get(holder);
-      if (own) own.push(resolve);
-      else this.waiting.set(holder, [resolve]);
+      this.waiting.add(holder, resolve);
       this.schedule();
     });
   }
@@ -56,18 +55,8 @@ export class SharedTurns {
 
   private take(): void {
     this.places -= 1;
-    if (this.waiting.size > 0 && this.hasTime()) this.serve();
+    if (this.waiting.size > 0 && this.hasTime()) this.waiting.take()?.();
     this.schedule();
-  }
-
-  private serve(): void {
-    for (const [holder, own] of this.waiting) {
-      this.waiting.delete(holder);
-      const resolve = own.shift();
-      if (own.length > 0) this.waiting.set(holder, own);
-      resolve?.();
-      return;
-    }
   }
 }
 

@@ -102,6 +102,7 @@ describe('LookUpShares', () => {
     const waiting = ask('one', ending.signal);
     ending.abort();
     await expect(waiting).rejects.toMatchObject({ code: 'ECANCELLED' });
+    await expect(ask('one', ending.signal)).rejects.toMatchObject({ code: 'ECANCELLED' });
     await of('one')[0]?.reply(ORDINARY);
     expect(of('one')).toHaveLength(3);
   });

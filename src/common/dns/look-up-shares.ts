@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../bounded-cache';
+import { HolderQueue } from '../async/holder-queue';
 import { MINUTE } from '../clock';
 
 /** Under way at a time: each holds a socket, and those at silent servers do so for seconds. */
@@ -40,8 +41,7 @@ const UNKNOWN: Conduct = { usualReplies: 0, isSlowUntilMs: -Infinity };
  */
 export class LookUpShares {
   private readonly active = new Map<string, number>();
-  /** Who is next first; of each what came first. */
-  private readonly waiting = new Map<string, Set<() => void>>();
+  private readonly waiting = new HolderQueue<() => void>();
   private readonly conduct = new LRUCache<string, Conduct>(atMost(MAX_REMEMBERED));
   private total = 0;
 
@@ -58,7 +58,7 @@ export class LookUpShares {
     lookUp: (lane: Lane) => Promise<WeighedReply<Found>>,
     signal?: AbortSignal,
   ): Promise<Found> {
-    if (this.mayBegin(holder) && !this.waiting.has(holder)) this.begin(holder);
+    if (this.mayBegin(holder) && this.waiting.sizeOf(holder) === 0) this.begin(holder);
     else await this.turn(holder, signal);
     try {
       const { found, records } = await lookUp(this.laneOf(holder));
@@ -70,39 +70,26 @@ export class LookUpShares {
   }
 
   private turn(holder: string, signal: AbortSignal | undefined): Promise<void> {
-    const own = this.waiting.get(holder) ?? new Set();
-    if (own.size >= MOST_WAITING) return Promise.reject(new LookUpNotBegunError('EBUSY'));
-    this.waiting.set(holder, own);
+    if (signal?.aborted) return Promise.reject(new LookUpNotBegunError('ECANCELLED'));
+    if (this.waiting.sizeOf(holder) >= MOST_WAITING) return Promise.reject(new LookUpNotBegunError('EBUSY'));
     return new Promise((resolve, reject) => {
       const leave = (): void => {
-        this.remove(holder, begin);
+        this.waiting.remove(holder, begin);
         reject(new LookUpNotBegunError('ECANCELLED'));
       };
       const begin = (): void => {
         signal?.removeEventListener('abort', leave);
+        this.begin(holder);
         resolve();
       };
-      own.add(begin);
+      this.waiting.add(holder, begin);
       signal?.addEventListener('abort', leave, { once: true });
     });
   }
 
-  /** Each holder in turn, as long as anything may begin. */
   private serve(): void {
-    let hasBegun = true;
-    while (hasBegun && this.total < AT_A_TIME) {
-      hasBegun = false;
-      for (const [holder, own] of [...this.waiting]) {
-        const [first] = own;
-        if (first === undefined || !this.mayBegin(holder)) continue;
-        this.waiting.delete(holder);
-        own.delete(first);
-        if (own.size > 0) this.waiting.set(holder, own);
-        this.begin(holder);
-        first();
-        hasBegun = true;
-      }
-    }
+    const next = (): (() => void) | undefined => this.waiting.take((holder) => this.mayBegin(holder));
+    for (let begin = next(); begin; begin = next()) begin();
   }
 
   private mayBegin(holder: string): boolean {
@@ -141,12 +128,6 @@ export class LookUpShares {
     if (own > 0) this.active.set(holder, own);
     else this.active.delete(holder);
     this.serve();
-  }
-
-  private remove(holder: string, begin: () => void): void {
-    const own = this.waiting.get(holder);
-    own?.delete(begin);
-    if (own?.size === 0) this.waiting.delete(holder);
   }
 }
 

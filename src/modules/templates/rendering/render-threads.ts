@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
+import { HolderQueue } from '../../../common/async/holder-queue';
 import { MINUTE } from '../../../common/clock';
 import { UnavailableError } from '../../../common/errors/app-error';
 import type { Metrics } from '../../../common/metrics/metrics';
@@ -63,10 +64,8 @@ const MAX_WAITING_PER_ORGANIZATION = 1_000;
 export class RenderThreads {
   private readonly threads = [new RenderThread(), new RenderThread()] as const;
   private readonly slow = new LRUCache<string, true>({ max: MAX_SLOW, ttl: SLOW_MS });
-  /** By organization, in the order of their turns. */
-  private readonly waiting = new Map<string, Job[]>();
+  private readonly waiting = new HolderQueue<Job>();
   private readonly inWork = new Set<string>();
-  private depth = 0;
   private closed = false;
 
   constructor(private readonly metrics: Metrics) {}
@@ -87,22 +86,18 @@ export class RenderThreads {
   /** What waits or is in work is refused: the same call may succeed elsewhere. */
   async close(): Promise<void> {
     this.closed = true;
-    for (const { reject } of [...this.waiting.values()].flat()) reject(stopping());
-    this.waiting.clear();
-    this.depth = 0;
+    for (const { reject } of this.waiting.takeAll()) reject(stopping());
     await Promise.all(this.threads.map((thread) => thread.end()));
   }
 
   private ask<T>(organizationId: string, question: Question): Promise<T | undefined> {
     if (this.closed) return Promise.reject(stopping());
-    const own = this.waiting.get(organizationId) ?? [];
-    if (this.depth >= MAX_WAITING || own.length >= MAX_WAITING_PER_ORGANIZATION) {
+    const own = this.waiting.sizeOf(organizationId);
+    if (this.waiting.size >= MAX_WAITING || own >= MAX_WAITING_PER_ORGANIZATION) {
       return Promise.reject(new UnavailableError('Too many templates are waiting to be rendered'));
     }
     return new Promise<T | undefined>((resolve, reject) => {
-      own.push({ organizationId, question, resolve: resolve as Job['resolve'], reject });
-      this.waiting.set(organizationId, own);
-      this.depth += 1;
+      this.waiting.add(organizationId, { organizationId, question, resolve: resolve as Job['resolve'], reject });
       this.dispatch();
     });
   }
@@ -129,17 +124,8 @@ export class RenderThreads {
     this.dispatch();
   }
 
-  /** The first job of the organization whose turn it is; it then goes to the end. */
   private next(forAll: boolean): Job | undefined {
-    for (const [organizationId, jobs] of this.waiting) {
-      if (this.inWork.has(organizationId) || (!forAll && this.slow.has(organizationId))) continue;
-      const job = jobs.shift();
-      this.waiting.delete(organizationId);
-      if (jobs.length > 0) this.waiting.set(organizationId, jobs);
-      this.depth -= 1;
-      return job;
-    }
-    return undefined;
+    return this.waiting.take((holder) => !this.inWork.has(holder) && (forAll || !this.slow.has(holder)));
   }
 
   private noteStopped(organizationId: string): void {
