@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Something that was done to an organization's settings, and by whom. Never changed once it is written. */
+/** A change of an organization's settings and who made it. Entries never change; triggers of the table refuse updates. */
 @Entity('audit_log')
 export class AuditEntry {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -8,7 +8,7 @@ export class AuditEntry {
   @Column('timestamptz', { name: 'occurred_at' }) occurredAt!: Date;
   /** A key's id, `operator` (the command line), `operator:` and an operator key's id, or `system` (a background job). */
   @Column('text') actor!: string;
-  /** Like `domain.verified`. */
+  /** For example `domain.verified`. */
   @Column('text') action!: string;
   @Column('text', { name: 'target_type' }) targetType!: string;
   @Column('text', { name: 'target_id' }) targetId!: string;

@@ -6,7 +6,7 @@ import { AuditRepository } from './audit.repository';
 
 const BATCH = 5_000;
 
-/** Removes entries of the audit log whose retention is over; until then nothing changes them. */
+/** Deletes audit entries whose retention period is over; until then they stay unchanged. */
 @Injectable()
 export class AuditRetentionJob implements OnApplicationBootstrap {
   constructor(

@@ -35,7 +35,7 @@ export interface AuditFilter extends Partial<Pick<AuditEntry, 'actor' | 'action'
   readonly to?: Date;
 }
 
-/** What an operator looks for, in one organization or in all; `organizationId` is `INSTALLATION` for what concerns none. */
+/** An operator's filter over one organization or all; `organizationId` is `INSTALLATION` for entries that belong to none. */
 export type OperatorAuditFilter = Partial<Pick<AuditEntry, 'organizationId' | 'action'>>;
 
 /** The rows of the audit log. Reads of an organization are filtered by it; those of the operator are not. */
@@ -50,7 +50,7 @@ export class AuditRepository {
     await tx.manager.insert(AuditEntry, [...entries]);
   }
 
-  /** Skips entries that are there already: the batch may have been committed although its acknowledgement was lost. */
+  /** Skips entries that exist already: an earlier attempt may have been committed although its acknowledgement was lost. */
   async insertOnce(entries: readonly AuditEntry[], tx: Transaction): Promise<void> {
     await tx.manager
       .createQueryBuilder()
@@ -77,7 +77,7 @@ export class AuditRepository {
     return this.entries.find({ where, order: { id: 'DESC' }, take: limit });
   }
 
-  /** Of every organization, newest first, along the index audit_log_newest or the primary key. */
+  /** Entries of all organizations, newest first, along the index audit_log_newest or the primary key. */
   pageOfAll(filter: OperatorAuditFilter, { limit, after }: { limit: number; after?: string }): Promise<AuditEntry[]> {
     const where = { ...filter, ...(after !== undefined && { id: LessThan(after) }) };
     return this.entries.find({ where, order: { id: 'DESC' }, take: limit });

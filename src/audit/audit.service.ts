@@ -7,20 +7,20 @@ import type { Transaction } from '../database/transaction';
 import type { AuditEntry } from './audit-entry.entity';
 import { type AuditFilter, AuditRepository, type OperatorAuditFilter } from './audit.repository';
 
-/** Who acts: a key's id, `operator:` and an operator key's id, the command line, or a background job. */
+/** The actor of changes made by the command line. Other actors: a key's id, `operator:` and an operator key's id, `system`. */
 export const OPERATOR = 'operator';
 export const SYSTEM = 'system';
-/** Stands for the organization in entries that concern none, or all of them: no organization sees those. */
+/** The organization id of entries that concern no single organization; no organization sees them. */
 export const INSTALLATION = NIL_ID;
 
 export interface AuditRecord {
   readonly organizationId: string;
   readonly actor: string;
-  /** Like `domain.verified`. */
+  /** For example `domain.verified`. */
   readonly action: string;
   readonly targetType: string;
   readonly targetId: string;
-  /** Small and free of personal data; `mode` of what belongs to one. */
+  /** Small and free of personal data; has `mode` where the target belongs to one. */
   readonly data?: object;
 }
 
@@ -36,8 +36,8 @@ const MAX_WAITING = 1_000;
 /**
  * Records who changed what, in the transaction that makes the change, and lists it.
  *
- * Notes are entries that belong to no change. They are written together, a second later, so that no request waits for
- * them. While the database is away they wait, up to a limit; a process that dies loses those that wait.
+ * Notes are entries that belong to no change. They are written in batches, a second later, so that no request waits for
+ * them. While the database is unavailable they wait, up to a limit; a process that crashes loses them.
  */
 @Injectable()
 export class AuditService implements OnModuleDestroy {
@@ -52,7 +52,7 @@ export class AuditService implements OnModuleDestroy {
     private readonly clock: Clock,
   ) {}
 
-  /** In the transaction that makes the change: both are written, or neither. */
+  /** Writes the entries in the transaction of the change: both are stored, or neither. */
   async record(records: readonly AuditRecord[], tx: Transaction): Promise<void> {
     if (records.length === 0) return;
     await this.entries.insert(
@@ -61,18 +61,18 @@ export class AuditService implements OnModuleDestroy {
     );
   }
 
-  /** Writes an entry soon, without making the caller wait. */
+  /** Writes an entry within a second or so, without making the caller wait. */
   note(record: AuditRecord): void {
     this.addNote(this.toEntry(record));
   }
 
-  /** Newest first, and whether there are more. A test key does not see what concerns live keys and data. */
+  /** Newest first, and whether there are more. A test key does not see entries about live keys and data. */
   async list(reader: Tenant, filter: AuditFilter, { limit, after }: AuditPage) {
     const found = await this.entries.page(reader, filter, { limit: limit + 1, after });
     return { entries: found.slice(0, limit), hasMore: found.length > limit };
   }
 
-  /** Of every organization, newest first, and whether there are more: for the operator. */
+  /** Entries of all organizations for the operator, newest first, and whether there are more. */
   async listAll(filter: OperatorAuditFilter, { limit, after }: AuditPage) {
     const found = await this.entries.pageOfAll(filter, { limit: limit + 1, after });
     return { entries: found.slice(0, limit), hasMore: found.length > limit };

@@ -21,8 +21,8 @@ import { OperatorKeysService } from './operator-keys.service';
 import { RefusedAccessService } from './refused-access.service';
 
 /**
- * First guard: who is calling. Leaves the principal, or the operator, on the request, and lets its statements see the rows of
- * that tenant; those of a route of operators see everyone's.
+ * First guard: who is calling. Puts the principal, or the operator, on the request, and limits its statements to the rows of
+ * that tenant; statements of an operator route see all rows.
  */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
@@ -50,7 +50,7 @@ export class ApiKeyGuard implements CanActivate {
     return true;
   }
 
-  /** Failures are bounded per client address. */
+  /** Failed attempts are limited per client address. */
   private async authenticate(request: Request): Promise<void> {
     const presented = bearerToken(request.headers.authorization);
     try {
@@ -64,7 +64,7 @@ export class ApiKeyGuard implements CanActivate {
     }
   }
 
-  /** The console's cookie stands for the key that it was made for; a write needs its header besides. */
+  /** The console's cookie stands for the key that signed in; a write needs the console's header as well. */
   private async openSession(request: Request, token: string): Promise<void> {
     const { principal, operator } = await this.sessions.callerOf(token);
     request.principal = principal;
@@ -73,7 +73,7 @@ export class ApiKeyGuard implements CanActivate {
   }
 }
 
-/** No scope would help: the key is of the other kind. */
+/** No scope would help: the route needs a key of the other kind. */
 const NO_TENANT_KEY = [
   'Operator keys open /operator/v1 and nothing else',
   'Use an API key of the organization: `waybill key create`, or POST /operator/v1/organizations/{id}/api-keys',

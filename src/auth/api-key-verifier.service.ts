@@ -20,7 +20,7 @@ interface Verified {
   readonly principal: Principal;
 }
 
-/** Turns an API key, or the console's session, into a principal; remembers it for two seconds, so that a busy key costs no look-up. */
+/** Resolves an API key, or a console session, to a principal; caches it for two seconds, so that a busy key costs no query. */
 @Injectable()
 export class ApiKeyVerifier implements OnModuleDestroy {
   private readonly logger = new Logger(ApiKeyVerifier.name);
@@ -49,7 +49,7 @@ export class ApiKeyVerifier implements OnModuleDestroy {
   }
 
   /**
-   * The key behind a session of the console. @param token as the cookie has it
+   * The principal of the key behind a console session. @param token the cookie's value
    * @throws AppError as `verify`
    */
   async verifySession(token: string): Promise<Principal> {
@@ -84,7 +84,7 @@ export class ApiKeyVerifier implements OnModuleDestroy {
   private remember(cacheKey: string, lookUp: Promise<Verified['key'] | undefined>): Promise<Verified | undefined> {
     const pending = lookUp.then((key) => key && { key, principal: toPrincipal(key) });
     this.cache.set(cacheKey, pending);
-    // A failed look-up must not be remembered.
+    // A failed query must not be cached.
     pending.catch(() => this.cache.delete(cacheKey));
     return pending;
   }
@@ -107,7 +107,7 @@ export class ApiKeyVerifier implements OnModuleDestroy {
     if (this.uses.size === 0) return;
     const uses = [...this.uses.values()];
     this.uses.clear();
-    // Only the display of "last used" depends on it: a failure is logged and not repeated.
+    // Only the display of "last used" depends on it: a failure is logged and not retried.
     await this.keys
       .recordUses(uses)
       .catch((error: unknown) => this.logger.warn(`Last use of keys not noted: ${(error as Error).message}`));

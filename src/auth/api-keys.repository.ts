@@ -8,7 +8,7 @@ import type { Transaction } from '../database/transaction';
 import { ApiKey, OperatorKey } from './auth.entity';
 import { findKeyByHash, type KeyByHash, type KeyUse, touchKeys } from './sql/api-keys.sql';
 
-/** Revoked keys stay, and a client may make and revoke them all day long. */
+/** Bounds the list: revoked keys stay, and a client may create and revoke any number of them. */
 const MAX_LISTED = 1_000;
 
 /** Keys of an organization: those bound to a domain, or those of console sessions. */
@@ -17,7 +17,7 @@ export type KeyFilter = Pick<ApiKey, 'organizationId'> &
 
 export type RevokedKey = Pick<ApiKey, 'id' | 'mode'>;
 
-/** API keys of organizations, stored as hashes; reads for authentication go over all organizations. */
+/** API keys of organizations, stored as hashes; authentication reads them without knowing the organization. */
 @Injectable()
 export class ApiKeysRepository {
   constructor(
@@ -50,7 +50,7 @@ export class ApiKeysRepository {
     return keys.sort((one, other) => (one.id < other.id ? 1 : -1));
   }
 
-  /** Counts those neither revoked nor expired at `now`, without those of console sessions; further additions wait until the end of the transaction. */
+  /** Counts keys that are neither revoked nor expired at `now`, except those of console sessions. Other additions wait until the transaction ends. */
   async countActive(organizationId: string, now: Date, tx: Transaction): Promise<number> {
     await tx.run(lockList(`api keys of ${organizationId}`));
     const usable = { organizationId, sessionOnly: false, revokedAt: IsNull() };
@@ -60,7 +60,7 @@ export class ApiKeysRepository {
     ]);
   }
 
-  /** For the operator, who names a key by its id alone. */
+  /** For operators, who name a key by its id alone. */
   findAnywhere(id: string): Promise<ApiKey | null> {
     return this.keys.findOneBy({ id });
   }
@@ -69,7 +69,7 @@ export class ApiKeysRepository {
     return this.keys.findOneBy({ organizationId, id });
   }
 
-  /** False when it has been revoked before: that keeps the first time. */
+  /** Returns false for a key that is revoked already, which keeps its first time. */
   async revoke(organizationId: string, id: string, at: Date, tx: Transaction): Promise<boolean> {
     const { affected } = await tx.manager.update(
       ApiKey,
@@ -79,7 +79,7 @@ export class ApiKeysRepository {
     return (affected ?? 0) > 0;
   }
 
-  /** Revokes all that are like this and usable so far. Returns them. */
+  /** Revokes and returns all matching keys that are not revoked yet. */
   async revokeWhere(which: KeyFilter, at: Date, tx: Transaction): Promise<RevokedKey[]> {
     const result = await tx.manager
       .createQueryBuilder()
@@ -96,7 +96,7 @@ export class ApiKeysRepository {
   }
 }
 
-/** A handful of keys, looked up once in two seconds each: nothing hot. */
+/** Keys of operators, stored as hashes. There are few, and each is read once in two seconds at most. */
 @Injectable()
 export class OperatorKeysRepository {
   constructor(@InjectRepository(OperatorKey) private readonly keys: Repository<OperatorKey>) {}
@@ -119,13 +119,13 @@ export class OperatorKeysRepository {
     await tx.manager.insert(OperatorKey, key);
   }
 
-  /** False when it has been revoked before: that keeps the first time. */
+  /** Returns false for a key that is revoked already, which keeps its first time. */
   async revoke(id: string, at: Date, tx: Transaction): Promise<boolean> {
     const { affected } = await tx.manager.update(OperatorKey, { id, revokedAt: IsNull() }, { revokedAt: at });
     return (affected ?? 0) > 0;
   }
 
-  /** Revokes those of console sessions, or of the one with the key `id`. Returns the keys. */
+  /** Revokes the keys of all console sessions opened by a link, or only the key `id` of one. Returns the ids. */
   async revokeOfSessions(id: string | undefined, at: Date, tx: Transaction): Promise<string[]> {
     const result = await tx.manager
       .createQueryBuilder()

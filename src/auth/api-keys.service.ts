@@ -19,7 +19,7 @@ export interface NewApiKey {
   readonly scopes: readonly Scope[];
   readonly expiresAt?: Date;
   readonly domainId?: string;
-  /** For a session of the console by a link: it ends with it, and is not one of the organization's. */
+  /** For a console session opened by a link: the key ends with the session and does not count towards the organization's limit. */
   readonly sessionOnly?: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface KeyHolder extends Tenant {
   readonly expiresAt?: Date;
 }
 
-/** Keys of one organization, both modes together, that are neither revoked nor expired, nor a console session's. */
+/** Per organization, both modes together: keys that are neither revoked nor expired and belong to no console session. */
 export const MAX_ACTIVE_KEYS = 500;
 
 export type CreatedApiKey = Omit<ApiKey, 'hash' | 'lastUsedAt' | 'revokedAt'> & { readonly key: string };
@@ -48,7 +48,7 @@ export class ApiKeysService {
   ) {}
 
   /**
-   * Makes a key on behalf of another one, which can hand on only what it has itself.
+   * Creates a key on behalf of another one, which can pass on only what it has itself.
    * @throws AppError insufficient_permissions, domain_not_allowed, api_key_limit_reached, ValidationError
    */
   async createFor(creator: KeyHolder, wanted: NewApiKey): Promise<CreatedApiKey> {
@@ -71,7 +71,7 @@ export class ApiKeysService {
   }
 
   /**
-   * Makes a key without checking the caller's own rights: for the command line.
+   * Creates a key without checking the caller's own rights: for the command line.
    * @param actor recorded in the audit log
    * @throws ValidationError, AppError api_key_limit_reached
    */
@@ -123,22 +123,22 @@ export class ApiKeysService {
     await this.revoke(key, holder.apiKeyId);
   }
 
-  /** For the operator, who names a key by its id alone. @throws NotFoundError */
+  /** For operators, who name a key by its id alone. @throws NotFoundError */
   async revokeAnywhere(id: string): Promise<void> {
     const key = isUuid(id) ? await this.keys.findAnywhere(id) : null;
     if (!key) throw new NotFoundError('API key');
     await this.revoke(key, OPERATOR);
   }
 
-  /** In the transaction that removes the domain; takes effect everywhere within two seconds. */
+  /** Revokes the keys of a domain in the transaction that removes it; takes effect in all processes within two seconds. */
   async revokeBoundTo(organizationId: string, domainId: string, actor: string, tx: Transaction): Promise<void> {
     await this.revokeWhere({ organizationId, domainId }, actor, tx);
   }
 
   /**
-   * Ends the key of a console session that was opened by a link, in the transaction that ends the session. Other keys stay.
+   * Revokes the key of a console session that was opened by a link, in the transaction that ends the session. Other keys stay.
    * @param everywhere ends those of all such sessions of the organization and mode
-   * @returns the keys that have ended
+   * @returns the ids of the revoked keys
    */
   async endSessionKeys(
     { organizationId, keyId: id }: { readonly organizationId: string; readonly keyId: string },
@@ -185,7 +185,7 @@ export class ApiKeysService {
     if (active >= MAX_ACTIVE_KEYS) throw tooMany();
   }
 
-  /** A key that has been revoked before stays as it is. */
+  /** A key that is revoked already stays as it is. */
   private async revoke(key: ApiKey, actor: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       const isChanged = await this.keys.revoke(key.organizationId, key.id, this.clock.now(), tx);
@@ -195,7 +195,7 @@ export class ApiKeysService {
   }
 }
 
-/** A key that expires must not outlive itself in another one, or its end would be no end. */
+/** A key that expires must not create one that expires later: its own expiry would mean nothing. */
 function refuseLongerLived({ expiresAt }: KeyHolder, wanted: NewApiKey): void {
   if (expiresAt === undefined || (wanted.expiresAt && wanted.expiresAt <= expiresAt)) return;
   const end = expiresAt.toISOString();

@@ -4,15 +4,15 @@ import { AppError } from '../common/errors/app-error';
 import { AppConfig } from '../config/config';
 import { SESSION_SECONDS } from './console-sessions.service';
 
-/** A browser takes and sends this name over https only, and from this host alone: no subdomain can plant one. */
+/** Browsers accept and send the prefix `__Host-` over https only and for this host alone: no subdomain can set one. */
 const SECURE_NAME = '__Host-waybill';
 const PLAIN_NAME = 'waybill';
 const TOKEN = /^(op_)?[\w-]{43}$/;
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * The console's cookie: no script reads it, and no page of another site sends it (`SameSite=Strict`). A write needs the
- * header `X-Waybill-Console` besides, which a foreign page of the same site cannot add without being asked for by CORS.
+ * The console's cookie: scripts cannot read it, and pages of other sites cannot send it (`SameSite=Strict`). A write needs the
+ * header `X-Waybill-Console` as well, which another origin of the same site cannot add without a CORS preflight.
  */
 @Injectable()
 export class ConsoleCookie {

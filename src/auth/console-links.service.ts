@@ -20,12 +20,12 @@ const LINK_MS = 15 * MINUTE;
 export type LinkTarget = { readonly organizationId: string; readonly mode: Mode } | 'operator';
 
 export interface SignInLink {
-  /** Below the service's address. The token stands behind the `#`: browsers do not send it, so it is in no log. */
+  /** Relative to the service's address. The token follows the `#`: browsers do not send that part, so no log holds it. */
   readonly path: string;
   readonly expiresAt: Date;
 }
 
-/** Links that sign in to the console once, within 15 minutes, with every scope: for those with access to the command line. */
+/** Links that sign in to the console once, within 15 minutes, with every scope. Only the command line creates them. */
 @Injectable()
 export class ConsoleLinksService {
   constructor(
@@ -50,10 +50,10 @@ export class ConsoleLinksService {
   }
 
   /**
-   * Takes a link for a key of its own, which is never shown: it stands for the session in lists, rights and the audit log, can
-   * be revoked like any other, and ends with the session.
-   * @param open starts the session; where it cannot, the key ends at once
-   * @throws AppError invalid_api_key for a link that is unknown, used or too old; as `open`
+   * Exchanges a link for a session with a key of its own, which is never shown. The key gives the session its rights, appears in lists
+   * and the audit log, can be revoked like any other, and ends with the session.
+   * @param open starts the session; when it throws, the key is revoked at once
+   * @throws AppError invalid_api_key for a link that is unknown, used or too old; what `open` throws
    */
   async redeem<T>(token: string, open: (key: string) => Promise<T>): Promise<T> {
     const now = this.clock.now();

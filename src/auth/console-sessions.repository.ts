@@ -9,7 +9,7 @@ import { endOldestSessions, findKeyBySession, type KeyBySession } from './sql/ap
 
 export type { KeyBySession } from './sql/api-keys.sql';
 
-/** Sessions of browsers and links that work once, both stored as hashes of their tokens. */
+/** Browser sessions and single-use links, both stored as hashes of their tokens. */
 @Injectable()
 export class ConsoleSessionsRepository {
   constructor(
@@ -22,7 +22,7 @@ export class ConsoleSessionsRepository {
     return key;
   }
 
-  /** @param keep how many sessions of its key there may be, the new one included: the oldest end */
+  /** @param keep how many sessions its key may have, the new one included; the oldest ones beyond that end */
   async start(session: ConsoleSession, keep: number, tx: Transaction): Promise<void> {
     await tx.manager.insert(ConsoleSession, { ...session });
     await tx.run(endOldestSessions(session.organizationId, session.keyId, keep));
@@ -32,12 +32,12 @@ export class ConsoleSessionsRepository {
     return acrossTenants(() => this.sessions.findOneBy({ hash }));
   }
 
-  /** @returns how many there were: none where somebody else has ended it meanwhile */
+  /** @returns the number of ended sessions: 0 when another request has ended it already */
   async end(hash: Buffer, tx: Transaction): Promise<number> {
     return (await tx.manager.delete(ConsoleSession, { hash })).affected ?? 0;
   }
 
-  /** @returns how many there were */
+  /** @returns the number of ended sessions */
   async endAllOf(organizationId: string, keyIds: readonly string[], tx: Transaction): Promise<number> {
     return (await tx.manager.delete(ConsoleSession, { organizationId, keyId: In(keyIds) })).affected ?? 0;
   }
@@ -46,7 +46,7 @@ export class ConsoleSessionsRepository {
     await tx.manager.insert(ConsoleLink, { ...link });
   }
 
-  /** It works once: two who bring it at the same time do not both find it. */
+  /** Deletes and returns a link, so that of two concurrent requests only one gets it. */
   async takeLink(hash: Buffer, now: Date, tx: Transaction): Promise<ConsoleLink | undefined> {
     const link = await tx.manager.findOne(ConsoleLink, {
       where: { hash, expiresAt: MoreThan(now) },
@@ -57,7 +57,7 @@ export class ConsoleSessionsRepository {
     return link;
   }
 
-  /** Sessions and links that have ended by themselves. */
+  /** Deletes sessions and links that have expired. */
   async deleteExpired(now: Date, tx: Transaction): Promise<void> {
     await tx.manager.delete(ConsoleSession, { expiresAt: LessThan(now) });
     await tx.manager.delete(ConsoleLink, { expiresAt: LessThan(now) });

@@ -13,19 +13,19 @@ import { ConsoleSessionsRepository } from './console-sessions.repository';
 import { hashKey, kindOfKey } from './key-format';
 import { OperatorKeysService } from './operator-keys.service';
 
-/** A session ends after this long, and never outlives its key. */
+/** The longest life of a session, which never outlives its key. */
 export const SESSION_SECONDS = 12 * 60 * 60;
-/** Of one key at a time; the oldest end. */
+/** Concurrent sessions of one key; the oldest ones beyond that end. */
 const MAX_SESSIONS = 20;
-/** Begins the ids of operators' sessions, so that they are looked up in the right place. */
+/** Prefix of operators' session ids: tells which table of keys to read. */
 const OPERATOR_PREFIX = 'op_';
 
-/** The key that is signed in: one of both. */
+/** The signed-in key: an API key or an operator key. */
 export type Caller =
   | { readonly principal: Principal; readonly operator?: undefined }
   | { readonly operator: Operator; readonly principal?: undefined };
 
-/** What the browser gets; of `token` only the hash is kept here. */
+/** What the browser gets. The service stores only the hash of `token`. */
 export interface StartedSession {
   readonly token: string;
   readonly caller: Caller;
@@ -34,7 +34,7 @@ export interface StartedSession {
 /**
  * Who is signed in to the console.
  *
- * A session is opened with a key. Each sign-in has a new id; requests have the rights of the key, and end with it.
+ * A session is opened with a key. Each sign-in has a new id. A session has the rights of its key and ends with it.
  */
 @Injectable()
 export class ConsoleSessionsService {
@@ -90,14 +90,14 @@ function endedSession(): AppError {
   return new AppError('invalid_api_key', 'This session has ended', { suggestion: 'Sign in again' });
 }
 
-/** Of signing in or out. */
+/** The audit record of a sign-in or sign-out. */
 function sessionEvent(action: string, { organizationId, keyId }: ConsoleSession, data: object): AuditRecord {
   const isOperator = organizationId === INSTALLATION;
   const actor = isOperator ? `operator:${keyId}` : keyId;
   return { organizationId, actor, action, targetType: isOperator ? 'operator_key' : 'api_key', targetId: keyId, data };
 }
 
-/** Ends sessions of the console, and with them the keys that were made for nothing else. */
+/** Ends console sessions, and with them the keys that links created for them. */
 @Injectable()
 export class ConsoleSignOut {
   constructor(
@@ -110,8 +110,8 @@ export class ConsoleSignOut {
   ) {}
 
   /**
-   * One that has ended already is no error.
-   * @param everywhere ends all sessions of its key, or where it was opened by a link, all that links have opened for the
+   * Ends a session. One that has ended already is no error.
+   * @param everywhere ends all sessions of its key; for a session opened by a link, all sessions opened by links for the
    *   same organization and mode
    */
   async signOut(token: string, everywhere: boolean): Promise<void> {

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { AppError } from '../common/errors/app-error';
 import type { Mode } from '../common/tenant';
 
-/** Of a tenant's key its mode; `op`: an operator's. */
+/** The mode of an organization's key; `op`: an operator's key. */
 export type KeyKind = Mode | 'op';
 
 /**
@@ -28,20 +28,20 @@ export function mintKey(kind: KeyKind): MintedKey {
   return { key, hash: hashKey(key), prefix: key.slice(0, `wb_${kind}_`.length + 4) };
 }
 
-/** The mode of a tenant's key that is well-formed, with a right checksum; undefined for anything else. */
+/** The mode of an organization's well-formed key with a correct checksum; undefined for any other text. */
 export function modeOfKey(key: string): Mode | undefined {
   const kind = kindOfKey(key);
   return kind === 'op' ? undefined : kind;
 }
 
-/** What kind of key it is, if it is well-formed, with a right checksum; undefined for anything else. */
+/** The kind of a well-formed key with a correct checksum; undefined for any other text. */
 export function kindOfKey(key: string): KeyKind | undefined {
   const match = KEY.exec(key);
   if (!match || checksum(key.slice(0, -6)) !== match[3]) return undefined;
   return match[1] as KeyKind;
 }
 
-/** SHA-256: enough for a secret of 256 random bits; a slow hash would only slow each request. */
+/** SHA-256: enough for a secret of 256 random bits; a password hash would only slow down each request. */
 export function hashKey(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
@@ -57,12 +57,12 @@ function checksum(text: string): string {
   return encoded;
 }
 
-/** The token of `Authorization: Bearer <token>` (RFC 6750); the scheme's case does not matter. */
+/** The token of `Authorization: Bearer <token>` (RFC 6750); the scheme is case-insensitive. Empty without one. */
 export function bearerToken(header: string | undefined): string {
   return /^bearer +(\S{1,128})$/i.exec(header ?? '')?.[1] ?? '';
 }
 
-/** The one error for a missing, malformed, unknown, expired or revoked key. */
+/** The error for a missing, malformed or unknown key. Revoked and expired keys have codes of their own. */
 export function invalidKey(): AppError {
   return new AppError('invalid_api_key', 'The API key is missing or not valid', {
     suggestion: 'Send the header Authorization: Bearer wb_live_… or wb_test_…',

@@ -16,7 +16,7 @@ export interface NewOperatorKey {
   readonly name: string;
   readonly scopes: readonly OperatorScope[];
   readonly expiresAt?: Date | undefined;
-  /** For a session of the console by a link: it ends with it. */
+  /** For a console session opened by a link: the key ends with the session. */
   readonly sessionOnly?: boolean;
 }
 
@@ -26,7 +26,7 @@ export type CreatedOperatorKey = OperatorKey & { readonly key: string };
 const CACHE_MS = 2 * SECOND;
 const USE_NOTED_EVERY_MS = MINUTE;
 
-/** Makes, lists, revokes and recognises the keys that open `/operator/v1`; the command line alone makes them. */
+/** Creates, lists, revokes and verifies the keys for `/operator/v1`. Only the command line creates them. */
 @Injectable()
 export class OperatorKeysService {
   private readonly logger = new Logger(OperatorKeysService.name);
@@ -46,7 +46,7 @@ export class OperatorKeysService {
     return this.admit(await this.lookUp(hashKey(presented)));
   }
 
-  /** The same for a key that is known by its id: that of a session of the console. */
+  /** The same for a key given by its id: that of a console session. */
   async verifyId(id: string): Promise<Operator> {
     return this.admit(await this.keys.find(id));
   }
@@ -74,12 +74,12 @@ export class OperatorKeysService {
     return { ...record, key };
   }
 
-  /** Newest first, the revoked ones among them; those of console sessions as long as their session lasts. */
+  /** Newest first, revoked ones included; keys of console sessions as long as their session lasts. */
   list(): Promise<OperatorKey[]> {
     return this.keys.list(this.clock.now());
   }
 
-  /** A key that has been revoked before stays as it is. @throws NotFoundError */
+  /** A key that is revoked already stays as it is. @throws NotFoundError */
   async revoke(id: string): Promise<void> {
     if (!isUuid(id) || !(await this.keys.find(id))) throw new NotFoundError('Operator key');
     await this.database.transaction(async (tx) => {
@@ -119,7 +119,7 @@ export class OperatorKeysService {
     if (known) return known;
     const pending = this.keys.findByHash(hash);
     this.cache.set(cacheKey, pending);
-    // A failed look-up must not be remembered.
+    // A failed query must not be cached.
     pending.catch(() => this.cache.delete(cacheKey));
     return pending;
   }

@@ -14,7 +14,7 @@ export interface OrganizationFilter {
   readonly status?: OrganizationStatus | undefined;
 }
 
-/** Organizations. Nothing here is filtered by one: the callers are the operator's. */
+/** Organizations. No method filters by tenant: the callers act for the operator. */
 @Injectable()
 export class OrganizationsRepository {
   constructor(@InjectRepository(Organization) private readonly organizations: Repository<Organization>) {}
@@ -31,7 +31,7 @@ export class OrganizationsRepository {
     return this.organizations.findOneBy({ ordinal });
   }
 
-  /** In the order of the ids. */
+  /** The organization that follows `id` in the order of ids. */
   findAfter(id: string): Promise<Organization | null> {
     return this.organizations.findOne({ where: { id: MoreThan(id) }, order: { id: 'ASC' } });
   }
@@ -40,7 +40,7 @@ export class OrganizationsRepository {
     return this.organizations.find({ order: { id: 'ASC' } });
   }
 
-  /** Newest first, with how many there are. */
+  /** Newest first, with the total number of matches. */
   page(filter: OrganizationFilter, page: { skip: number; take: number }): Promise<[Organization[], number]> {
     return this.organizations.findAndCount({ where: toWhere(filter), order: { id: 'DESC' }, ...page });
   }
@@ -53,12 +53,12 @@ export class OrganizationsRepository {
     return this.organizations.count();
   }
 
-  /** Those whose weight is not 1. */
+  /** Organizations with a weight other than 1. */
   findWeighted(): Promise<Pick<Organization, 'id' | 'weight'>[]> {
     return this.organizations.find({ select: { id: true, weight: true }, where: { weight: Not(1) } });
   }
 
-  /** Keeps others from changing it until the transaction ends. */
+  /** Locks the row until the transaction ends. */
   lock(id: string, tx: Transaction): Promise<Organization | null> {
     return tx.manager.findOne(Organization, { where: { id }, lock: { mode: 'pessimistic_write' } });
   }

@@ -12,17 +12,17 @@ import { type AuditRecord, AuditService, OPERATOR } from '../audit/audit.service
 import type { Organization, OrganizationStatus } from './auth.entity';
 import { type OrganizationFilter, OrganizationsRepository } from './organizations.repository';
 
-/** Whether opens and clicks are tracked in mail that does not set it itself. */
+/** Whether opens and clicks are tracked in mail that does not say so itself. */
 export interface TrackingSettings {
   readonly trackOpens: boolean;
   readonly trackClicks: boolean;
 }
 
-/** What every mail of the organization depends on. */
+/** Settings that every email of the organization depends on. */
 export interface OrganizationSettings extends TrackingSettings {
-  /** Short number for tokens. */
+  /** Short number of the organization, used in tokens and return paths. */
   readonly ordinal: number;
-  /** How many recipients its live mail may have in a month (UTC); null: as many as it likes. */
+  /** How many recipients its live mail may have in a month (UTC); null: unlimited. */
   readonly monthlyRecipients: number | null;
 }
 
@@ -34,7 +34,7 @@ export interface OrganizationChange {
   readonly monthlyRecipients?: number | null | undefined;
 }
 
-/** A part of a change: how the audit log calls it, and what it is. */
+/** One part of a change: its action in the audit log, and the columns that change. */
 type ChangePart = readonly [action: string, changes: Partial<Organization>];
 
 const STATUS_ACTIONS = { active: 'organization.resumed', suspended: 'organization.suspended' } as const;
@@ -50,7 +50,7 @@ const MAX_ORDINAL = 2 ** 31 - 1;
 export class OrganizationsService {
   private readonly settings = new LRUCache<string, OrganizationSettings>({ ...atMost(10_000), ttl: SETTINGS_CACHE_MS });
   private readonly lookUps = new SingleFlight<OrganizationSettings>();
-  /** A number is given once. */
+  /** Organization ids by number: entries never change, since a number is assigned once. */
   private readonly ids = new LRUCache<number, string>(atMost(10_000));
   private readonly idLookUps = new SingleFlight<string | undefined>();
   private readonly weighted: BriefCache<ReadonlyMap<string, number>>;
@@ -75,7 +75,7 @@ export class OrganizationsService {
     return { id, name: trimmed };
   }
 
-  /** The id that comes next; undefined behind the last one. */
+  /** The id that follows in the order of ids; undefined after the last one. */
   async idAfter(id: string): Promise<string | undefined> {
     return (await this.organizations.findAfter(id))?.id;
   }
@@ -84,12 +84,12 @@ export class OrganizationsService {
     return this.organizations.list();
   }
 
-  /** Newest first, with how many match. */
+  /** Newest first, with the total number of matches. */
   page(filter: OrganizationFilter, page: { skip: number; take: number }): Promise<[Organization[], number]> {
     return this.organizations.page(filter, page);
   }
 
-  /** By id; unknown organizations are left out. */
+  /** Names by id; unknown organizations are left out. */
   async namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     return new Map((await this.organizations.findNames(ids)).map(({ id, name }) => [id, name]));
   }
@@ -105,19 +105,19 @@ export class OrganizationsService {
     return organization;
   }
 
-  /** The id of the organization with this number, from memory where it can; undefined when there is none. */
+  /** The id of the organization with this number, from a cache where possible; undefined when there is none. */
   async findByOrdinal(ordinal: number): Promise<string | undefined> {
     if (!Number.isInteger(ordinal) || ordinal < 1 || ordinal > MAX_ORDINAL) return undefined;
     return this.ids.get(ordinal) ?? this.idLookUps.run(String(ordinal), () => this.lookUpId(ordinal));
   }
 
-  /** The short numbers that return paths carry, from memory where it can. Unknown organizations are left out. */
+  /** The short numbers that return paths carry, by id, from a cache where possible. Unknown organizations are left out. */
   async ordinalsOf(organizationIds: readonly string[]): Promise<Map<string, number>> {
     const found = await Promise.all(organizationIds.map(async (id) => [id, await this.ordinalOf(id)] as const));
     return new Map(found.filter((entry): entry is readonly [string, number] => entry[1] !== undefined));
   }
 
-  /** From memory for a few seconds. @throws NotFoundError for an unknown id. */
+  /** Cached for a few seconds. @throws NotFoundError for an unknown id. */
   async settingsOf(id: string): Promise<OrganizationSettings> {
     return this.settings.get(id) ?? this.lookUps.run(id, () => this.lookUpSettings(id));
   }
@@ -127,18 +127,18 @@ export class OrganizationsService {
     await this.change(id, [[STATUS_ACTIONS[status], { status }]]);
   }
 
-  /** For mail accepted from now on, in other processes from a few seconds on. @throws NotFoundError for an unknown id. */
+  /** Applies to mail accepted from now on; other processes follow within seconds. @throws NotFoundError for an unknown id. */
   async setTracking(id: string, changes: Partial<TrackingSettings>): Promise<void> {
     await this.change(id, [['organization.tracking_changed', changes]]);
   }
 
-  /** The weights that are not 1, by organization id, from memory for a few seconds. @throws UnavailableError */
+  /** The weights other than 1, by organization id, cached for a few seconds. @throws UnavailableError */
   weights(): Promise<ReadonlyMap<string, number>> {
     return this.weighted.get();
   }
 
   /**
-   * Its share of the deliveries beside other organizations with ready mail; every worker applies it within 5 s.
+   * Sets its share of the deliveries relative to other organizations with ready mail; every worker applies it within 5 s.
    * @throws NotFoundError for an unknown id, AppError invalid_request for anything but 1 to 100
    */
   async setWeight(id: string, weight: number): Promise<void> {
@@ -146,7 +146,7 @@ export class OrganizationsService {
   }
 
   /**
-   * All of a change or none of it; every process applies it within 5 s.
+   * Applies all of a change or none of it; every process uses it within 5 s.
    * @throws NotFoundError for an unknown id, AppError invalid_request
    */
   async update(
@@ -162,7 +162,7 @@ export class OrganizationsService {
     await this.change(id, parts, actor);
   }
 
-  /** Records the parts that make a difference. @throws NotFoundError */
+  /** Writes and audits the parts that differ from what is stored. @throws NotFoundError */
   private async change(id: string, parts: readonly ChangePart[], actor: string = OPERATOR): Promise<void> {
     if (!isUuid(id)) throw new NotFoundError('Organization');
     await this.database.transaction(async (tx) => {

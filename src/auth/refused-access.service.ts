@@ -9,7 +9,7 @@ import type { KeyByHash } from './sql/api-keys.sql';
 const SAMPLE_MS = 10 * MINUTE;
 
 /**
- * Notes in the audit log that keys were refused: at most one note per key and route, or key and reason, in ten minutes
+ * Notes refused requests of known keys in the audit log: at most one note per key and route, or key and reason, in ten minutes
  * and process, so that a client that keeps trying does not fill the log.
  */
 @Injectable()

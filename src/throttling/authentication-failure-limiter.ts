@@ -41,7 +41,7 @@ export class AuthenticationFailureLimiter extends AuthenticationFailures {
     });
   }
 
-  /** A window begins with the first failure of an address. */
+  /** The window of an address; it begins with the first failure. */
   private windowOf(network: string, nowMs: number): FailureWindow {
     const known = this.windows.get(network);
     if (known && nowMs < known.endMs) return known;
@@ -51,7 +51,7 @@ export class AuthenticationFailureLimiter extends AuthenticationFailures {
   }
 }
 
-/** Failed logins in the counters that all processes share; by the minute, and by the database's clock. */
+/** Failed logins in the counters that all processes share, by the minute of the database's clock. */
 @Injectable()
 export class SharedLoginFailures extends LoginFailures {
   constructor(private readonly hits: ThrottleHitsRepository) {

@@ -29,7 +29,7 @@ const ADDRESS_LIMITS = {
   'console-sign-in': { limit: 20, windowSeconds: MINUTE_SECONDS },
 } as const satisfies Partial<Record<EndpointClass, RateLimit>>;
 
-/** Limits that count whatever the endpoint: all keys of an organization together, each test key and each operator key by itself. */
+/** Limits over all endpoints together: one for all keys of an organization, one for each test key and each operator key. */
 const OVERALL_LIMITS = {
   organization: { limit: 10_000, windowSeconds: MINUTE_SECONDS },
   'test-key': { limit: 500, windowSeconds: HOUR_SECONDS },
@@ -40,7 +40,7 @@ const DEFAULT_LIMITS = { ...KEY_LIMITS, ...ADDRESS_LIMITS, ...OVERALL_LIMITS };
 
 export type LimitName = keyof typeof DEFAULT_LIMITS;
 
-/** What throttling needs to know; also its DI token. */
+/** The configuration of throttling; also its DI token. */
 export abstract class ThrottlingConfig {
   abstract readonly enabled: boolean;
   abstract readonly limits: Readonly<Record<LimitName, RateLimit>>;
@@ -48,7 +48,7 @@ export abstract class ThrottlingConfig {
 
 /**
  * The defaults with an operator's overrides: requests per window, by name.
- * @throws Error for a name that is no limit, because a misspelt one would silently not hold.
+ * @throws Error for an unknown name: a misspelt limit would silently not apply.
  */
 export function limitsWith(overrides: Readonly<Record<string, number>>): Record<LimitName, RateLimit> {
   const limits: Record<LimitName, RateLimit> = { ...DEFAULT_LIMITS };

@@ -23,18 +23,18 @@ interface Applied {
   readonly counter: WindowCounter;
 }
 
-/** What a route's decorators say about its limit. */
+/** What a route's decorators declare about its limit. */
 interface Plan {
   readonly endpoint: EndpointClass;
-  /** By `@RateLimitClass`; else it follows from the method. */
+  /** The class is given by `@RateLimitClass`; otherwise it follows from the HTTP method. */
   readonly isDeclared: boolean;
-  /** It has a decorator of the throttler: `@Throttle` or `@SkipThrottle`. */
+  /** The route has a decorator of @nestjs/throttler: `@Throttle` or `@SkipThrottle`. */
   readonly usesThrottler: boolean;
   /** `@Throttle({ default: … })` replaces the limit of the endpoint class. */
   readonly hasOwnLimit: boolean;
 }
 
-/** Shared by all admitted requests: the library's type requires a promise, nothing here waits. */
+/** Shared by all admitted requests: the library's type requires a promise, but nothing is awaited. */
 const ADMITTED = Promise.resolve(true);
 
 /** The throttler's metadata keys, which it does not export. */
@@ -42,10 +42,10 @@ const THROTTLER_PREFIX = 'THROTTLER:';
 const OWN_LIMIT = 'THROTTLER:LIMITdefault';
 
 /**
- * Counts every authenticated request against its key's limit for the endpoint class and against its organization's, test
- * keys against one more; an operator's key counts against a limit of its own. It runs after the auth guard; requests without a principal are public: those to a route that
- * declares a limit count per client address, the others pass. A request that
- * one limit refuses counts against none, so that a key over its limit does not use up what its organization has left.
+ * Counts every authenticated request against its key's limit for the endpoint class and against its organization's limit;
+ * requests of test keys and of operator keys count against one more. It runs after the auth guard. Requests without a
+ * principal are public: those to a route that declares a limit count per client address, the others pass. A request that
+ * one limit refuses counts against none, so that a key over its limit does not use up its organization's limit.
  *
  * The throttler's decorators work as its documentation says. `@Throttle({ default: { limit, ttl } })` replaces the limit
  * of the endpoint class on its route; it counts per API key, on public routes per client address, unless it has a
@@ -71,10 +71,10 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     return counting ? counting.then(() => true) : ADMITTED;
   }
 
-  /** What the guard does; also called for what auth refuses after it knows the caller. */
+  /** The guard's work; AccessGuard also calls it for requests that it refuses after the caller is known. */
   count(context: ExecutionContext): Promise<unknown> | undefined {
     const plan = this.planOf(context);
-    if (!this.config.enabled) return this.tellUnused(context, plan);
+    if (!this.config.enabled) return this.reportUnused(context, plan);
     if (plan.usesThrottler) return super.canActivate(context);
     const request = context.switchToHttp().getRequest<Request>();
     const { principal, operator } = request;
@@ -101,7 +101,7 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     for (const { counter } of applied) this.storage.hit(counter);
   }
 
-  /** Called by the throttler for a route with its decorators, unless they skip it. */
+  /** The throttler calls it for routes with its decorators, unless they skip throttling. */
   protected override async handleRequest(request: ThrottlerRequest): Promise<boolean> {
     const { context, limit, ttl, throttler } = request;
     const { principal } = context.switchToHttp().getRequest<Request>();
@@ -139,8 +139,8 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     setHeaders(response, closest(applied));
   }
 
-  /** Limits that are switched off are in the headers as well, as unused: clients read them in every response. */
-  private tellUnused(context: ExecutionContext, plan: Plan): undefined {
+  /** While limits are switched off, the headers report them as unused: clients read them in every response. */
+  private reportUnused(context: ExecutionContext, plan: Plan): undefined {
     const { principal } = context.switchToHttp().getRequest<Request>();
     if (!principal || plan.usesThrottler) return;
     const nowMs = this.clock.now().getTime();
@@ -191,12 +191,12 @@ function remaining({ limit, counter }: Applied): number {
   return Math.max(0, limit - hitsOf(counter));
 }
 
-/** The limit that the fewest further requests would reach. */
+/** The limit with the fewest requests left. */
 function closest(applied: readonly Applied[]): Applied {
   return applied.reduce((nearest, next) => (remaining(next) < remaining(nearest) ? next : nearest));
 }
 
-/** Of the exceeded limits the one that holds longest: waiting for another would not help. */
+/** The exceeded limit that ends last: waiting for an earlier one would not help. */
 function longest(exceeded: readonly Applied[]): Applied | undefined {
   const [first, ...others] = exceeded;
   if (!first) return undefined;

@@ -7,7 +7,7 @@ import { hitsOf, type WindowCounter, WindowCounters } from './window-counters';
 
 /** Longer lets processes admit more than the limit before they learn of each other; shorter costs more statements. */
 const FLUSH_MS = 100;
-/** While the store is away. */
+/** Between attempts while the store is unavailable. */
 const RETRY_MS = SECOND;
 const SWEEP_MS = MINUTE;
 const MAX_COUNTERS = 100_000;
@@ -16,14 +16,14 @@ const MAX_BATCH = 1_000;
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 /**
- * Counts requests in memory and shares the counts through Postgres, so that a request costs no round trip.
+ * Counts requests in memory and shares the counts through Postgres, so that no request costs a round trip.
  *
  * A counter is the last known shared total plus this process's own hits since. Hits are written in one statement at
- * most every 100 ms, which returns the new totals. So a limit can be exceeded by what the other processes admit within one
+ * most every 100 ms, which returns the new totals. A limit can thus be exceeded by what the other processes admit within one
  * such interval and one round trip: with N processes at most N times the limit, in a burst that fits into that time.
  *
- * Store available → away: a flush fails; hits stay here and each process limits by itself; one warning and a gauge report it.
- * Away → available: the next flush that succeeds (tried every second while there are hits) hands everything over.
+ * Store available → unavailable: a flush fails; hits stay in memory and each process limits by itself; a warning and a gauge report it.
+ * Unavailable → available: the next flush that succeeds (tried every second while there are hits) writes all of them.
  */
 @Injectable()
 export class SharedThrottleStorage implements ThrottlerStorage, OnModuleDestroy {
@@ -60,7 +60,7 @@ export class SharedThrottleStorage implements ThrottlerStorage, OnModuleDestroy 
     if (this.running === undefined) this.schedule(FLUSH_MS);
   }
 
-  /** The library's interface, for code that uses its decorators directly. Refused requests do not count. */
+  /** The interface of @nestjs/throttler, for routes with its decorators. Refused requests do not count. */
   increment(key: string, ttlMs: number, limit: number): Promise<ThrottlerRecord> {
     const nowMs = this.clock.now().getTime();
     const counter = this.counter(key, ttlMs, nowMs);
@@ -75,7 +75,7 @@ export class SharedThrottleStorage implements ThrottlerStorage, OnModuleDestroy 
     });
   }
 
-  /** Writes what is unflushed now and learns the shared totals. Never rejects. */
+  /** Writes unflushed hits now and reads the shared totals. Never rejects. */
   flush(): Promise<void> {
     this.running ??= this.flushOnce().finally(() => {
       this.running = undefined;
@@ -126,7 +126,7 @@ export class SharedThrottleStorage implements ThrottlerStorage, OnModuleDestroy 
 
   private async sweep(): Promise<void> {
     this.counters.sweep(this.clock.now().getTime());
-    // Leftovers only cost space; the next minute tries again.
+    // Expired rows only cost space; the next run tries again.
     await this.repository.deleteExpired().catch(() => undefined);
   }
 }

@@ -8,17 +8,17 @@ import { OWN_TURNS_METADATA } from '../common/http/request-limits';
 import { AppConfig } from '../config/config';
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
-/** Connections to the database that reads leave to all else. */
+/** Connections of the pool that reads leave free for everything else. */
 const LEFT = 2;
-/** One organization alone then has one request of a kind at a time. */
+/** The fewest places of a kind, however small the pool: a single organization then has one request at a time. */
 const FEWEST = 2;
-/** No statement takes longer. A request whose client has gone before the response began may end without one. */
+/** Longer than any statement takes. Releases the place of a request whose client has disconnected and that never gets a response. */
 const ABANDONED_MS = 10 * SECOND;
 
 /**
- * Lets an organization have its share of reads under way, and of writes, and the rest wait: sixty lists at once held every
- * connection to the database, so that the mail of all other organizations was refused. After the limits, which refuse without
- * waiting, and after the body, which may come slowly.
+ * Limits the concurrent reads, and the concurrent writes, of an organization to its share; the rest wait. Sixty lists at once held every
+ * connection to the database, so that the mail of all other organizations was refused. It runs after the rate limits, which refuse without
+ * waiting, and after the body has been read, which may arrive slowly.
  *
  * The shares are of this process's pool. A request takes one connection at a time (test/integration/auth/tenant-isolation.spec.ts), so
  * one organization alone holds at most seven of ten in each process, however many processes there are (docs/scaling.md).
@@ -33,7 +33,7 @@ export class TenantTurnsGuard implements CanActivate {
     { database }: AppConfig,
   ) {
     this.reads = new RequestTurns(Math.max(FEWEST, database.poolSize - LEFT));
-    // A change may wait for a look-up of its webhook's host, or for a template that is checked: one of each organization goes on.
+    // A write may wait for the DNS of its webhook's host or for the check of a template: one of each organization always proceeds.
     this.writes = new RequestTurns(Math.max(FEWEST, Math.floor(database.poolSize / 2)), 1);
   }
 
@@ -57,7 +57,7 @@ export class TenantTurnsGuard implements CanActivate {
   }
 }
 
-/** Whether or not the client still waits. A client that reads its response slowly holds nothing. */
+/** Releases the place once the response begins or the client has disconnected: a client that reads slowly holds none. */
 function holdUntilResponded(give: () => void, request: Request, response: Response): true {
   let isHeld = true;
   const end = (): void => {
@@ -66,19 +66,19 @@ function holdUntilResponded(give: () => void, request: Request, response: Respon
   };
   if (response.destroyed) {
     end();
-    throw new UnavailableError('The client has gone');
+    throw new UnavailableError('The client has disconnected');
   }
   request.onResponded = end;
   response.once('close', () => (response.headersSent ? end() : void setTimeout(end, ABANDONED_MS).unref()));
   return true;
 }
 
-/** What waits of one organization; more would only fill memory. */
+/** Waiting requests of one organization; more would only fill memory. */
 const MAX_WAITING = 500;
 
 /**
- * How many requests are under way at a time. An organization has at most as many as are left to the others: half of all when it is
- * alone, a third beside another one that needs as much. What waits is begun in turn.
+ * Limits the number of concurrent requests. An organization has at most as many as are left to the others: half of all when it is
+ * alone, a third beside another one that needs as many. Waiting requests proceed round robin over the organizations.
  */
 export class RequestTurns {
   private readonly running = new Map<string, number>();
@@ -86,7 +86,7 @@ export class RequestTurns {
   private total = 0;
 
   /**
-   * @param always how many of each organization are under way at a time whatever others have: for requests that may wait for more
+   * @param always how many requests each organization may always have, whatever others use: for requests that may wait for more
    * than the database
    */
   constructor(
@@ -94,7 +94,7 @@ export class RequestTurns {
     private readonly always = 0,
   ) {}
 
-  /** Undefined when it may begin at once. @throws TooManyAtATimeError when too much of this organization waits */
+  /** Returns undefined when the request may proceed at once. @throws TooManyAtATimeError when too many of the organization wait */
   begin(organizationId: string): Promise<void> | undefined {
     const waiting = this.waiting.sizeOf(organizationId);
     if (waiting === 0 && this.mayBegin(organizationId)) {

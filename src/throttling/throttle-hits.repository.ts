@@ -22,18 +22,18 @@ export class ThrottleHitsRepository {
     return acrossTenants(() => this.database.run(recordHits(batch)));
   }
 
-  /** Adds one hit to the present minute of a counter that looks back over some minutes. */
+  /** Adds one hit to the current minute of a counter that looks back over some minutes. */
   async addRecent(key: string, minutes: number): Promise<void> {
     await this.database.run(addRecentHit(key, minutes));
   }
 
-  /** Hits of the last minutes, the present one included. */
+  /** Hits of the last minutes, the current one included. */
   async recent(key: string, minutes: number): Promise<number> {
     const [row] = await this.database.run(countRecentHits(key, minutes));
     return row?.hits ?? 0;
   }
 
-  /** @returns how many were deleted, a bounded number. */
+  /** @returns the number of deleted counters, which is bounded */
   async deleteExpired(): Promise<number> {
     const [row] = await this.database.run(deleteExpiredHits());
     return row?.deleted ?? 0;

@@ -20,7 +20,7 @@ import { ThrottleHitsRepository } from './throttle-hits.repository';
         limits: limitsWith({ 'test-key': limits.testRequestsPerHour, ...limits.requestLimits }),
       }),
     },
-    // The limits of the endpoint classes stand in `limits.ts`; this one is what `@Throttle` and `@SkipThrottle` name.
+    // The limits of the endpoint classes are in `limits.ts`; this one is the `default` that `@Throttle` and `@SkipThrottle` name.
     { provide: getOptionsToken(), useValue: { throttlers: [{ name: 'default', limit: 0, ttl: 0 }] } },
     { provide: getStorageToken(), useExisting: SharedThrottleStorage },
     { provide: AuthenticationFailures, useClass: AuthenticationFailureLimiter },

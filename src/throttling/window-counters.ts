@@ -1,9 +1,9 @@
 import type { Hits, SharedHits } from './throttle-hits.repository';
 
-/** Rows outlive their window a little: the clocks of two machines differ. */
+/** Rows are kept a little beyond their window: the clocks of two machines differ. */
 const GRACE_MS = 60_000;
 
-/** Hits of one limit in the current window, as far as this process knows. */
+/** Hits of one limit in the current window, as known to this process. */
 export interface WindowCounter {
   readonly key: string;
   windowStartMs: number;
@@ -12,23 +12,23 @@ export interface WindowCounter {
   shared: number;
   /** Own hits that are being written. */
   flushing: number;
-  /** Own hits that no other process knows of yet. */
+  /** Own hits that are not written yet. */
   unflushed: number;
 }
 
-/** What a flush took, so that its result finds its counter again. */
+/** The hits that a flush has taken from a counter, to match the result with the counter. */
 export interface Flush {
   readonly counter: WindowCounter;
   readonly windowStartMs: number;
   readonly row: Hits;
 }
 
-/** All known hits of a counter, counted here or by other processes. */
+/** All known hits of a counter, of this process and of others. */
 export function hitsOf(counter: WindowCounter): number {
   return counter.shared + counter.flushing + counter.unflushed;
 }
 
-/** Of the window that `nowMs` lies in, without a hit. */
+/** A counter without hits, for the window that contains `nowMs`. */
 export function newCounter(key: string, windowMs: number, nowMs: number): WindowCounter {
   const windowStartMs = Math.floor(nowMs / windowMs) * windowMs;
   return { key, windowStartMs, windowEndMs: windowStartMs + windowMs, shared: 0, flushing: 0, unflushed: 0 };
@@ -37,15 +37,15 @@ export function newCounter(key: string, windowMs: number, nowMs: number): Window
 /**
  * The counters of one process.
  *
- * A counter begins at zero, takes hits (`unflushed`), hands them over (`flushing`) and gets the shared total back
+ * A counter starts at zero, takes hits (`unflushed`), passes them to a flush (`flushing`) and gets the shared total back
  * (`shared`). A failed flush makes them `unflushed` again, so a process that has lost the store keeps counting by itself.
- * When its window has passed it begins anew; results for an older window are dropped.
+ * When its window has passed it starts again; results for an older window are dropped.
  */
 export class WindowCounters {
   private readonly counters = new Map<string, WindowCounter>();
   private readonly dirty = new Set<WindowCounter>();
 
-  /** @param maxCounters bounds the memory; beyond it the oldest counter is forgotten. */
+  /** @param maxCounters bounds the memory; beyond it the oldest counter is dropped. */
   constructor(private readonly maxCounters: number) {}
 
   get size(): number {
@@ -56,7 +56,7 @@ export class WindowCounters {
     return this.dirty.size > 0;
   }
 
-  /** The counter of the window that `nowMs` lies in. */
+  /** The counter of the window that contains `nowMs`. */
   current(key: string, windowMs: number, nowMs: number): WindowCounter {
     const counter = this.counters.get(key) ?? this.add(newCounter(key, windowMs, nowMs));
     if (nowMs < counter.windowEndMs && nowMs >= counter.windowStartMs) return counter;
@@ -74,7 +74,7 @@ export class WindowCounters {
     for (const counter of this.dirty) {
       if (flushes.length === max) break;
       this.dirty.delete(counter);
-      // A window that has rolled over since leaves nothing to report.
+      // A window that has ended since has nothing to write.
       if (counter.unflushed === 0) continue;
       flushes.push({ counter, windowStartMs: counter.windowStartMs, row: rowOf(counter) });
       counter.flushing = counter.unflushed;
@@ -101,7 +101,7 @@ export class WindowCounters {
     }
   }
 
-  /** Forgets counters whose window has passed. */
+  /** Drops counters whose window has passed. */
   sweep(nowMs: number): void {
     for (const counter of this.counters.values()) {
       if (nowMs >= counter.windowEndMs) this.forget(counter);

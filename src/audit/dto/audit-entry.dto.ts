@@ -9,6 +9,7 @@ const NAME = /^[a-z][a-z_.]{0,63}$/;
 /** Visible characters and spaces. */
 const TARGET = /^[\x20-\x7e]{1,300}$/;
 
+/** Query of `GET /v1/audit-log`. */
 export class ListAuditEntriesQuery extends CursorQuery {
   @ApiPropertyOptional({
     description:
@@ -35,6 +36,7 @@ export class ListAuditEntriesQuery extends CursorQuery {
   to?: Date;
 }
 
+/** An entry of the audit log as its organization sees it. */
 export class AuditEntryDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ format: 'date-time' }) timestamp!: string;
@@ -50,6 +52,7 @@ export class AuditEntryDto {
   data!: object;
 }
 
+/** The query without `limit`, `after` and absent properties. */
 export function toAuditFilter({ actor, action, targetType, targetId, from, to }: ListAuditEntriesQuery): AuditFilter {
   const filter = { actor, action, targetType, targetId, from, to };
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));

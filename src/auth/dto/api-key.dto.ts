@@ -17,6 +17,7 @@ import { type Mode, MODES } from '../../common/tenant';
 import type { NewApiKey } from '../api-keys.service';
 import type { ApiKey } from '../auth.entity';
 
+/** Body of `POST /v1/api-keys`. */
 export class CreateApiKeyDto {
   @ApiProperty({ minLength: 1, maxLength: 100, example: 'Shop backend' }) @IsString() @Length(1, 100) name!: string;
 
@@ -49,6 +50,7 @@ export class CreateApiKeyDto {
   domainId?: string;
 }
 
+/** An API key in lists, without the key itself. */
 export class ApiKeyDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty() name!: string;
@@ -62,6 +64,7 @@ export class ApiKeyDto {
   @ApiPropertyOptional({ format: 'date-time' }) revokedAt?: string;
 }
 
+/** Response of `POST /v1/api-keys`: the only one that holds the key itself. */
 export class CreatedApiKeyDto extends ApiKeyDto {
   @ApiProperty({ description: 'The key itself, shown once' }) key!: string;
 }
@@ -83,6 +86,7 @@ export function toNewApiKey(body: CreateApiKeyDto): NewApiKey {
 type Shown = Omit<ApiKey, 'hash' | 'organizationId' | 'lastUsedAt' | 'revokedAt'> &
   Partial<Pick<ApiKey, 'lastUsedAt' | 'revokedAt'>>;
 
+/** Leaves out the hash and who holds the key; times become ISO 8601 texts. */
 export function toApiKeyDto(key: Shown): ApiKeyDto {
   return {
     id: key.id,

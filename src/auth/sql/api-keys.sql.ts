@@ -1,7 +1,7 @@
 import type { Mode } from '../../common/tenant';
 import type { Statement } from '../../database/statement';
 
-// The hot statements on api_keys and console_sessions: the look-up of every request's key, by itself or by a cookie's session, and the
+// The frequent statements on api_keys and console_sessions: they find every request's key, by itself or by a cookie's session, and
 // record of its use.
 
 // The key and its organization's status by the key's SHA-256; run once per key and cache lifetime.
@@ -37,6 +37,9 @@ const FIND_BY_HASH = `
   join organizations o on o.id = k.organization_id
   where k.hash = $1`;
 
+/**
+ * @param hash SHA-256 of the presented key. Revoked and expired keys are returned as well: the caller tells them apart.
+ */
 export function findKeyByHash(hash: Buffer): Statement<KeyByHash> {
   return { name: 'find-key-by-hash', text: FIND_BY_HASH, values: [hash] };
 }
@@ -64,6 +67,7 @@ const TOUCH = `
   from locked
   where k.organization_id = locked.organization_id and k.id = locked.id`;
 
+/** @param uses each key once; a time earlier than the stored one changes nothing */
 export function touchKeys(uses: readonly KeyUse[]): Statement<never> {
   return {
     name: 'touch-keys',
@@ -74,7 +78,7 @@ export function touchKeys(uses: readonly KeyUse[]): Statement<never> {
 
 // The session's key and its organization's status, by the SHA-256 of the session id; run once per session and cache lifetime.
 // Reads: console_sessions (primary key), api_keys, organizations (primary keys). Locks: none. Rows: 0 or 1.
-// Not the ORM: on the path of every request of the console that misses the cache, like the look-up of a key.
+// Not the ORM: on the path of every console request that misses the cache, like `findKeyByHash`.
 export interface KeyBySession extends KeyByHash {
   sessionExpiresAt: Date;
 }
@@ -87,11 +91,12 @@ const FIND_BY_SESSION = `
   join organizations o on o.id = s.organization_id
   where s.hash = $1`;
 
+/** @param hash SHA-256 of the session id. Ended sessions may still be there: the caller compares `sessionExpiresAt`. */
 export function findKeyBySession(hash: Buffer): Statement<KeyBySession> {
   return { name: 'find-key-by-console-session', text: FIND_BY_SESSION, values: [hash] };
 }
 
-// Ends the oldest sessions of a key, all but so many.
+// Ends the oldest sessions of a key, all but the newest $3.
 // Writes: console_sessions (index console_sessions_key). Locks: the rows it deletes, oldest first. Rows: mostly none.
 // Not the ORM: it cannot delete by an offset.
 const END_OLDEST = `
@@ -104,6 +109,7 @@ const END_OLDEST = `
     offset $3
   )`;
 
+/** @param keep how many of the newest sessions stay */
 export function endOldestSessions(organizationId: string, keyId: string, keep: number): Statement<never> {
   return { name: 'end-oldest-console-sessions', text: END_OLDEST, values: [organizationId, keyId, keep] };
 }

@@ -15,7 +15,7 @@ export interface SharedHits {
 
 // Adds this process's hits to the shared counters and returns their totals, many counters at a time.
 // Writes: throttle_hits (primary key; the update changes no indexed column, so it stays on its page).
-// Locks: rows in primary-key order, so that two processes never wait for each other in a circle. Rows: one per counter
+// Locks: rows in primary-key order, so that two processes cannot deadlock. Rows: one per counter
 // that was hit since the last flush, 1 to 1,000.
 // Not the ORM: it cannot add and read back in one statement; a request would cost a round trip of its own.
 const RECORD = `
@@ -41,7 +41,7 @@ export function recordHits(batch: readonly Hits[]): Statement<SharedHits> {
   };
 }
 
-// One hit in the present minute of a counter that looks back over $2 minutes.
+// Adds a hit to the current minute of a counter that looks back over $2 minutes.
 // Writes: throttle_hits (primary key). Locks: that row. Rows: 1; a failed login.
 // Not the ORM: an upsert that adds, by the database's clock.
 const ADD_RECENT = `
@@ -49,17 +49,19 @@ const ADD_RECENT = `
   values ($1, date_trunc('minute', now()), 1, now() + ($2 + 1) * interval '1 minute')
   on conflict (key, window_start) do update set hits = stored.hits + 1`;
 
+/** @param minutes how far the counter looks back: the row is kept one minute longer than that */
 export function addRecentHit(key: string, minutes: number): Statement<unknown> {
   return { name: 'add-recent-hit', text: ADD_RECENT, values: [key, minutes] };
 }
 
-// Hits of the last $2 minutes, the present one included.
+// Sums the hits of the last $2 minutes, the current one included.
 // Reads: throttle_hits (primary key). Locks: none. Rows: up to $2. Not the ORM: a sum by the database's clock.
 const COUNT_RECENT = `
   select coalesce(sum(hits), 0)::double precision as hits
   from throttle_hits
   where key = $1 and window_start > now() - $2 * interval '1 minute'`;
 
+/** Returns one row, 0 hits where there are none. @param minutes including the current one */
 export function countRecentHits(key: string, minutes: number): Statement<{ hits: number }> {
   return { name: 'count-recent-hits', text: COUNT_RECENT, values: [key, minutes] };
 }
@@ -87,6 +89,7 @@ const DELETE = `
   )
   select count(*)::integer as deleted from deleted`;
 
+/** Deletes up to 5,000 counters: call again while as many were deleted. */
 export function deleteExpiredHits(): Statement<DeletedHits> {
   return { name: 'delete-expired-hits', text: DELETE, values: [] };
 }
