@@ -16,14 +16,14 @@ const RETRY_AFTER_SECONDS = 5;
 export interface AwaitSchemaOptions {
   readonly config: Pick<AppConfig, 'http' | 'roles'>;
   readonly logger: Logger;
-  /** Aborted: rejects soon. */
+  /** When aborted, the wait rejects soon. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Waits until the schema is one that this build runs on: with `MIGRATE_ON_START=false` another process migrates, and after
- * a roll-back it may be too new. Meanwhile the process is alive and not ready, says why, and asks again every second;
- * requests are refused with 503.
+ * Waits until the schema is one that this build can run on: with `MIGRATE_ON_START=false` another process migrates, and after
+ * a roll-back of the release the schema may be too new. Meanwhile the process is alive and not ready, logs why, and checks
+ * again every second; requests get a 503.
  */
 export async function awaitUsableSchema(url: string, options: AwaitSchemaOptions): Promise<void> {
   const { logger, signal } = options;
@@ -51,14 +51,14 @@ export async function awaitUsableSchema(url: string, options: AwaitSchemaOptions
   logger.info(waiting.schema.sentence);
 }
 
-/** The responses of a process that waits. */
+/** The HTTP responses of a process that waits for the schema. */
 class Waiting {
   constructor(
     public schema: SchemaState,
     private readonly probe: DatabaseProbe,
   ) {}
 
-  /** A database that is away for a while changes nothing. Returns whether there is something else to be waited for. */
+  /** Reads the state again; an unreachable database changes nothing. Returns whether the reason for waiting has changed. */
   async readAgain(url: string): Promise<boolean> {
     const before = this.schema;
     this.schema = await readSchemaState(url).catch(() => before);
@@ -98,7 +98,7 @@ async function openServers(waiting: Waiting, { config }: AwaitSchemaOptions): Pr
   }
 }
 
-/** Without the reason, which is the operator's business. */
+/** A 503 without the reason, which only operators need to know. */
 function refuse(): ProbeResponse {
   const error = new AppError('service_unavailable', 'The service is not ready yet');
   const headers = { 'retry-after': String(RETRY_AFTER_SECONDS) };

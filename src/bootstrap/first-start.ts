@@ -15,7 +15,7 @@ import { DatabaseUrl } from '../database/database.service';
 import { DomainsService } from '../modules/domains/domains.service';
 import { DomainVerificationService } from '../modules/domains/verification/domain-verification.service';
 
-/** What the first start makes, and what is needed to send the first mail. */
+/** What the first start creates: everything that is needed to send the first mail. */
 export interface Credentials {
   readonly organizationId: string;
   readonly domain: string;
@@ -28,19 +28,19 @@ const NAMES = ['organizationId', 'domain', 'liveKey', 'testKey'] as const;
 type Services = Pick<INestApplicationContext, 'get'>;
 
 const ORGANIZATION = 'default';
-/** `.test` (RFC 2606) can never belong to anyone. */
+/** The TLD `.test` is reserved (RFC 2606). */
 const DOMAIN = 'waybill.test';
-/** Any fixed number: two processes that start at once must not seed at once. */
+/** Key of an advisory lock, an arbitrary constant: two processes that start at once must not seed at once. */
 const SEED_LOCK = 7_241_920_046;
 
 /**
- * Makes an empty embedded database ready for a first mail: an organization, a verified domain and two keys with every
- * scope, kept in `credentials.json`. Later starts return what that file says.
+ * Prepares an empty embedded database for a first mail: an organization, a verified domain and two keys with every
+ * scope, kept in `credentials.json`. Later starts return the content of that file.
  *
- * Each step finds out whether it has been done, so a start that died in between is completed by the next one. Only the
- * keys are made anew then: the earlier ones have never been shown.
+ * Each step checks whether it has been done, so the next start completes one that crashed in between. Only the keys are
+ * created again then: the earlier ones were never shown.
  *
- * @returns undefined when it is not for us to make anything: an external database, or one with other organizations.
+ * @returns undefined when nothing is to be seeded: an external database, or one with other organizations.
  */
 export async function seedFirstStart(services: Services, config: AppConfig): Promise<Credentials | undefined> {
   if (config.database.url !== undefined) return undefined;
@@ -84,7 +84,7 @@ export function isSeeded(dataDir: string): boolean {
   return existsSync(credentialsFile(dataDir));
 }
 
-/** Its id; undefined when there are organizations, but not this one. */
+/** The id of the seeded organization; undefined when there are organizations, but not this one. */
 async function ensureOrganization(organizations: OrganizationsService): Promise<string | undefined> {
   const existing = await organizations.list();
   if (existing.length === 0) return (await organizations.create(ORGANIZATION)).id;
@@ -95,7 +95,7 @@ async function ensureDomain(services: Services, organizationId: string): Promise
   const domains = services.get(DomainsService);
   const domain = (await domains.findForSending(organizationId, DOMAIN)) ?? (await domains.add(organizationId, DOMAIN));
   if (domain.verificationStatus !== 'verified') await domains.markVerified(organizationId, domain.id);
-  // So that its records say the same as its status.
+  // Sets the status of its DNS records to match that of the domain.
   await services.get(DomainVerificationService).verifyNow(organizationId, domain.id, SYSTEM);
 }
 
@@ -108,7 +108,7 @@ function credentialsFile(dataDir: string): string {
   return path.join(dataDir, 'credentials.json');
 }
 
-/** Undefined when there are none, or none that can be used. @throws when the file cannot be read */
+/** Undefined when the file is missing or not valid. @throws Error when it cannot be read */
 async function readCredentials(dataDir: string): Promise<Credentials | undefined> {
   let text: string;
   keepPrivate(credentialsFile(dataDir));
@@ -146,8 +146,8 @@ async function writeCredentials(dataDir: string, credentials: Credentials): Prom
 }
 
 /**
- * A command to copy and paste into a shell: sends a first mail. It reads the live key from `credentials.json`, because what
- * is printed ends up in logs and recordings.
+ * A shell command that sends a first mail. It reads the live key from `credentials.json`, because printed output ends up in
+ * logs and recordings.
  */
 export function curlCommand({ domain }: Pick<Credentials, 'domain'>, dataDir: string, port: number): string {
   const mail = {
@@ -162,7 +162,7 @@ export function curlCommand({ domain }: Pick<Credentials, 'domain'>, dataDir: st
   return [...words, '-H', "'Content-Type: application/json'", '-d', shellQuote(JSON.stringify(mail))].join(' ');
 }
 
-/** One argument of a POSIX shell, whatever is in it. */
+/** Quotes any text as one argument for a POSIX shell. */
 export function shellQuote(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   return `'${text.replaceAll("'", `'\\''`)}'`;

@@ -20,9 +20,9 @@ export interface ProcessOptions {
   readonly databaseUrl: string;
   /** What this process is for. */
   readonly imports: Modules;
-  /** Whether it runs the background jobs that its modules register; without it they only stand ready. */
+  /** Whether it runs the background jobs that its modules register. Default: it does not. */
   readonly runJobs?: boolean;
-  /** What Postgres calls its connections. */
+  /** `application_name` of its connections to Postgres. */
   readonly applicationName?: string;
   readonly clock?: Clock;
   readonly draining?: Draining;
@@ -31,11 +31,11 @@ export interface ProcessOptions {
   readonly bodies?: BodyBudget;
   /** Default: off. */
   readonly tracing?: Tracing;
-  /** Default: watches nothing. */
+  /** Default: monitors no disk. */
   readonly disk?: DiskSpace;
 }
 
-/** The root module of every process, service and command line alike: what all modules share, and those of its task. */
+/** The root module of every process, service and command line: the shared modules and those of its task. */
 @Global()
 @Module({})
 export class ProcessModule {

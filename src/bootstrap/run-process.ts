@@ -13,23 +13,23 @@ import type { Modules } from './process.module';
 import { type RunningService, startService } from './start-service';
 
 /**
- * V8 lets a small heap grow fourfold between two collections: 300 MB of RSS at full load, where 200 do as well and as fast.
- * To be called before anything else.
+ * Limits V8's heap growth: it lets a small heap grow fourfold between two collections, which takes 300 MB of RSS at full load, where
+ * 200 MB are as fast. To be called before anything else.
  */
 export function limitHeapGrowth(): void {
   setFlagsFromString('--heap-growing-percent=80');
 }
 
-/** Beyond the drain time something hangs; the claims of a killed process are freed with its lease. */
+/** A stop that takes longer than the drain time and this is taken for a hang; the claims of a killed process are freed with its lease. */
 const STOP_MARGIN_MS = 15 * SECOND;
 
-/** After a signal, for a start to come to an end: an orderly one if it is so far, else its child processes'. */
+/** How long a start may take to end after a signal. */
 const BREAK_OFF_MS = 3 * SECOND;
 
-/** For the embedded server's last checkpoint; it goes on by itself after that. */
+/** Wait for the embedded server's last checkpoint; the server finishes it by itself after that. */
 const STOP_DATABASE_MS = 4 * SECOND;
 
-/** For a reader of standard output that is slow, or has stopped reading. */
+/** Wait for a reader of standard output that is slow or has stopped reading. */
 const LAST_LINES_MS = 2 * SECOND;
 
 /** What a start has brought up so far. */
@@ -39,9 +39,9 @@ interface Parts {
 }
 
 /**
- * A process's life: database, service, first-start seeding, "ready"; then SIGINT, SIGTERM or SIGHUP stops the service first and
- * the embedded database last. A signal before that breaks the start off. A second signal, or a stop that takes too long, ends the process
- * with exit code 1.
+ * The life of a process: database, service, first-start seeding, "ready"; then SIGINT, SIGTERM or SIGHUP stops the service first and
+ * the embedded database last. A signal before that aborts the start. A second signal, or a stop that takes too long, ends the
+ * process with exit code 1.
  *
  * @param modules of the configuration's roles
  */
@@ -79,7 +79,7 @@ function failStart(error: unknown, stopping: AbortSignal, logger: Logger): void 
   process.exitCode = 1;
 }
 
-/** In words for the operator where there are any; else with the stack. */
+/** Logs known problems as a message for the operator, others with their stack. */
 export function logFailedStart(logger: Logger, error: unknown): void {
   if (error instanceof ConfigurationError) logConfigurationError(logger, error);
   else if (error instanceof OperatorError || error instanceof UnavailableError) {
@@ -87,7 +87,7 @@ export function logFailedStart(logger: Logger, error: unknown): void {
   } else logger.fatal({ err: error }, 'start failed');
 }
 
-/** A line for each thing that is to be corrected, without a stack, which would say nothing about it. */
+/** One line for each problem, without a stack, which would not help. */
 function logConfigurationError(logger: Logger, { problems }: ConfigurationError): void {
   for (const problem of problems) logger.fatal({ code: 'invalid_configuration' }, problem);
 }
@@ -175,14 +175,14 @@ function fail(logger: Logger, message: string, error: unknown): void {
   process.exitCode = 1;
 }
 
-/** Half-done work is safe to leave: accepts are committed or not, and claims are freed with the lease. */
+/** Unfinished work is safe to abandon: accepts are committed or not, and claims are freed with the lease. */
 function die(logger: Logger, message: string, error: unknown): void {
   logger.fatal({ ...(error !== undefined && { err: error }) }, message);
   process.exitCode = 1;
   exit(logger);
 }
 
-/** With what the log still holds, unless its reader has stopped reading. */
+/** Ends the process after flushing the log, unless its reader has stopped reading. */
 function exit(logger: Logger): void {
   setTimeout(() => process.exit(), LAST_LINES_MS);
   void endLog(logger).then(() => process.exit());

@@ -30,11 +30,11 @@ import { DispatchLoop } from '../modules/webhooks/dispatch-loop.service';
 import { buildOpenApiDocument, setUpDocs } from '../openapi/docs';
 import { type Modules, ProcessModule } from './process.module';
 
-/** Requests that are under way may take this long once the service stops. */
+/** How long running requests may take once the service stops. */
 const FINISH_REQUESTS_MS = 30 * SECOND;
-/** Beyond the drain time, for the last results to be committed and connections to be closed. */
+/** Added to the drain time, to commit the last results and close connections. */
 const DRAIN_MARGIN_MS = 6 * SECOND;
-/** For connections to the database, and for what has been finished before. */
+/** For closing database connections and sending the last traces. */
 const CLOSE_MS = 3 * SECOND;
 
 const ANYWHERE = { strict: false };
@@ -46,7 +46,7 @@ export interface RunningService {
   readonly metricsPort: number;
   /** Undefined without the submission role. */
   readonly submission: SubmissionPorts | undefined;
-  /** Refuses new requests, finishes running ones and the mail under way side by side, then closes everything. */
+  /** Refuses new requests, finishes running requests and SMTP conversations concurrently, then closes everything. */
   close(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export async function startService(
   const bodies = new BodyBudget(MAX_HELD_BYTES);
   const module = ProcessModule.register({
     ...{ config, databaseUrl, runJobs, draining, metrics, tracing, disk, bodies },
-    // Probes find it in every role.
+    // Every role serves probes.
     imports: [HealthModule, ...imports],
   });
   const nestOptions = { logger: new NestLogger(logger), abortOnError: false };
@@ -104,7 +104,7 @@ function metricsOf(): Metrics {
   return metrics;
 }
 
-/** Without it the service works, but a query that forgets its tenant would find everyone's rows. */
+/** Without row-level security the service works, but a query without its tenant filter would return rows of all tenants. */
 function logRowSecurity({ rowSecurity }: Database): void {
   if (rowSecurity.state !== 'unavailable') return;
   Logger.warn(`Requests run without row-level security: ${rowSecurity.reason}`, 'Database');
@@ -119,7 +119,7 @@ async function listenForMail(app: INestApplicationContext, { roles }: AppConfig)
   return roles.has('submission') ? app.get(SubmissionSmtpServer, ANYWHERE).listen() : undefined;
 }
 
-/** What the parts of a process share. */
+/** What the parts of a process share for metrics, traces and limits. */
 interface Observers {
   readonly draining: Draining;
   readonly metrics: Metrics;
@@ -127,7 +127,7 @@ interface Observers {
   readonly bodies: BodyBudget;
 }
 
-/** The library is loaded only where it is wanted. */
+/** Loads the tracing library only when tracing is configured. */
 async function openTracing({ tracing, roles }: AppConfig): Promise<Tracing> {
   if (tracing === undefined) return new NoTracing();
   const { OpenTelemetryTracing } = await import('../common/tracing/open-telemetry.js');
@@ -155,7 +155,7 @@ async function serving(
   };
 }
 
-/** Everything that has something under way ends at the same time, within the drain time. */
+/** Ends everything that is running, concurrently, within the drain time. */
 async function drain(app: INestApplicationContext, config: AppConfig, draining: Draining): Promise<void> {
   const { roles, http, delivery } = config;
   draining.announce();
@@ -172,25 +172,25 @@ async function drain(app: INestApplicationContext, config: AppConfig, draining: 
   await within('what is under way', Promise.all(parts), drainMs + DRAIN_MARGIN_MS);
 }
 
-/** Requests without a complete response by then are cut off: they would keep the server open. */
+/** Aborts requests that have no complete response in time: they would keep the server open. */
 async function finishRequests(app: NestExpressApplication, draining: Draining, drainMs: number): Promise<void> {
   if (await draining.whenIdle(Math.min(drainMs, FINISH_REQUESTS_MS))) return;
   app.getHttpServer().closeAllConnections();
 }
 
-/** The process ends soon, whatever still waits: claims are freed with the lease, acceptances are in the journal. */
+/** Waits no longer than the limit: claims are freed with the lease, and results that are not committed are in the journal. */
 async function within(what: string, work: Promise<unknown>, limitMs: number): Promise<void> {
   const failed = work.catch((error: unknown) => Logger.error({ msg: `Not stopped cleanly: ${what}`, error }));
   if (!(await endsWithin(failed, limitMs))) Logger.warn(`Not waited for any longer: ${what}`, 'Stop');
 }
 
-/** What this process, or its embedded database, writes to. With a database elsewhere only workers write: their journal. */
+/** Monitors the disks that this process, or its embedded database, writes to. With an external database only workers write: their journal. */
 function diskOf({ roles, dataDir, diskReserveBytes: reserveBytes }: AppConfig, folder: string | undefined): DiskSpace {
   if (folder !== undefined) return new DiskSpace({ folders: [...new Set([folder, dataDir])], reserveBytes });
   return new DiskSpace({ folders: roles.has('worker') ? [dataDir] : [], reserveBytes });
 }
 
-/** As over HTTP in the role api. */
+/** The health routes, with the same responses as over HTTP in the role api. */
 function healthRoutes(health: HealthService): ProbeRoutes {
   return {
     '/health': () => ({ status: 200, body: health.live() }),
@@ -218,7 +218,7 @@ function adapterFor(config: AppConfig, { draining, metrics, tracing, bodies }: O
   });
 }
 
-/** @param wanted 0: any other will do when the port that was chosen has been taken meanwhile */
+/** @param wanted 0: another free port is taken when the chosen one is in use meanwhile */
 async function listen(app: NestExpressApplication, config: AppConfig, wanted: number): Promise<void> {
   const { http, delivery, console: settings } = config;
   const pages = [...(settings.enabled ? ['/console'] : []), ...(delivery.mode === 'local' ? ['/mailbox'] : [])];
@@ -236,13 +236,13 @@ function portOf(app: NestExpressApplication): number {
 }
 
 /**
- * With `PORT=0` any free port, chosen before anything starts: links in mail have it, unless `PUBLIC_URL` says where they lead.
- * It may be taken by another process meanwhile.
+ * With `PORT=0`, chooses a free port before anything starts, because links in mail contain it unless `PUBLIC_URL` is set.
+ * Another process may take it meanwhile.
  */
 export async function withChosenPort(config: AppConfig): Promise<AppConfig> {
   const { http, roles } = config;
   if (http.port !== 0 || !roles.has('api')) return config;
-  // An address that cannot be listened on is reported when it is.
+  // An address that cannot be bound is reported by the listener.
   const port = await freePort(http.host).catch(() => 0);
   return { ...config, http: { ...http, port, publicUrl: withPort(http.publicUrl, port) } };
 }

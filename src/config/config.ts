@@ -14,7 +14,7 @@ export interface RelayConfig {
   readonly auth?: { readonly user: string; readonly password: string };
 }
 
-/** The engine tries no longer (RFC 5321 section 4.5.4.1). */
+/** The longest time that the engine tries a message (RFC 5321 section 4.5.4.1 asks for four to five days at least). */
 export const MAX_LIFE_HOURS = 96;
 
 export const TLS_MODES = ['opportunistic', 'required'] as const;
@@ -27,11 +27,11 @@ export interface HttpConfig {
   readonly host: string;
   readonly port: number;
   readonly metricsPort: number;
-  /** Where metrics and health listen: this machine only by default. */
+  /** Address that metrics and health listen on; the default is reachable from this machine only. */
   readonly metricsHost: string;
   /** Base of links in mail and of the API's own URL; no trailing slash. */
   readonly publicUrl: string;
-  /** A stopping process is not ready, and serves on, for so long; then it drains. */
+  /** How long a stopping process reports "not ready" and still serves requests; then it drains. */
   readonly shutdownDelaySeconds: number;
   readonly trustProxy: TrustProxy;
 }
@@ -39,42 +39,42 @@ export interface HttpConfig {
 export interface DatabaseConfig {
   /** Absent: the embedded server under `dataDir`. */
   readonly url: string | undefined;
-  /** Set where `url` leads through a pooler that shares connections by transaction: the database itself. */
+  /** The database itself, where `url` leads to a pooler in transaction mode. */
   readonly directUrl: string | undefined;
   /** A replica for lists, statistics and exports. */
   readonly readUrl: string | undefined;
-  /** Further behind than this, the replica is not read. */
+  /** A replica further behind than this is not read. */
   readonly readMaxLagSeconds: number;
   readonly poolSize: number;
   readonly migrateOnStart: boolean;
-  /** Whether requests are kept to their tenant by the database too. */
+  /** Whether row-level security keeps requests to their tenant as well. */
   readonly rowLevelSecurity: boolean;
-  /** Of the embedded server, from its next start on. */
+  /** shared_buffers of the embedded server, applied at its next start. */
   readonly embeddedSharedBuffersMegabytes: number;
 }
 
 export interface DeliveryConfig {
   readonly mode: DeliveryMode;
   readonly relay: RelayConfig | undefined;
-  /** How long a message without an `expiresAt` is tried, by its category; 96 is the engine's own limit. */
+  /** How long a message without an `expiresAt` is tried, by category; at most MAX_LIFE_HOURS. */
   readonly lifeHours: { readonly transactional: number; readonly bulk: number };
   /** File of the operator's own rules for replies. */
   readonly classificationRules: string | undefined;
   /** File of the addresses that mail leaves from. */
   readonly egressPools: string | undefined;
-  /** DNS zones in which the installation's own addresses are looked up; none but in direct mode. */
+  /** DNS block lists that are queried for the installation's own addresses; empty outside direct mode. */
   readonly blockLists: readonly string[];
-  /** Daily volumes of new addresses, as written; unset: the default ones. */
+  /** Daily volumes of new addresses, as the operator wrote them; undefined: the defaults. */
   readonly egressWarmUp: string | undefined;
-  /** Receivers are sent to by IPv6 first, save those whose profile says otherwise. */
+  /** Try receivers over IPv6 first, except those whose profile says otherwise. */
   readonly preferIpv6: boolean;
-  /** `required`: no mail leaves over a connection that is not encrypted. */
+  /** `required`: mail is sent over encrypted connections only. */
   readonly tlsMode: TlsMode;
-  /** The resolver validates DNSSEC, and the way to it is safe: its AD flag counts, and DANE with it. */
+  /** The resolver validates DNSSEC and the path to it is trusted: its AD flag is believed, which enables DANE. */
   readonly dnssecTrusted: boolean;
   /** Direct mode: the remote port. */
   readonly smtpPort: number;
-  /** Direct mode: the port of the web servers that MTA-STS policies are fetched from. */
+  /** Direct mode: the HTTPS port from which MTA-STS policies are fetched. */
   readonly mtaStsPort: number;
   readonly allowPrivateDestinations: boolean;
   /** `host:port` each; empty: the system's resolvers. */
@@ -85,19 +85,19 @@ export interface DeliveryConfig {
   readonly concurrency: number;
   /** Connections to one next hop from one worker process. */
   readonly connectionsPerHost: number;
-  /** What a worker may use for mail, above its memory at the start. */
+  /** Memory that a worker may use for mail, in addition to its memory at the start. */
   readonly workerMemoryBytes: number;
-  /** How long a stopping process waits for what is under way: requests, conversations, webhooks. */
+  /** How long a stopping process waits for running requests, SMTP conversations and webhooks. */
   readonly drainSeconds: number;
-  /** A worker session that has not renewed for this long loses its claims. */
+  /** A worker session that has not renewed its lease for this long loses its claims. */
   readonly leaseSeconds: number;
 }
 
-/** What customers' DNS records point at. */
+/** Names that customers' DNS records point at. */
 export interface DnsConfig {
-  /** Of the authoritative responder, UDP and TCP. */
+  /** Port of the authoritative DNS responder, UDP and TCP. */
   readonly port: number;
-  /** Delegated zone that the responder answers for; undefined: customers publish the keys themselves. */
+  /** The delegated zone that the responder serves; undefined: customers publish the DKIM keys themselves. */
   readonly dkimZone: string | undefined;
   /** The zone's NS records: the same names as in its delegation. Never empty. */
   readonly nameServerHosts: readonly string[];
@@ -130,14 +130,14 @@ export interface LimitsConfig {
   readonly testRecipientsPerDay: number;
   readonly testRecipientsPerLifetime: number;
   readonly testRequestsPerHour: number;
-  /** What an organization may keep of mail that came to its routes. */
+  /** Storage per organization for mail that its inbound routes have received. */
   readonly inboundStoredBytes: number;
   /** Overrides of the default limits, by endpoint class: requests per window. */
   readonly requestLimits: Readonly<Record<string, number>>;
 }
 
 export interface WebhooksConfig {
-  /** Endpoints may be on this machine, over http as well: for tests. */
+  /** Webhook endpoints may be private addresses, and http is allowed: for tests. */
   readonly allowPrivate: boolean;
 }
 
@@ -153,7 +153,7 @@ export interface ConsoleConfig {
   readonly enabled: boolean;
 }
 
-/** How long data is kept; what is not terminal is kept in any case. */
+/** How long data is kept; emails that are not in a terminal state are always kept. */
 export interface RetentionConfig {
   /** Bodies, headers and attachments, from the email's terminal state on. */
   readonly contentDays: number;
@@ -165,7 +165,7 @@ export interface RetentionConfig {
   /** Results of privacy exports. */
   readonly exportDays: number;
   readonly auditMonths: number;
-  /** Raw messages that came in: reports of bounces and complaints. */
+  /** Raw inbound reports of bounces and complaints. */
   readonly inboundDays: number;
 }
 
@@ -174,13 +174,13 @@ export abstract class AppConfig {
   abstract readonly roles: ReadonlySet<Role>;
   abstract readonly dataDir: string;
   abstract readonly logLevel: string;
-  /** How traces are sent; undefined: there are none. Where to, and which, is read by OpenTelemetry itself. */
+  /** The protocol of traces; undefined: tracing is off. OpenTelemetry reads its other variables itself. */
   abstract readonly tracing: OtlpProtocol | undefined;
-  /** A line for each delivery that ends. */
+  /** Log a line for each delivery that ends. */
   abstract readonly logDeliveries: boolean;
   /** 32 bytes: encrypts secrets at rest and derives the keys of tokens. */
   abstract readonly masterKey: Buffer;
-  /** While the master key is being changed: the other one, which still decrypts but encrypts nothing. */
+  /** While the master key is being changed: the old key, which decrypts but no longer encrypts. */
   abstract readonly previousMasterKey: Buffer | undefined;
   abstract readonly http: HttpConfig;
   abstract readonly database: DatabaseConfig;
@@ -192,11 +192,11 @@ export abstract class AppConfig {
   abstract readonly tlsReports: TlsReportsConfig | undefined;
   abstract readonly console: ConsoleConfig;
   abstract readonly retention: RetentionConfig;
-  /** Free bytes of a disk below which nothing more is taken in; 0: no limit. */
+  /** Free disk space below which new mail is refused; 0: no limit. */
   abstract readonly diskReserveBytes: number;
   abstract readonly inboundSmtpPort: number;
   abstract readonly submission: SubmissionConfig;
-  /** Of the listeners for mail, submission and inbound. */
+  /** Certificate of the SMTP listeners, inbound and submission. */
   abstract readonly certificate: CertificateFilesConfig | undefined;
   abstract readonly simulatorDomain: string;
 }

@@ -13,15 +13,15 @@ import { join } from 'node:path';
 
 const KEY_BYTES = 32;
 const OWNER_ONLY = 0o600;
-/** The embedded database of a data directory, by the major version of Postgres. */
+/** Folder of the embedded database in a data directory; named by the major version of Postgres. */
 const CLUSTER = /^pg\d+$/;
 
 /** 32 bytes in base64, either alphabet. */
 export const MASTER_KEY_TEXT = /^[A-Za-z0-9+/_-]{43}=?$/;
 
 /**
- * Embedded mode: the master key lies beside the data it protects, readable by its owner only, and is made at the first
- * start. Losing it makes the DKIM keys unreadable.
+ * Embedded mode: the master key is stored beside the data it protects, readable by its owner only, and is generated at the first
+ * start. Without it the DKIM keys cannot be decrypted.
  */
 export class StoredMasterKey {
   private readonly file: string;
@@ -33,9 +33,9 @@ export class StoredMasterKey {
     this.previousFile = join(dataDir, 'master.key.previous');
   }
 
-  /** @throws when a database is there and its key is not: a new one would open nothing, and hide that the old one is lost */
+  /** @throws Error when there is a database without its key: a new key could decrypt nothing and would hide the loss of the old one */
   readOrCreate(): Buffer {
-    // First: of two processes that start at once, one makes key and database while the other looks.
+    // Checked first: of two processes that start at once, one may create key and database between this check and the read.
     const hasDatabase = existsSync(this.dataDir) && readdirSync(this.dataDir).some((name) => CLUSTER.test(name));
     if (!existsSync(this.file)) {
       if (hasDatabase) throw new Error(missingKey(this.file));
@@ -43,7 +43,7 @@ export class StoredMasterKey {
       try {
         writeFileSync(this.file, textOf(randomBytes(KEY_BYTES)), { mode: OWNER_ONLY, flag: 'wx' });
       } catch (error) {
-        // Another process was faster: its key is the one.
+        // Another process was faster: its key is used.
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       }
     }
@@ -57,19 +57,19 @@ export class StoredMasterKey {
     return readMasterKey(this.previousFile);
   }
 
-  /** Whether the key in use is the stored one, and not one of the environment. */
+  /** Whether the key in use is the stored one rather than one from the environment. */
   holds(key: Buffer): boolean {
     return existsSync(this.file) && readMasterKey(this.file).equals(key);
   }
 
-  /** One that comes from elsewhere, with the data it belongs to. What was here is put aside. */
+  /** Installs the key of a restored backup; a key that is there becomes the previous one. */
   install(key: Buffer): void {
     if (existsSync(this.file)) return this.replace(key);
     mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
     this.write(this.file, key);
   }
 
-  /** The old key is put aside first: whatever happens in between, the files hold the key of every encrypted secret. */
+  /** Keeps the old key in a second file first, so that a crash in between loses no key. */
   replace(key: Buffer): void {
     const current = this.readOrCreate();
     if (current.equals(key)) return;
@@ -77,25 +77,25 @@ export class StoredMasterKey {
     this.write(this.file, key);
   }
 
-  /** Whole or not at all. */
+  /** Writes the file completely or not at all. */
   private write(file: string, key: Buffer): void {
     writeFileSync(`${file}.new`, textOf(key), { mode: OWNER_ONLY, flush: true });
     renameSync(`${file}.new`, file);
   }
 }
 
-/** A copy, or a restored backup, may have left a file open to others. One of another user stays as it is. */
+/** Makes a file readable by its owner only: a copy or a restored backup may have left it open. A file of another user stays as it is. */
 export function keepPrivate(file: string): void {
   try {
     if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, OWNER_ONLY);
   } catch {
-    // Its owner restricts it; reading it says what is wrong.
+    // Not our file; if it cannot be read, the read reports that.
   }
 }
 
 /**
- * A key that an operator hands over: a file, or `env:NAME`.
- * @throws when there is none; the message never shows what was found
+ * Reads a key that an operator passes: a file, or `env:NAME`.
+ * @throws Error when there is none; the message never shows what was found
  */
 export function readMasterKeyFrom(source: string, env: NodeJS.ProcessEnv = process.env): Buffer {
   const [, name] = /^env:(\w+)$/.exec(source) ?? [];
@@ -131,7 +131,7 @@ const CAUSES: Record<string, string> = {
   ENOSPC: 'the disk is full',
 };
 
-/** Why the data directory is of no use, and what to do; undefined for an error that says nothing of the file system. */
+/** Why the data directory cannot be used, and what to do; undefined for an error that is not about the file system. */
 export function unusableDataDir(dataDir: string, error: unknown): string | undefined {
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined || !(code in CAUSES)) return undefined;

@@ -13,7 +13,7 @@ const toBoolean = Transform(({ value }: { value: unknown }) =>
 
 export const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
 
-/** As `HOST_NAME`, without its backtracking over dots: labels and commas. */
+/** A comma list of names like `HOST_NAME`, written without its backtracking over dots. */
 const ZONES = /^(\s*[a-z0-9][a-z0-9.-]{0,252}\s*(,\s*[a-z0-9][a-z0-9.-]{0,252}\s*){0,19})?$/i;
 
 function Port(): PropertyDecorator {
@@ -62,7 +62,7 @@ export class Environment {
   @IsOptional()
   @Matches(/^smtps?:\/\//, { message: 'RELAY_URL must begin with smtp:// or smtps://' })
   RELAY_URL?: string;
-  /** A file of rules that go before the built-in ones. */
+  /** A file of rules that take precedence over the built-in ones. */
   @IsOptional() @IsString() CLASSIFICATION_RULES?: string;
   @Count(MAX_LIFE_HOURS) MESSAGE_LIFE_TRANSACTIONAL_HOURS = MAX_LIFE_HOURS;
   @Count(MAX_LIFE_HOURS) MESSAGE_LIFE_BULK_HOURS = MAX_LIFE_HOURS;
@@ -132,7 +132,7 @@ export class Environment {
   @IsIn(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']) LOG_LEVEL = 'info';
   @toBoolean @IsBoolean() LOG_DELIVERIES = false;
 
-  /** The names of OpenTelemetry that decide whether there are traces; its library reads the others itself. */
+  /** The OpenTelemetry variables that decide whether tracing is on; its library reads the others itself. */
   @IsOptional() @IsString() OTEL_EXPORTER_OTLP_ENDPOINT?: string;
   @IsOptional() @IsString() OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string;
   @IsOptional() @IsString() OTEL_EXPORTER_OTLP_PROTOCOL?: string;
@@ -141,14 +141,14 @@ export class Environment {
   @toBoolean @IsBoolean() OTEL_SDK_DISABLED = false;
 }
 
-/** What a resolver can be pointed at: an address with or without a port. A name would itself have to be looked up. */
+/** Whether a text names a DNS server: an address with or without a port. A name would itself have to be resolved. */
 export function isDnsServer(text: string): boolean {
   if (isIP(text) !== 0) return true;
   const [, six, four, port] = /^(?:\[([^\]]+)\]|([\d.]+)):(\d{1,5})$/.exec(text) ?? [];
   return (isIPv6(six ?? '') || isIPv4(four ?? '')) && Number(port) > 0 && Number(port) <= 65_535;
 }
 
-/** What a listener can be bound to. A name that ends in a number is a mistyped address (RFC 1123 section 2.1). */
+/** Whether a listener can be bound to it. A name that ends in a number is a mistyped address (RFC 1123 section 2.1). */
 export function isAddressOrName(text: string): boolean {
   return isIP(text) !== 0 || (HOST_NAME.test(text) && !/(^|\.)\d+$/.test(text));
 }

@@ -13,7 +13,7 @@ import { Environment, HOST_NAME, isAddressOrName, isDnsServer } from './environm
 import { list, type MasterKeys, nameServersOf, parseRelay, parseRequestLimits, toConfig, toTracing } from './to-config';
 import { notProxies, parseTrustProxy } from './trust-proxy';
 
-/** A start with a bad environment is refused; names every bad variable, never its value. */
+/** The environment is not valid. Names every bad variable, never its value. */
 export class ConfigurationError extends Error {
   /** One sentence each. */
   constructor(readonly problems: readonly string[]) {
@@ -22,17 +22,17 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** Whether the operator has set a variable. An empty one counts as absent. */
+/** Whether the operator has set a variable. An empty value counts as absent. */
 export function isVariableSet(name: string, env: NodeJS.ProcessEnv = process.env): boolean {
   return Boolean(env[name]);
 }
 
-/** What the operator has set a variable to. An empty one counts as absent. */
+/** The value of a variable. An empty value counts as absent. */
 export function variableOf(name: string, env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env[name] || undefined;
 }
 
-/** Reads and checks the environment. An empty variable counts as absent. @param overrides win over the environment */
+/** Reads and validates the environment. An empty value counts as absent. @param overrides win over the environment @throws ConfigurationError */
 export function loadConfig(
   processEnvironment: NodeJS.ProcessEnv = process.env,
   overrides: NodeJS.ProcessEnv = {},
@@ -49,14 +49,14 @@ export function loadConfig(
   return toConfig(environment, masterKeysOf(environment));
 }
 
-/** A name as short as PORT is near to too many others. */
+/** Shorter names, such as PORT, are similar to too many others. */
 const LEAST_MISSPELLED_LENGTH = 8;
 
 /**
- * Variables that are none of ours, yet differ from one by a letter or two, or by `WAYBILL_`: they would be left out without a word. Not
- * an error, since the environment is not ours alone.
+ * Unknown variables that differ from a known one by a letter or two, or by `WAYBILL_`: they would be ignored silently. Not an error,
+ * since other programs use the environment too.
  *
- * @returns a sentence for each
+ * @returns one sentence for each
  */
 export function misspelledVariables(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = Object.keys({ ...new Environment(), ...optionalNames });
@@ -101,7 +101,7 @@ const optionalNames: Record<string, undefined> = {
   TLS_REPORT_CONTACT: undefined,
 };
 
-/** One for a variable, however much is wrong with it: what it should be at all, before how large. */
+/** One problem per variable: its type before its range. */
 function sentenceOf({ property, constraints = {} }: ValidationError): string {
   const isBound = (rule: string) => Number(rule === 'min' || rule === 'max');
   const rules = Object.keys(constraints).sort((a, b) => isBound(a) - isBound(b));
@@ -167,7 +167,7 @@ function databaseChecks(environment: Environment): [boolean, string][] {
   ];
 }
 
-/** Of the machine, or of the container. */
+/** Memory of the machine, or of the container. */
 function availableMegabytes(): number {
   // 0, or more than the machine has: no limit.
   const limit = process.constrainedMemory() || Infinity;
@@ -219,7 +219,7 @@ function isWithin(host: string, zone: string | undefined): boolean {
  */
 export function loadEnvFile(file = '.env'): void {
   const found = statSync(file, { throwIfNoEntry: false });
-  // Some tools keep a folder of that name; it is not ours.
+  // Some tools keep a folder of that name; it is ignored.
   if (!found || found.isDirectory()) return;
   try {
     process.loadEnvFile(file);

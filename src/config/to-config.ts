@@ -7,7 +7,7 @@ import { parseTrustProxy } from './trust-proxy';
 
 export type MasterKeys = Pick<AppConfig, 'masterKey' | 'previousMasterKey'>;
 
-/** The configuration in groups, from an environment that has been checked. */
+/** The grouped configuration of a validated environment. */
 export function toConfig(environment: Environment, masterKeys: MasterKeys): AppConfig {
   const local = environment.DELIVERY_MODE === 'local';
   const host = environment.HOST ?? (local ? '127.0.0.1' : '0.0.0.0');
@@ -65,7 +65,7 @@ function toLimits(environment: Environment): AppConfig['limits'] {
   };
 }
 
-/** Off unless there is somewhere to send traces to. `unknown`: in a way that is not there. */
+/** Undefined without an endpoint to send traces to; `unknown` for a protocol that is not supported. */
 export function toTracing(environment: Environment): OtlpProtocol | 'unknown' | undefined {
   const endpoint = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT;
   const isWanted = !environment.OTEL_SDK_DISABLED && environment.OTEL_TRACES_EXPORTER !== 'none';
@@ -79,7 +79,7 @@ function tracingOf(environment: Environment): OtlpProtocol | undefined {
   return tracing === 'unknown' ? undefined : tracing;
 }
 
-/** As it stands in mail: ASCII, without a query and without a slash at the end. */
+/** The base URL as it is written in mail: ASCII, without query and trailing slash. */
 function toBaseUrl(url: string): string {
   const { origin, pathname } = new URL(url);
   return (origin + pathname).replace(/\/+$/, '');
@@ -98,7 +98,7 @@ function toDatabase(environment: Environment): AppConfig['database'] {
   };
 }
 
-/** An empty variable is an absent one, so none at all has a word of its own. */
+/** An empty value counts as absent, so "no block lists" is written as `none`. */
 function toBlockLists({ DELIVERY_MODE, BLOCK_LISTS }: Environment): readonly string[] {
   return DELIVERY_MODE === 'direct' && BLOCK_LISTS.trim() !== 'none' ? list(BLOCK_LISTS) : [];
 }
@@ -147,7 +147,7 @@ function toRetention(environment: Environment): AppConfig['retention'] {
   };
 }
 
-/** What is not named is derived from the mail host. */
+/** Names that are not set are derived from the mail host. */
 function toDns(environment: Environment): AppConfig['dns'] {
   const mailHost = mailHostOf(environment);
   const { DKIM_ZONE, SPF_HOST, BOUNCE_HOST, TRACKING_HOST, DMARC_REPORT_ADDRESS } = environment;
@@ -162,7 +162,7 @@ function toDns(environment: Environment): AppConfig['dns'] {
   };
 }
 
-/** Host names of the delegated zone's servers, in lower case. */
+/** Host names of the delegated zone's name servers, in lower case. */
 export function nameServersOf(environment: Environment): string[] {
   const named = list(environment.DKIM_ZONE_SERVERS).map((host) => host.toLowerCase());
   return named.length > 0 ? named : [mailHostOf(environment)];

@@ -1,17 +1,17 @@
 import { isIP } from 'node:net';
 
 /**
- * Whose `X-Forwarded-For` is believed. `false`: no peer's. `true`: every peer's, so its left-most address counts, which any
- * client can write unless the proxy overwrites the header. A number: that of so many proxies in a row, this service's peer
- * the first. A list: that of these addresses and networks; the right-most address that is none of theirs is the client's.
+ * Which peers' `X-Forwarded-For` is believed. `false`: none. `true`: all, so the left-most address counts, which any client can
+ * set unless the proxy overwrites the header. A number: that many proxies in a row, starting with this service's peer. A list:
+ * these addresses and networks; the right-most address outside of them is the client's.
  */
 export type TrustProxy = boolean | number | readonly string[];
 
-/** Longer chains of proxies are mistakes. */
+/** A longer chain of proxies is taken for a mistake. */
 const MAX_HOPS = 32;
 const NETWORK = /^([0-9a-f.:]+)\/(\d{1,3})$/i;
 
-/** What `TRUST_PROXY` says; undefined when it is none of these. @param entries the comma list */
+/** Parses `TRUST_PROXY`; undefined when it is not valid. @param entries the parts of the comma list */
 export function parseTrustProxy(entries: readonly string[]): TrustProxy | undefined {
   const [first, ...others] = entries;
   if (first === undefined) return undefined;
@@ -22,7 +22,7 @@ export function parseTrustProxy(entries: readonly string[]): TrustProxy | undefi
   return entries.every(isAddressOrNetwork) ? entries : undefined;
 }
 
-/** The entries that are no address and no network, for a message. */
+/** The entries that are neither an address nor a network, for the error message. */
 export function notProxies(entries: readonly string[]): string[] {
   const unfit = entries.filter((entry) => !isAddressOrNetwork(entry));
   return unfit.length > 0 ? unfit : [...entries];
@@ -31,7 +31,7 @@ export function notProxies(entries: readonly string[]): string[] {
 /** `192.0.2.1`, `192.0.2.0/24`, `2001:db8::/32`. A network of every address would be `true` in disguise. */
 function isAddressOrNetwork(text: string): boolean {
   const [, address = text, prefix] = NETWORK.exec(text) ?? [];
-  // Of the forms that Node takes, Express does not know all: IPv4 within IPv6, and the name of an interface.
+  // Forms that Node accepts and Express does not: IPv4 within IPv6, and a zone id (the name of an interface).
   if (isIP(address) === 0 || /%|:.*\./.test(address)) return false;
   return prefix === undefined || (Number(prefix) >= 1 && Number(prefix) <= (isIP(address) === 4 ? 32 : 128));
 }

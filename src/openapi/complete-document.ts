@@ -37,13 +37,13 @@ const RESPONSE_HEADERS = {
 type HeaderName = keyof typeof RESPONSE_HEADERS;
 
 const RATE_LIMITS: readonly HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
-/** Refused before the limits are checked, or outside of them. */
+/** Statuses of responses that are sent before, or without, a check of the rate limits. */
 const UNLIMITED: ReadonlySet<string> = new Set(['401', '403', '405', '500', '503']);
-/** The caller is not known. */
+/** Statuses of responses to callers that are not authenticated. */
 const UNKNOWN_CALLER: ReadonlySet<string> = new Set(['401', '405']);
 
 /**
- * Adds to a generated document what holds for all routes of a kind and therefore stands at none of them: the errors that
+ * Adds to a generated document what all routes of a kind have in common and no controller declares: the errors that
  * follow from having a path id, a query or a body, the response headers, the scope in words, the descriptions of the tags.
  */
 export function completeDocument(document: OpenAPIObject): OpenAPIObject {
@@ -76,7 +76,7 @@ function completeOperation(operation: Operation, document: OpenAPIObject): Opera
   };
 }
 
-/** The class and the method may both require the key. OpenAPI 3.1 lists what a bearer has to be allowed with it. */
+/** The class and the method may both require a key. In OpenAPI 3.1 the array of a requirement lists the scopes it needs. */
 function withScope(security: readonly SecurityRequirementObject[], scope: string | undefined) {
   return security.slice(0, 1).map((requirement) => {
     const schemes = Object.keys(requirement).map((name) => [name, scope === undefined ? [] : [scope]]);
@@ -89,7 +89,7 @@ function withAccess(description: string | undefined, scope: string | undefined):
   return description ? `${description}\n\n${access}` : access;
 }
 
-/** A path id is a UUID wherever there is one; its pipe says so to the server only. */
+/** Every path id is a UUID; its pipe validates that, but adds nothing to the document. */
 function withFormat(parameter: ParameterObject | ReferenceObject): ParameterObject | ReferenceObject {
   if ('$ref' in parameter || parameter.in !== 'path' || !/^(id|\w+Id)$/.test(parameter.name)) return parameter;
   return { ...parameter, schema: { type: 'string', format: 'uuid' } };
@@ -146,7 +146,7 @@ function headerNames(operation: OperationObject, status: string, description: st
   return names;
 }
 
-/** Its keys are neither live nor test keys. */
+/** Operator routes: operator keys are neither live nor test keys. */
 function isOperators({ security = [] }: OperationObject): boolean {
   return security.some((requirement) => 'operator' in requirement);
 }

@@ -46,7 +46,7 @@ function operationId(controller: string, method: string): string {
   return `${resource.charAt(0).toLowerCase()}${resource.slice(1)}.${method}`;
 }
 
-/** Scripts only from files of our own, so that nothing that finds its way into the page can run. */
+/** Content security policy: scripts only from our own files, so that injected markup cannot run. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -78,7 +78,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Keys that are entered stay in the page's memory; nothing is requested from other sites. */
+/** Entered keys stay in the page's memory; the page requests nothing from other sites. */
 const INITIALIZER = `window.ui = SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#swagger-ui',
@@ -99,14 +99,14 @@ const PAGE_FILE = staticFile(PAGE, {
 const INITIALIZER_FILE = staticFile(INITIALIZER, { type: 'text/javascript; charset=utf-8', maxAgeSeconds: 0 });
 
 const DAY_SECONDS = 24 * 60 * 60;
-/** What the page needs of `swagger-ui-dist`; nothing else of it is served. */
+/** The files of `swagger-ui-dist` that the page needs; no other is served. */
 const ASSETS = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-16x16.png', 'favicon-32x32.png'];
 /** Read at the first request and kept in memory. */
 const readAssets = new Map<string, Promise<StaticFile>>();
 
 /**
- * Publishes the document for programs at `/openapi.json` and for people at `/docs`. Plain routes of the HTTP server: no
- * guard runs, as for `@Public()`, and they are no part of the document themselves. `/` links to them.
+ * Publishes the document for programs at `/openapi.json` and for people at `/docs`. These are plain Express routes: no guard
+ * runs, as for `@Public()`, and the document does not list them. `/` links to them.
  * @param pages other pages of this process, such as `/mailbox`
  */
 export function setUpDocs(app: INestApplication, document: OpenAPIObject, pages: readonly string[] = []): void {
@@ -143,7 +143,7 @@ async function readAsset(name: string, type: string): Promise<StaticFile> {
   return staticFile(await readFile(join(assetFolder(), name)), { type, maxAgeSeconds: DAY_SECONDS });
 }
 
-/** It is a dependency of @nestjs/swagger and may be installed below it. */
+/** `swagger-ui-dist` is a dependency of @nestjs/swagger and may be installed below it. */
 function assetFolder(): string {
   const swagger = createRequire(require.resolve('@nestjs/swagger'));
   return dirname(swagger.resolve('swagger-ui-dist/package.json'));

@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode } from '../common/errors/app-error';
 import { isRecord } from '../common/values';
 import type { Schema } from './schemas';
 
-/** The responses with examples: an error's for each of its codes, a success's made of the examples of its fields. */
+/** Adds examples to responses: for an error, one for each code; for a success, one made of the examples of its fields. */
 export function withExamples(document: OpenAPIObject, responses: ResponsesObject): ResponsesObject {
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => [status, withExample(document, status, response)]),
@@ -41,8 +41,8 @@ function isErrorCode(code: string | undefined): code is ErrorCode {
 }
 
 /**
- * A value that the schema allows, made of the examples of its fields; of optional ones only those that have an example.
- * Undefined where nothing can be made up.
+ * A value that the schema allows, made of the examples of its fields; optional fields without an example are left out.
+ * Undefined when a required field has no example and none can be derived from its type.
  */
 export function exampleOf(document: OpenAPIObject, schema: Schema): unknown {
   const resolved = resolve(document, schema);

@@ -1,17 +1,17 @@
 import type { OpenAPIObject, OperationObject, PathItemObject } from '@nestjs/swagger';
 
-/** One route of the document, with what `@RequireScope` says about it. */
+/** One route of the document, with the scope of its `@RequireScope`. */
 export type Operation = OperationObject & { 'x-required-scope'?: string };
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 type Method = (typeof METHODS)[number];
 
-/** `@Public()` says that no security at all is enough. It outweighs a scope, as it does in the guards. */
+/** Whether the route needs no key: `@Public()` adds an empty security requirement, which overrides a scope, as in the guards. */
 export function isPublic({ security = [] }: OperationObject): boolean {
   return security.some((requirement) => Object.keys(requirement).length === 0);
 }
 
-/** The paths with every operation replaced by what `change` makes of it. */
+/** A copy of the paths in which `change` has replaced every operation. */
 export function mapOperations(
   paths: OpenAPIObject['paths'],
   change: (operation: Operation) => Operation,

@@ -5,16 +5,16 @@ import { isRecord } from '../common/values';
 export type Schema = Record<string, unknown>;
 
 /**
- * Brings the schemas of a generated document to what OpenAPI 3.1 means and client generators understand:
- * `nullable`, which 3.1 does not know, becomes a type; a default of a request field moves into its description, because
- * generators take a field with a default for one that is always there.
+ * Converts the schemas of a generated document to OpenAPI 3.1 as client generators understand it:
+ * `nullable`, which 3.1 does not have, becomes the type `null`; a default of a request field moves into its description, because
+ * generators treat a field with a default as one that is always present.
  */
 export function normalizeSchemas(document: OpenAPIObject): OpenAPIObject {
   return walk(document, normalize) as OpenAPIObject;
 }
 
 /**
- * Names the models without the suffix of their classes: `DomainDto` is `Domain` in the document, and so in the clients that are
+ * Removes the suffix of the classes from model names: `DomainDto` becomes `Domain` in the document and in the clients that are
  * generated from it.
  */
 export function withPlainNames(document: OpenAPIObject): OpenAPIObject {

@@ -9,7 +9,7 @@ const text = { type: 'string' };
 const time = { type: 'string', format: 'date-time' };
 const id = { type: 'string', format: 'uuid' };
 
-/** What every event says, whatever its type. */
+/** Fields of the events of emails, whatever their type. */
 const EVENT_DATA: Schema = {
   type: 'object',
   required: ['eventId', 'emailId', 'domainId', 'sequence', 'eventType', 'source'],
@@ -34,7 +34,7 @@ const method: Schema = {
   properties: { result: text, domain: text, selector: text, policy: text },
 };
 
-/** Of mail that came to an inbound route; its bodies are read under `/v1/inbound-emails`. */
+/** Fields of `inbound.received`; the bodies of the mail are read under `/v1/inbound-emails`. */
 const INBOUND_DATA: Schema = {
   type: 'object',
   required: [
@@ -90,7 +90,7 @@ function describe(type: string, data: Schema) {
   };
 }
 
-/** The `webhooks` section of the document: what the service sends, by type. */
+/** The `webhooks` section of the document: one entry for each event type that the service sends. */
 export function describeWebhooks(): NonNullable<OpenAPIObject['webhooks']> {
   const events = EVENT_TYPES.map((type) => {
     const eventType = { ...(EVENT_DATA.properties as Record<string, Schema>).eventType, enum: [type] };

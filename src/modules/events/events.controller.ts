@@ -18,7 +18,7 @@ export class EventsController {
   @ApiOperation({
     summary: 'Pull events',
     description:
-      'The events of all emails as webhooks tell them, in the order in which they were recorded. Keep `nextCursor` and ' +
+      'The events of all emails as webhooks send them, in the order in which they were recorded. Keep `nextCursor` and ' +
       'ask again with it: nothing is left out, and nothing comes twice. A page can be short, or empty, while `hasMore` is ' +
       'true.',
   })

@@ -11,18 +11,18 @@ import {
   readInboundFeed,
 } from './sql/event-feed.sql';
 
-/** The event log in the order of ids, up to a horizon. */
+/** The event log in the order of ids, up to the horizon (docs/adr/0017). */
 @Injectable()
 export class EventsRepository {
   constructor(private readonly database: Database) {}
 
-  /** As the service: Postgres shows the role of requests nothing of the transactions of others, which may still commit events. */
+  /** Read with the service's own role: the role of requests cannot see the transactions of others, which may still commit events. */
   async horizon(): Promise<string> {
     const [row] = await acrossTenants(() => this.database.run(readEventHorizon()));
     return (row as { horizon: string }).horizon;
   }
 
-  /** The next events of each stream, in order. Its two statements agree: below the horizon nothing is added any more. */
+  /** The next events of each stream, in order. Its two statements are consistent: nothing is added below the horizon. */
   async readAfter(streams: readonly FeedStream[], horizon: string, limitEach: number): Promise<FeedEvent[][]> {
     const parts = await this.database.runAll(
       streams.flatMap((stream) => [
@@ -45,7 +45,7 @@ export class EventsRepository {
   }
 }
 
-/** By id; inbound mail is rare beside the events of emails. */
+/** Merges both lists by id; inbound mail is rare compared with the events of emails. */
 function merge(events: FeedEvent[], mail: FeedEvent[]): FeedEvent[] {
   if (mail.length === 0) return events;
   return [...events, ...mail].sort((one, other) => (one.id < other.id ? -1 : 1));

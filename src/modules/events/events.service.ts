@@ -4,29 +4,29 @@ import type { Tenant } from '../../common/tenant';
 import { EventsRepository } from './events.repository';
 import type { EventKey, FeedEvent, FeedStream } from './feed-event';
 
-/** The start of a pull: after an event, or at a time; undefined: with the first event. */
+/** Where a pull starts: after an event id, or at a time; undefined: at the first event. */
 export type PullStart = string | Date | undefined;
 
 export interface PulledEvents {
   readonly events: readonly FeedEvent[];
-  /** Where to go on, now or later. */
+  /** The cursor for the next pull. */
   readonly next: string;
-  /** Whether there is more to be read at once. */
+  /** Whether there are further events already. */
   readonly hasMore: boolean;
 }
 
-/** Events read for a key that is bound to a domain; a page may be short, or empty, and the cursor moves on. */
+/** Events scanned for a key that is bound to a domain: a page may be short or empty, while the cursor moves on. */
 const SCAN = 1_000;
 
 /**
- * The event log, followed from a position on: what has been read up to is an event id, and no event ever appears below
- * one that was given out, whatever commits late (docs/adr/0017).
+ * Follows the event log. The position is an event id, and no event ever appears below an id that was returned, even when
+ * transactions commit late (docs/adr/0017).
  */
 @Injectable()
 export class EventsService {
   constructor(private readonly events: EventsRepository) {}
 
-  /** A position before all that will happen from now on. @throws UnavailableError */
+  /** The position before all events recorded from now on. @throws UnavailableError */
   head(): Promise<string> {
     return this.events.horizon();
   }
@@ -39,12 +39,12 @@ export class EventsService {
     return streams.length > 0 ? this.events.readAfter(streams, await this.events.horizon(), limitEach) : [];
   }
 
-  /** The events that are still there, in no order. @throws UnavailableError */
+  /** The events that still exist, in no particular order. @throws UnavailableError */
   find(keys: readonly EventKey[]): Promise<FeedEvent[]> {
     return keys.length > 0 ? this.events.find(keys) : Promise.resolve([]);
   }
 
-  /** A client's page: oldest first, each event once, whatever is written meanwhile. @throws UnavailableError */
+  /** One page for a client: oldest first, each event exactly once over all pages. @throws UnavailableError */
   async pull({ organizationId, mode, domainId }: Tenant, start: PullStart, limit: number): Promise<PulledEvents> {
     const after = typeof start === 'string' ? start : firstIdAt(start ?? new Date(0));
     const wanted = domainId === undefined ? limit + 1 : SCAN;

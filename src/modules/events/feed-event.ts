@@ -4,7 +4,7 @@ import { withPresentPhase } from '../../delivery/ports/attempt-trace';
 
 /** An event as clients read it, by webhook or by the pull feed. */
 export interface FeedEvent extends EmailKey {
-  /** Version 7; later events have greater ids, those of one email too. */
+  /** UUID version 7; later events have greater ids, also within one email. */
   readonly id: string;
   readonly domainId: string;
   /** Counts the email's events from 1; 0 for inbound mail. */
@@ -15,11 +15,11 @@ export interface FeedEvent extends EmailKey {
   readonly data: Readonly<Record<string, unknown>>;
   readonly tags: readonly string[] | null;
   readonly metadata: Readonly<Record<string, unknown>> | null;
-  /** The only webhook that receives it, as an inbound route may name one; else null. */
+  /** The only webhook that receives the event, when an inbound route names one; else null. */
   readonly webhookId?: string | null;
 }
 
-/** One organization's events of one mode, from a position on. */
+/** One organization's events of one mode, after a position. */
 export interface FeedStream {
   readonly organizationId: string;
   readonly mode: EmailKey['mode'];
@@ -32,7 +32,7 @@ export interface EventKey extends EmailKey {
   readonly sequence: number;
 }
 
-/** What a receiver gets, and what the pull feed lists. */
+/** The body of a webhook, and an entry of the pull feed. */
 export interface WebhookPayload {
   /** `email.<eventType>`, `inbound.received`, or `webhook.test`. */
   readonly type: string;
@@ -41,7 +41,7 @@ export interface WebhookPayload {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The event's own data come first, so that they cannot replace the email's id or the sequence. */
+/** Converts an event. Its own data is spread first, so that it cannot overwrite the email's id or the sequence. */
 export function toPayload(event: FeedEvent): WebhookPayload {
   if (event.eventType === INBOUND_RECEIVED) return toInboundPayload(event);
   const { emailId, domainId, sequence, eventType, source, tags, metadata } = event;
@@ -57,7 +57,7 @@ export function toPayload(event: FeedEvent): WebhookPayload {
   };
 }
 
-/** The mail's id is no email's. Bodies and attachments are read under it: a webhook would carry 25 MiB. */
+/** The id names an inbound email. Bodies and attachments (up to 25 MiB) are not in the payload, but read under that id. */
 function toInboundPayload({ id, domainId, eventType, source, occurredAt, data }: FeedEvent): WebhookPayload {
   return {
     type: eventType,

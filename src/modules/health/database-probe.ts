@@ -5,7 +5,7 @@ import { AppError } from '../../common/errors/app-error';
 import { databaseErrorCode } from '../../database/database-errors';
 
 const TIMEOUT_MS = 2 * SECOND;
-/** A standby reports that too: after a failover the address may still point at the former primary. */
+/** True on a standby too: after a failover the address may still point at the former primary. */
 const WRITABLE = `select current_setting('transaction_read_only') = 'on' as "isReadOnly"`;
 /** read_only_sql_transaction */
 const READ_ONLY = '25006';
@@ -20,9 +20,9 @@ export interface DatabaseHealth {
 /**
  * Queries the database, on a connection apart from the pool: a busy pool does not mean a failing database.
  *
- * No connection → open at the first check, and kept; lost, or late with an answer → no connection. A check whose kept
- * connection turns out lost opens another, so that a recovered database is not reported as unavailable. Callers share the check
- * that is under way, so that any number of them is one statement at a time.
+ * No connection → opened at the first check and kept; lost, or late with a reply → no connection. A check that finds its kept
+ * connection lost opens another, so that a recovered database is not reported as unavailable. Concurrent callers share one
+ * check, so that any number of them costs one statement at a time.
  */
 export class DatabaseProbe implements OnApplicationShutdown {
   private client: Client | undefined;
@@ -34,7 +34,7 @@ export class DatabaseProbe implements OnApplicationShutdown {
     private readonly timeoutMs = TIMEOUT_MS,
   ) {}
 
-  /** Never rejects, and takes little longer than the time limit. */
+  /** Never rejects; takes little longer than the time limit. */
   check(): Promise<DatabaseHealth> {
     this.running ??= this.run().finally(() => {
       this.running = undefined;
@@ -105,10 +105,10 @@ export class DatabaseProbe implements OnApplicationShutdown {
     return client;
   }
 
-  /** Not waited for, nor may it keep the process: a database that hangs does not close its end either. */
+  /** Closes a connection without waiting, and without keeping the process alive: a database that hangs does not close its end either. */
   private discard(client: Client): void {
     if (this.client === client) this.client = undefined;
-    // Missing in the driver's types.
+    // `unref` is missing in the driver's types.
     (client as Client & { unref(): void }).unref();
     void client.end().catch(() => undefined);
   }
@@ -134,10 +134,10 @@ const FAULTS: Readonly<Record<string, DatabaseFault>> = {
   '28': 'refused',
   '3D': 'refused',
   '53': 'overloaded',
-  // Not currently accepting connections.
+  // object_not_in_prerequisite_state: not currently accepting connections.
   '55000': 'refused',
   '57014': 'timeout',
-  // Starting, stopping, recovering.
+  // operator_intervention: starting, stopping, recovering.
   '57': 'unavailable',
   ECONNREFUSED: 'unreachable',
   ECONNRESET: 'unreachable',
@@ -150,7 +150,7 @@ const FAULTS: Readonly<Record<string, DatabaseFault>> = {
   ETIMEDOUT: 'timeout',
 };
 
-/** The driver names these only in words. */
+/** Errors that the driver identifies by message only. */
 const BY_MESSAGE: readonly (readonly [pattern: RegExp, fault: DatabaseFault])[] = [
   [/timeout/i, 'timeout'],
   [/connection terminated|not queryable|connection error/i, 'unreachable'],

@@ -12,12 +12,12 @@ import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.rep
 import { type DatabaseFault, databaseFault, DatabaseProbe } from './database-probe';
 
 const TIMEOUT_MS = 2 * SECOND;
-/** Any number of requests costs one statement in this time. */
+/** Any number of requests costs one statement per this time. */
 const CACHE_MS = 2 * SECOND;
-/** A destination that holds mail back makes some of it old; mail of this age needs attention. */
+/** Age from which ready mail counts as late. A slow destination delays some mail for less than that. */
 const LATE_SECONDS = (15 * MINUTE) / SECOND;
 
-/** How much mail is open; when it could not be measured, only why. */
+/** How much mail is open; only the fault when it could not be measured. */
 export type QueueHealth =
   | {
       readonly healthy: true;
@@ -40,7 +40,7 @@ export class DatabaseHealthIndicator {
     private readonly database: Database,
   ) {}
 
-  /** As found at the start. */
+  /** The state as found at the start. */
   get rowSecurityState(): RowSecurity['state'] {
     return this.database.rowSecurity.state;
   }
@@ -81,14 +81,14 @@ export class QueueHealthIndicator {
   }
 }
 
-/** Whether this process's clock agrees with the database's; while it does not, nothing is claimed or ended here. */
+/** Whether this process's clock agrees with the database's; while it does not, the process claims and ends no deliveries. */
 export interface ClockHealth {
   readonly healthy: boolean;
-  /** How far it is ahead. */
+  /** How far this process's clock is ahead; negative when it is behind. */
   readonly offsetSeconds: number;
 }
 
-/** What the service needs of its host. */
+/** Health of the host and the process: replica, clock and disk. */
 @Injectable()
 export class HostHealthIndicator {
   constructor(
@@ -98,14 +98,14 @@ export class HostHealthIndicator {
     @Optional() @Inject(ReadDatabase) private readonly reads?: Pick<ReadDatabase, 'health'>,
   ) {}
 
-  /** `replica`: degraded while reads go to the primary instead. Without a replica there is no health of it. */
+  /** `replica`: degraded while reads go to the primary instead. Absent without a replica. */
   replica() {
     const session = this.indicators.check('replica');
     const health = this.reads?.health;
     return (health?.healthy ?? true) ? session.up({ health }) : session.degraded({ health });
   }
 
-  /** `clock`: degraded while it contradicts the database's. */
+  /** `clock`: degraded while it disagrees with the database's. */
   clock() {
     const session = this.indicators.check('clock');
     const offsetMs = this.time instanceof DatabaseClock ? this.time.offsetMs : 0;
@@ -113,7 +113,7 @@ export class HostHealthIndicator {
     return health.healthy ? session.up({ health }) : session.degraded({ health });
   }
 
-  /** `disk`: degraded while new mail is refused because one is nearly full. */
+  /** `disk`: degraded while new mail is refused because a disk is nearly full. */
   disk() {
     const session = this.indicators.check('disk');
     const health: DiskHealth = this.space?.health ?? { healthy: true };
@@ -121,7 +121,7 @@ export class HostHealthIndicator {
   }
 }
 
-/** `process`: down once it is going to stop, so that a load balancer moves on before the port closes. */
+/** `process`: down once the process is stopping, so that a load balancer removes it before the port closes. */
 @Injectable()
 export class ProcessHealthIndicator {
   constructor(

@@ -15,7 +15,7 @@ import {
 
 /** Probes and the health report. Uses the process's `Draining` when there is one. */
 @Module({
-  // A line per failed probe would fill the log while the database is away; the pool and the workers log it already.
+  // A line per failed probe would fill the log while the database is unavailable; the pool and the workers log that already.
   imports: [TerminusModule.forRoot({ logger: false }), DeliveryQueueModule],
   controllers: [HealthController],
   providers: [

@@ -40,11 +40,11 @@ export interface HealthReport {
     readonly database: DatabaseHealth;
     readonly queue: QueueHealth;
     readonly clock: ClockHealth;
-    /** What this process writes to. */
+    /** The disks that this process writes to. */
     readonly disk: DiskHealth;
     /** Whether the database itself keeps requests to their tenant. */
     readonly rowLevelSecurity: RowSecurity['state'];
-    /** Where lists, statistics and exports are read; absent without DATABASE_READ_URL. */
+    /** The replica from which lists, statistics and exports are read; absent without DATABASE_READ_URL. */
     readonly replica?: ReplicaHealth;
     /** Running worker processes of the whole installation; absent when it could not be measured. */
     readonly workers?: number;
@@ -52,7 +52,7 @@ export interface HealthReport {
   readonly environment: { readonly nodeVersion: string; readonly platform: string; readonly arch: string };
 }
 
-/** Queries the indicators and brings their results into the shape of the contract. */
+/** Queries the indicators and converts their results to the documented responses. */
 @Injectable()
 export class HealthService {
   constructor(
@@ -64,7 +64,7 @@ export class HealthService {
     private readonly clock: Clock,
   ) {}
 
-  /** Touches nothing: a process is not restarted because its database is away. */
+  /** Queries nothing: a process must not be restarted because its database is unavailable. */
   live(): Liveness {
     return { status: 'ok', timestamp: this.timestamp(), service: 'waybill' };
   }
@@ -119,7 +119,7 @@ function memory(): HealthReport['memory'] {
   return { rss, heapUsed, heapTotal };
 }
 
-/** What Terminus throws when something is down is the same result that it returns when all is up. */
+/** Unwraps Terminus: its exception for a failed check holds the same result that it returns for a passed one. */
 async function outcomeOf<T>(check: Promise<T>): Promise<T> {
   try {
     return await check;

@@ -46,7 +46,7 @@ export class OperatorDestinationsController {
   @ApiOperation({
     summary: 'Pause, resume or limit a group of destinations',
     description:
-      'Every worker applies it within 5 seconds. What is paused waits in the queue, and its time to live goes on.',
+      'Every worker applies it within 5 seconds. Mail to a paused group waits in the queue, where it can expire.',
   })
   @ApiData(DestinationDto)
   @ApiOperatorErrors('invalid_request')
@@ -57,7 +57,7 @@ export class OperatorDestinationsController {
   @Delete(':key/rules/:id')
   @RequireOperatorScope('operator:manage')
   @ApiOperation({
-    summary: 'Remove a rule, learned or made',
+    summary: 'Remove a rule, learned or set by an operator',
     description: 'Returns the group without it. Rules of a profile cannot be removed.',
   })
   @ApiData(DestinationDto)

@@ -13,7 +13,7 @@ export interface DestinationFilter {
   readonly state?: Destination['state'] | undefined;
 }
 
-/** Groups of destinations as operators see and change them. */
+/** Groups of destinations for operators: lists and audited changes. */
 @Injectable()
 export class OperatorDestinationsService {
   constructor(
@@ -21,7 +21,7 @@ export class OperatorDestinationsService {
     private readonly audit: AuditService,
   ) {}
 
-  /** The busiest first, with how many match. */
+  /** The busiest first, with the number of matches. */
   async page({ text, state }: DestinationFilter, { skip, take }: { skip: number; take: number }) {
     const wanted = text?.toLowerCase();
     const found = (await this.destinations.list()).filter(
@@ -60,7 +60,7 @@ function isNamed({ key, mxHosts, domains }: Destination, text: string): boolean 
   return [key, ...mxHosts, ...domains].some((name) => name.includes(text));
 }
 
-/** The addresses that mail leaves from, as operators change them. */
+/** Source addresses for operators: audited changes of warm-up and suspensions. */
 @Injectable()
 export class OperatorEgressService {
   constructor(
@@ -80,7 +80,7 @@ export class OperatorEgressService {
     );
   }
 
-  /** Returns the receivers. @param key one of them; undefined: all. @throws NotFoundError */
+  /** Ends suspensions; returns the receivers. @param key one receiver; undefined: all. @throws NotFoundError */
   release(address: string, key: string | undefined, actor: string): Promise<string[]> {
     const name = address.toLowerCase();
     return this.egress.release(name, key, (destinations, tx) =>

@@ -73,7 +73,8 @@ export class OperatorOrganizationsController {
   @RequireOperatorScope('operator:manage')
   @ApiOperation({
     summary: 'Create an API key of an organization',
-    description: 'The key itself is in this response only. An organization has up to 100 usable keys.',
+    description:
+      'The key itself is in this response only. An organization has up to 500 keys that are neither revoked nor expired.',
   })
   @ApiData(CreatedApiKeyDto, { status: 201 })
   @ApiOperatorErrors('invalid_request', 'resource_not_found', 'api_key_limit_reached')

@@ -4,16 +4,16 @@ import { StatsService } from '../stats/stats.service';
 
 type Organization = Awaited<ReturnType<OrganizationsService['get']>>;
 
-/** An organization with its recipients of live mail. */
+/** An organization with its number of recipients of live mail. */
 export interface UsedOrganization extends Pick<
   Organization,
   'id' | 'name' | 'status' | 'weight' | 'monthlyRecipients' | 'createdAt'
 > {
-  /** In this UTC day and month. */
+  /** On this UTC day and in this UTC month. */
   readonly usage: { readonly today: number; readonly month: number };
 }
 
-/** Organizations as operators see them. */
+/** Organizations for operators: with their usage. */
 @Injectable()
 export class OperatorOrganizationsService {
   constructor(
@@ -21,7 +21,7 @@ export class OperatorOrganizationsService {
     private readonly stats: StatsService,
   ) {}
 
-  /** Newest first, with how many match. */
+  /** Newest first, with the number of matches. */
   async page(...args: Parameters<OrganizationsService['page']>): Promise<[UsedOrganization[], number]> {
     const [found, total] = await this.organizations.page(...args);
     return [await this.withUsage(found), total];

@@ -7,21 +7,21 @@ import { HeldDestinations } from '../../delivery/shaping/held-destinations.servi
 import { DomainsService } from '../domains/domains.service';
 import { type SentAmounts, StatsService } from '../stats/stats.service';
 
-/** The installation at a glance. */
+/** Key figures of the installation. */
 export interface Overview {
   readonly queue: Readonly<Record<'ready' | 'waiting' | 'claimed' | 'held' | 'oldestReadySeconds', number>>;
-  /** Recipients of live mail by the minute, within the last five. */
+  /** Recipients of live mail per minute, averaged over the last five minutes. */
   readonly rates: SentAmounts;
   /** Running worker processes. */
   readonly workers: number;
   readonly organizations: number;
   /** Domains that are slowed or paused. */
   readonly restrictedDomains: number;
-  /** Groups of destinations that get no mail for now. */
+  /** Groups of destinations that are paused. */
   readonly pausedDestinations: number;
 }
 
-/** However many pages are open, the database is read once in this time. */
+/** The database is read once per this time, however many pages poll. */
 const CACHE_MS = 2 * SECOND;
 
 /** Computes the overview, once for all callers within two seconds. */

@@ -62,7 +62,8 @@ export class OperatorQueueController {
   @HttpCode(202)
   @ApiOperation({
     summary: 'Retry, hold, release or fail open deliveries',
-    description: 'Begins within a second or two and works in batches. Deliveries that a worker has are left alone.',
+    description:
+      'Starts within a second or two and works in batches. Deliveries that a worker has claimed are not changed.',
   })
   @ApiData(StartedQueueActionDto, { status: 202 })
   @ApiOperatorErrors('invalid_request')

@@ -21,10 +21,10 @@ import { EmailLookupService } from '../emails/email-lookup.service';
 const CACHE_MS = 2 * SECOND;
 const MAX_SHARES = 500;
 
-/** A share with the name of what its key is the id of. */
+/** A share of the queue, with the name of the organization that its key identifies. */
 export type NamedShare = QueueShare & { readonly name?: string };
 
-/** The queue as operators see and change it. */
+/** The queue for operators: counts, workers and actions. */
 @Injectable()
 export class OperatorQueueService {
   private readonly shares: ReadonlyMap<QueueGroup, BriefCache<QueueShare[]>>;

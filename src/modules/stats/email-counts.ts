@@ -3,7 +3,7 @@ import { atMost } from '../../common/bounded-cache';
 import { type Clock, DAY, MINUTE } from '../../common/clock';
 import type { CountedHour, CountRange } from './stats.repository';
 
-/** What reads the counts of accepted emails per hour. */
+/** Reads the counts of accepted emails per hour. */
 interface HourlyCounts {
   countEmails(range: CountRange): Promise<number>;
   locateEmails(range: CountRange, page: CountedPage): Promise<CountedHour[]>;
@@ -14,7 +14,7 @@ interface CountedPage {
   readonly limit: number;
 }
 
-/** Older hours change only by retention, which removes whole months. */
+/** Age from which hours change only by retention, which removes whole months. */
 const SETTLED_MS = 32 * DAY;
 const REMEMBERED_MS = MINUTE;
 const MAX_REMEMBERED = 5_000;
@@ -22,9 +22,9 @@ const MAX_REMEMBERED = 5_000;
 const SPANS = [2 * DAY, SETTLED_MS];
 
 /**
- * Counts and finds emails by the counts per hour, at the price of a month's hours whatever the history is: the sum of older
- * hours is remembered for a minute, so a total may still count what retention has removed within the last minute; and a page is
- * searched in the newest hours first. Measured with a year's hours: 24 ms without, 6 ms with (npm run bench:year).
+ * Counts and locates emails by the counts per hour. The cost is that of one month however long the history is: the sum of older
+ * hours is cached for a minute, so a total may include what retention has removed within the last minute; a page is searched in
+ * the newest hours first. Measured with the hours of a year: 24 ms without, 6 ms with (npm run bench:year).
  */
 export class EmailCounts {
   private readonly settled = new LRUCache<string, { readonly count: Promise<number>; readonly untilMs: number }>(
@@ -46,7 +46,7 @@ export class EmailCounts {
     return older + (await this.hours.countEmails({ ...range, from: border }));
   }
 
-  /** The hours in which `limit` emails lie after the newest `offset` of the range, newest first. @throws UnavailableError */
+  /** The hours that hold `limit` emails after the newest `offset` ones of the range, newest first. @throws UnavailableError */
   async locate(range: CountRange, page: CountedPage): Promise<CountedHour[]> {
     const now = this.clock.now();
     const end = range.to && range.to < now ? range.to : now;
@@ -60,7 +60,7 @@ export class EmailCounts {
     return this.hours.locateEmails(range, page);
   }
 
-  /** To be called when emails have been removed. */
+  /** Drops the cached sums; to be called when emails have been removed. */
   forget(): void {
     this.settled.clear();
   }
@@ -73,7 +73,7 @@ export class EmailCounts {
     if (known && known.untilMs > nowMs) return known.count;
     const count = this.hours.countEmails(range);
     this.settled.set(key, { count, untilMs: nowMs + REMEMBERED_MS });
-    // A failure is not remembered.
+    // A failure is not cached.
     count.catch(() => this.settled.delete(key));
     return count;
   }

@@ -3,7 +3,7 @@ import { MINUTE, SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { StatsService } from './stats.service';
 
-/** Counters are promised to be current within five seconds; readers add what is not folded yet anyway. */
+/** Readers include appended counters that are not folded yet, so this interval only bounds how many there are. */
 const EVERY_MS = 2 * SECOND;
 
 /** Folds appended counters into their hourly rows. */

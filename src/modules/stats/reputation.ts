@@ -1,4 +1,4 @@
-/** Recipients of live mail over the window that a sender is evaluated by. */
+/** Recipients of live mail within the window that a reputation is computed from. */
 export interface ReputationCounts {
   readonly accepted: number;
   readonly delivered: number;
@@ -19,7 +19,7 @@ export interface Reputation {
   readonly deliveryRate: number;
   readonly complaintRate: number;
   readonly healthStatus: HealthStatus;
-  /** Sentences for what costs points, the costliest first. */
+  /** One sentence for each penalty, the largest first. */
   readonly recommendations: readonly string[];
 }
 
@@ -30,9 +30,9 @@ export const MIN_RECIPIENTS = 50;
 
 interface Rule {
   readonly rate: 'bounceRate' | 'complaintRate' | 'deliveryRate';
-  /** Costs nothing up to here, */
+  /** No penalty up to this rate, */
   readonly free: number;
-  /** and all of `points` from here on. */
+  /** and the full penalty of `points` from this rate on. */
   readonly worst: number;
   readonly points: number;
   readonly advise: (rate: string, free: string) => string;
@@ -63,7 +63,7 @@ const RULES: readonly Rule[] = [
     worst: 0.75,
     points: 20,
     advise: (rate, free) =>
-      `Only ${rate} of the recipients of the last ${REPUTATION_DAYS} days have got their mail; ${free} is usual. ` +
+      `Only ${rate} of the recipients of the last ${REPUTATION_DAYS} days have received their mail; ${free} is usual. ` +
       'Look at the deferred and failed emails for the reason that the receiving servers give, and check SPF and DKIM.',
   },
 ];
@@ -76,7 +76,7 @@ const HEALTH: readonly { readonly from: number; readonly status: HealthStatus }[
 ];
 
 /**
- * What receivers are likely to think of a sender: 100 less a penalty for bounces (up to 40), complaints (up to 50) and
+ * An estimate of a sender's reputation at receivers: 100 less a penalty for bounces (up to 40), complaints (up to 50) and
  * mail that does not arrive (up to 20).
  */
 export function reputationOf(counts: ReputationCounts): Reputation {
@@ -126,7 +126,7 @@ function tooFew(recipients: number): string {
   );
 }
 
-/** A fraction of 1. Mail accepted before a period may end inside it, so more than all is possible, and counts as all. */
+/** `part / whole`, at most 1: mail accepted before a period may end within it. 0 when `whole` is 0. */
 export function share(part: number, whole: number): number {
   return whole > 0 ? Math.min(1, part / whole) : 0;
 }

@@ -9,16 +9,16 @@ import { COUNTERS, hoursOf, type Period, wholeHours } from './stat-delta';
 import { type Reputation, REPUTATION_DAYS, reputationOf } from './reputation';
 import { type ProviderSums, StatsRepository, type Sums } from './stats.repository';
 
-/** Open recipients that are read for one report: counting them takes a tenth of a second. */
+/** Open recipients that one report counts at most; that takes a tenth of a second. */
 const MAX_OPEN = 100_000;
 
-/** Of one domain, or of all: undefined. */
+/** One domain of a tenant, or all of them: undefined. */
 type Scope = Tenant & { readonly domainId: string | undefined };
 
 export type Totals = Sums & { readonly queued: number; readonly sending: number };
 
 /**
- * Results of mail, counted by the UTC hour in which they happened. A period includes the hours that it touches. A key bound to
+ * Reports on the results of mail, counted by the UTC hour in which they happened. A period includes the hours that it touches. A key bound to
  * a domain sees only that one.
  */
 @Injectable()
@@ -39,7 +39,7 @@ export class StatsReportService {
     return { ...sums, ...(await this.queue.countOpen({ ...scope, ...ids }, MAX_OPEN, this.clock.now())) };
   }
 
-  /** The domains with mail in the period, those with the most first. One whose name is forgotten shows its id. */
+  /** The domains with mail in the period, the largest first. A removed one whose name is no longer known shows its id. */
   async byDomain(tenant: Tenant, period: Period): Promise<(Sums & { domain: string })[]> {
     const { organizationId } = tenant;
     const rows = await this.stats.sumByDomain(await this.scopeOf(tenant), wholeHours(period));
@@ -52,7 +52,7 @@ export class StatsReportService {
       .sort((one, other) => other.accepted - one.accepted || (one.domain < other.domain ? -1 : 1));
   }
 
-  /** The groups of receivers that had mail in the period, those with the most first. @throws NotFoundError */
+  /** The groups of receivers with mail in the period, the largest first. @throws NotFoundError */
   async byProvider(tenant: Tenant, period: Period, domainId?: string): Promise<ProviderSums[]> {
     const rows = await this.stats.sumByProvider(await this.scopeOf(tenant, domainId), wholeHours(period));
     const volume = ({ accepted, bounced, deferred }: ProviderSums) => accepted + bounced + deferred;
@@ -67,11 +67,11 @@ export class StatsReportService {
     return hoursOf(hours).map((hour) => known.get(hour.getTime()) ?? { ...ZERO, hour });
   }
 
-  /** Of the last 30 days, with the domain when it is of one. @throws NotFoundError */
+  /** The reputation over the last 30 days. @param wanted a domain; undefined: all. @throws NotFoundError */
   async reputation(tenant: Tenant, wanted?: string): Promise<Reputation & { domainId: string | undefined }> {
     const scope = await this.scopeOf(tenant, wanted);
     const now = this.clock.now().getTime();
-    // The hours that began since, as for the domains' own scores.
+    // Hours that began within the window, as for the domains' own scores.
     const window = { from: new Date(now - REPUTATION_DAYS * DAY), to: new Date(now + HOUR) };
     const sums = await this.stats.sum(scope, window);
     return { ...reputationOf({ ...sums, bounced: sums.bounced - sums.excused }), domainId: scope.domainId };

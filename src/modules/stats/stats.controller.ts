@@ -26,7 +26,7 @@ import {
 } from './dto/stats.mapper';
 import { StatsReportService } from './stats-report.service';
 
-/** `/v1/stats`: counters in all, by domain, provider and hour, and the reputation. */
+/** `/v1/stats`: counters in total, by domain, provider and hour, and the reputation. */
 @ApiTags('Statistics')
 @Controller('v1/stats')
 @RequireScope('stats:read')
@@ -37,7 +37,7 @@ export class StatsController {
   @Get()
   @ApiOperation({
     summary: 'Read the totals of a period',
-    description: 'Counted by the UTC hour in which something happened; of recipients.',
+    description: 'Counts of recipients, by the UTC hour in which something happened.',
   })
   @ApiData(StatsSummaryDto)
   @ApiErrors('invalid_request', 'resource_not_found')
@@ -50,7 +50,7 @@ export class StatsController {
   @Get('domains')
   @ApiOperation({
     summary: 'Read the totals of a period, domain by domain',
-    description: 'Removed domains are among them.',
+    description: 'Includes removed domains.',
   })
   @ApiData(StatsByDomainDto)
   @ApiErrors('invalid_request')
@@ -62,7 +62,7 @@ export class StatsController {
 
   @Get('providers')
   @ApiOperation({
-    summary: 'Read what came of mail, by the group of receivers',
+    summary: 'Read the results of mail, by the group of receivers',
     description:
       'Large receivers, by their mail exchangers, else by the domains of their mailboxes; the rest is `other`.',
   })

@@ -44,7 +44,7 @@ export type {
 /** Owner of `stats_hourly`, `stats_providers`, `stats_deltas` and `sending_rates`. */
 @Injectable()
 export class StatsRepository {
-  /** @param reads where reports and lists are read */
+  /** @param reads the database for reports and lists: the replica, if there is one */
   constructor(
     private readonly database: Database,
     private readonly reads: ReadDatabase,
@@ -54,7 +54,7 @@ export class StatsRepository {
     tx.write(appendDeltas(rows));
   }
 
-  /** Returns how many deltas it folded, and their counts of live mail. */
+  /** Returns the number of folded deltas and their counts of live mail. */
   async fold(limit: number): Promise<{ folded: number; amounts: SentAmounts }> {
     const [row] = await this.database.run(foldDeltas(limit));
     const { folded = 0, accepted = 0, delivered = 0, deferred = 0, bounced = 0 } = row ?? {};
@@ -65,7 +65,7 @@ export class StatsRepository {
     await this.database.run(noteAmounts(amounts));
   }
 
-  /** By the minute, as counted within the last ones. */
+  /** Averages per minute over the last minutes. */
   async readRates(minutes: number): Promise<SentAmounts> {
     const [row] = await this.database.run(readRates(minutes));
     return row as SentAmounts;
@@ -76,7 +76,7 @@ export class StatsRepository {
     return row?.removed ?? 0;
   }
 
-  /** @param tx to read as of its own latest moment; else in a statement of its own */
+  /** @param tx reads within that transaction, its own counters included; without it in a statement of its own */
   sumRecipients(ids: readonly string[], month: Date, today: Date, tx?: Transaction): Promise<RecipientUsage[]> {
     return (tx ?? this.database).run(sumRecipients(ids, month, today));
   }
@@ -121,7 +121,7 @@ export class StatsRepository {
     return row?.emails ?? 0;
   }
 
-  /** The hours in which a page of a list lies, newest first. @throws UnavailableError */
+  /** The hours that hold a page of a list, newest first. @throws UnavailableError */
   locateEmails(range: CountRange, page: { offset: number; limit: number }): Promise<CountedHour[]> {
     return this.reads.run(locateEmails(range, page));
   }

@@ -18,11 +18,11 @@ import {
 } from './stats.repository';
 
 const FOLD_BATCH = 5_000;
-/** Over how long the rates of the overview go. */
+/** The window of the overview's rates. */
 const RATE_MINUTES = 5;
 const NO_MAIL = { accepted: 0, delivered: 0, bounced: 0, complaints: 0 };
 
-/** Counts what happens, by the UTC hour in which it happened. */
+/** Counts the results of mail by the UTC hour in which they happened. */
 @Injectable()
 export class StatsService {
   private readonly emailCounts: EmailCounts;
@@ -40,7 +40,7 @@ export class StatsService {
   }
 
   /**
-   * The counters of domains' live mail, by domain id; one without mail is left out.
+   * The counters of domains' live mail, by domain id; domains without mail are left out.
    * @param windows holds each domain once
    */
   async sumLive(windows: readonly DomainWindow[]): Promise<Map<string, LiveSums>> {
@@ -49,45 +49,45 @@ export class StatsService {
   }
 
   /**
-   * Domains of every organization whose live mail is above a limit, in key order after the given one; one statement for all.
+   * Domains of all organizations whose live mail is above a limit, in key order after the given one; in one statement.
    */
   findAbove(limits: RateLimits, since: Date, after: DomainOwner | undefined, limit: number): Promise<DomainOwner[]> {
     return this.stats.findAbove(limits, since, after, limit);
   }
 
-  /** The reputation of domains with receivers, from their live mail of the last 30 days; one each, by domain id. */
+  /** The reputation of each domain, from its live mail of the last 30 days, by domain id. */
   async reputationsOf(owners: readonly DomainOwner[]): Promise<Map<string, Reputation>> {
     const since = new Date(this.clock.now().getTime() - REPUTATION_DAYS * DAY);
     const sums = await this.sumLive(owners.map((owner) => ({ ...owner, since })));
     return new Map(owners.map(({ domainId }) => [domainId, reputationOf(sums.get(domainId) ?? NO_MAIL)]));
   }
 
-  /** What an organization's mail has counted, by domain and hour, zeros left out. @param period whole hours */
+  /** An organization's counters by domain and hour, zeros left out. @param period whole hours */
   readHours(owner: Omit<Tenant, 'domainId'>, period: Period): Promise<(Sums & { domainId: string; hour: Date })[]> {
     return this.stats.sumByDomainAndHour({ ...owner, domainId: undefined }, period);
   }
 
   /**
-   * How many emails there are, by the hour of their ids: counted in the transaction that accepts them, so it is exact, and
-   * lists use it to count and to skip without touching a row.
+   * The number of emails, by the hour of their ids. They are counted in the transaction that accepts them, so the number is exact;
+   * lists use it to count and to skip without reading rows.
    * @throws UnavailableError
    */
   countEmails(range: CountRange): Promise<number> {
     return this.emailCounts.count(range);
   }
 
-  /** The hours in which `limit` emails lie after the newest `offset` of the range, newest first. @throws UnavailableError */
+  /** The hours that hold `limit` emails after the newest `offset` ones of the range, newest first. @throws UnavailableError */
   locateEmails(range: CountRange, page: { offset: number; limit: number }): Promise<CountedHour[]> {
     return this.emailCounts.locate(range, page);
   }
 
-  /** Emails of a period are deleted: lists count them no more. Within the transaction that deletes them. */
+  /** Removes a period's emails from the counts of lists, within the transaction that deletes them. */
   forgetEmails(organizationIds: readonly string[], period: Period, tx: Transaction): Promise<void> {
     this.emailCounts.forget();
     return this.stats.forgetEmails(organizationIds, period, tx);
   }
 
-  /** Folds what has been appended into the hourly rows; for the background job. */
+  /** Folds appended counters into the hourly rows; for the background job. */
   async fold(): Promise<void> {
     for (let left = FOLD_BATCH; left === FOLD_BATCH;) {
       const { folded, amounts } = await this.stats.fold(FOLD_BATCH);
@@ -96,12 +96,12 @@ export class StatsService {
     }
   }
 
-  /** Recipients of all live mail by the minute, as counted within the last five. */
+  /** Recipients of all live mail per minute, averaged over the last five minutes. */
   ratesPerMinute(): Promise<SentAmounts> {
     return this.stats.readRates(RATE_MINUTES);
   }
 
-  /** Removes what rates are no longer read from; returns the number of rows. */
+  /** Deletes rates that are no longer read; returns their number. */
   forgetRates(): Promise<number> {
     return this.stats.forgetRates();
   }

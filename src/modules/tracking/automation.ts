@@ -2,14 +2,14 @@ import crawlers from 'crawler-user-agents';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 
-/** Undefined for what is no IP address; an IPv4 address in IPv6 dress becomes IPv4. */
+/** Undefined for text that is not an IP address; an IPv4-mapped IPv6 address becomes IPv4. */
 function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  // A link-local address comes with the name of its interface.
+  // A link-local address may have a zone id (`%eth0`).
   const address = text.replace(/%.*$/, '');
   return ipaddr.isValid(address) ? ipaddr.process(address) : undefined;
 }
 
-/** The network of an address, which many people share: /24 of IPv4, /48 of IPv6. Undefined for what is no address. */
+/** The network of an address, /24 for IPv4 and /48 for IPv6, which identifies no person. Undefined for text that is not an address. */
 export function truncateAddress(text: string): string | undefined {
   const address = parseAddress(text);
   if (!address) return undefined;
@@ -21,8 +21,8 @@ export function truncateAddress(text: string): string | undefined {
 }
 
 /**
- * Networks published by makers of mail filters: people do not read mail from there. Others, and scanners in public clouds,
- * which people's proxies use too, are recognised by their behaviour.
+ * Networks published by vendors of mail filters: people do not read mail from there. Other filters, and scanners in public
+ * clouds, which people's proxies use too, are recognised by their behaviour.
  */
 const NETWORKS: readonly string[] = [
   // Barracuda Email Gateway Defense
@@ -43,8 +43,8 @@ function isScannerNetwork(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
 /**
  * Why a fetch counts as automatic: `head-request` and `prefetch` by the request itself; `no-user-agent`; `privacy-proxy`: a
  * mail service loads images whether the mail is read or not; `security-scanner`: a filter, by its agent or its network;
- * `crawler`: by its agent any other program; `many-links`: three links of one mail within two seconds; `at-delivery`: sooner
- * after the mail was handed over than people read.
+ * `crawler`: any other program, by its agent; `many-links`: three links of one mail within two seconds; `at-delivery`: sooner
+ * after the delivery than a person could read.
  */
 export type Automation =
   | 'head-request'
@@ -56,17 +56,17 @@ export type Automation =
   | 'many-links'
   | 'at-delivery';
 
-/** Whose image proxy stands between a person and us. */
+/** The operator of an image proxy between a person and this service. */
 type Proxy = 'google' | 'yahoo';
 
-/** What a request for a pixel or a link shows of its client. */
+/** What a request for a pixel or a link reveals about its client. */
 export interface Visit {
   readonly isHead: boolean;
   /** The browser fetches in advance (`Sec-Purpose` or `Purpose`). */
   readonly isPrefetch: boolean;
   readonly userAgent: string;
   readonly address: string;
-  /** No filter and no mail service is there: developers try tracking out with curl, and at once. */
+  /** No mail filter runs there: developers try tracking with curl, and right after sending. */
   readonly isOnThisMachine: boolean;
 }
 
@@ -75,19 +75,19 @@ export interface Recognition {
   readonly proxy?: Proxy;
 }
 
-/** What distinguishes agents stands early in them; the rest would only cost time. */
+/** Agents differ in their first characters; matching the rest would only cost time. */
 const MAX_AGENT_LENGTH = 512;
 const CRAWLER = new RegExp(crawlers.map(({ pattern }) => pattern).join('|'));
-/** Compiled now (some 70 ms), not under the first mail that is opened. */
+/** Compiles the pattern now (some 70 ms), not when the first mail is opened. */
 CRAWLER.test('');
 
-/** 1,500 patterns take up to 0.3 ms, and most agents come again. */
+/** Results by agent: 1,500 patterns take up to 0.3 ms, and most agents repeat. */
 const known = new LRUCache<string, Recognition>({ max: 1_000 });
 
-/** Guesses from what programs have in common with filters. On this machine they are the tools of a person. */
+/** Heuristic results. For clients on this machine they do not count: there they are a developer's tools. */
 const GUESSES: ReadonlySet<Automation | undefined> = new Set(['no-user-agent', 'crawler']);
 
-/** What a single request shows of its client; what several show together is found by `LinkBursts`. */
+/** Classifies a single request; `LinkBursts` finds what only several requests together show. */
 export function recognizeAutomation({ isHead, isPrefetch, userAgent, address, isOnThisMachine }: Visit): Recognition {
   if (isHead) return { automation: 'head-request' };
   if (isPrefetch) return { automation: 'prefetch' };
@@ -115,15 +115,15 @@ function classifyAgent(agent: string): Recognition {
 /** Mail services by user agent. */
 export interface AgentRule {
   readonly pattern: RegExp;
-  /** An agent that it is about. */
+  /** A user agent that the rule matches. */
   readonly example: string;
-  /** Fetches by itself. */
+  /** The fetch is automatic, for this reason. */
   readonly automation?: Automation;
   /** Fetches when a person opens the mail, so that the fetch counts but does not show the person's location. */
   readonly proxy?: Proxy;
 }
 
-/** The first match decides, before the list of crawlers, which lists some of them as robots. */
+/** The first match wins, before the list of crawlers, which contains some of these agents. */
 export const AGENT_RULES: readonly AgentRule[] = [
   {
     pattern: /\bGoogleImageProxy\b/,
@@ -136,13 +136,13 @@ export const AGENT_RULES: readonly AgentRule[] = [
     example: 'YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html',
   },
   {
-    // Apple Mail Privacy Protection: every image of every mail, whether it is read or not.
+    // Apple Mail Privacy Protection loads every image of every mail, whether it is read or not.
     pattern: /^Mozilla\/5\.0$/,
     automation: 'privacy-proxy',
     example: 'Mozilla/5.0',
   },
   {
-    // Gmail, when mail arrives while the person uses it; images that they then open come through GoogleImageProxy.
+    // Gmail prefetches when mail arrives while the person uses it; images of opened mail come through GoogleImageProxy.
     pattern: /Edge\/12\.246 Mozilla\/5\.0$/,
     automation: 'privacy-proxy',
     example:
@@ -160,7 +160,7 @@ export const AGENT_RULES: readonly AgentRule[] = [
     example: 'Barracuda Sentinel (EE)',
   },
   {
-    // Filters that give their names; mail programs and browsers do not have them in theirs.
+    // Filters that name themselves; mail programs and browsers do not contain these names.
     pattern: /safe-?links|proofpoint|mimecast|messagelabs|symantec|ironport|fireeye|forcepoint|fortimail|sophos/i,
     automation: 'security-scanner',
     example: 'Mozilla/5.0 (compatible; Proofpoint URL Defense)',

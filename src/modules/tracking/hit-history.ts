@@ -7,33 +7,33 @@ import type { Recognition } from './automation';
 
 export type HitKind = 'opened' | 'clicked';
 
-/** One fetch of a pixel or a link, until it is written. */
+/** One fetch of a pixel or a link that is not written yet. */
 export interface Hit extends Recognition {
   readonly kind: HitKind;
   readonly target: RecipientLinkTarget;
-  /** The same for the same link of the same recipient, and for no other. */
+  /** Unique for a link of a recipient. */
   readonly linkKey: string;
   readonly occurredAt: Date;
-  /** By the clock that never jumps. */
+  /** Monotonic time. */
   readonly atMs: number;
   /** At most 256 printable ASCII characters. */
   readonly userAgent: string;
-  /** The client is recognised, so the time and number of its fetches disclose nothing. */
+  /** Such clients are people's tools: the time and number of their fetches are not evaluated. */
   readonly isOnThisMachine: boolean;
   /** The network of the client, not its address. */
   readonly ip: string | undefined;
-  /** Where a click leads. */
+  /** The target of a click. */
   readonly url?: string;
 }
 
-/** The result of a hit: an event that counts, one that does not, or none since its email was deleted. */
+/** The result of a hit: an event that counts, an event that does not, or none because the email has been deleted. */
 export type HitResult = 'recorded' | 'automated' | 'gone';
 
 /** The same link again within this time is one hit: mail programs reload, people click twice. */
 const REPEATED_MS = 10 * SECOND;
 const MAX_LINKS = 20_000;
 
-/** Filters, not people, follow this many different links of one mail in so short a time. */
+/** This many different links of one mail within `BURST_MS` are followed by filters, not by people. */
 export const BURST_LINKS = 3;
 export const BURST_MS = 2 * SECOND;
 
@@ -46,13 +46,13 @@ interface Clicks {
 }
 
 /**
- * Finds the bursts of clicks of each delivery; a click belongs to one whether it comes early or late in it. No link comes
- * twice within `BURST_MS`: repetitions are not noted.
+ * Finds the bursts of clicks of each delivery; a click belongs to a burst whether it comes early or late in it. No link is
+ * noted twice within `BURST_MS`: repetitions are not noted.
  */
 export class LinkBursts {
   private readonly deliveries = new LRUCache<string, Clicks>(atMost(MAX_DELIVERIES));
 
-  /** Clicks come in the order of their times. */
+  /** Notes a click; to be called in the order of time. */
   note(delivery: string, atMs: number): void {
     const clicks = this.deliveries.get(delivery) ?? { latest: [], burst: undefined };
     this.deliveries.set(delivery, clicks);
@@ -76,8 +76,8 @@ function extend(burst: Clicks['burst'], fromMs: number, toMs: number): NonNullab
 }
 
 /**
- * Recent hits, in this process and in bounded memory. Behind a load balancer each process sees its share: a repetition may be
- * reported twice, and still counts once.
+ * Recent hits of this process, in bounded memory. Behind a load balancer each process sees its share: a repetition may be
+ * recorded twice, but counts once.
  */
 @Injectable()
 export class HitHistory {
@@ -86,7 +86,7 @@ export class HitHistory {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Whether a hit like it is already stored; if not, stores it. */
+  /** Whether the same link was hit just before; if not, remembers this hit. */
   isRepeated(linkKey: string, isAutomated: boolean): boolean {
     const nowMs = this.clock.monotonicMs();
     const key = nameOf(linkKey, isAutomated);
@@ -96,17 +96,17 @@ export class HitHistory {
     return false;
   }
 
-  /** Takes note of a click that may be a person's. */
+  /** Notes a click that may be a person's. */
   note({ target, atMs }: Hit): void {
     this.bursts.note(deliveryOf(target), atMs);
   }
 
-  /** Whether it was among many clicks; certain once `BURST_MS` have passed since. */
+  /** Whether the click is part of a burst; final once `BURST_MS` have passed since. */
   isInBurst({ target, atMs }: Hit): boolean {
     return this.bursts.covers(deliveryOf(target), atMs);
   }
 
-  /** What turned out to be a machine's does not hide the person who comes after it. */
+  /** Removes an automatic hit, so that it does not hide a person's hit after it. */
   forget({ linkKey }: Hit): void {
     this.recent.delete(nameOf(linkKey, false));
   }

@@ -7,25 +7,25 @@ import { BURST_MS, type Hit } from './hit-history';
 
 const TICK_MS = SECOND / 4;
 const MAX_BATCH = 500;
-/** Five thousand a second while the database responds; at the most some 25 MB. */
+/** Enough for 5,000 hits a second while the database responds; some 25 MB at most. */
 const MAX_WAITING = 10_000;
-/** How many hits of one organization may wait per free place: alone it has nine tenths, and leaves the rest. */
+/** How many hits of one organization may wait per free place: an organization alone can take nine tenths of the queue. */
 const SHARE_PER_FREE = 9;
 const RETRY_MS = SECOND;
 
 /**
- * Hits wait here until they can be classified, then they are written together. No request waits for them, and they are kept in
- * memory only: a crash loses those of the last two and a half seconds.
+ * Queues hits until they can be classified, then writes them in batches. No request waits for that. They are kept in memory
+ * only: a crash loses those of the last two and a half seconds.
  *
- * waiting → written; while the database is unavailable they wait, and further ones are dropped once the queue is full, or has
- * so many of the organization that too few places would be left for others; a hit that cannot be written although the database
- * responds is dropped by itself.
+ * waiting → written. While the database is unavailable hits wait; further ones are dropped once the queue is full, or holds
+ * so many of the organization that too few places would be left for others. A hit that cannot be written although the database
+ * responds is dropped alone.
  */
 @Injectable()
 export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {
   private readonly logger = new Logger(HitQueue.name);
   private readonly waiting: Hit[] = [];
-  /** How many of them each organization has, by its ordinal. */
+  /** Waiting hits of each organization, by its ordinal. */
   private readonly waitingOf = new Map<number, number>();
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> | undefined;
@@ -43,7 +43,7 @@ export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {
     this.timer = setInterval(() => void this.flushDue(), TICK_MS);
   }
 
-  /** Writes all that waits; what the database does not take now is lost. */
+  /** Writes all waiting hits; those that cannot be written now are lost. */
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
     await this.flushing;
@@ -78,7 +78,7 @@ export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {
     await this.flushing;
   }
 
-  /** Hits up to a time; stops at the first batch that finds the database away. */
+  /** Writes hits up to a time; stops at the first batch for which the database is unavailable. */
   private async flush(upToMs: number): Promise<void> {
     for (;;) {
       const batch = this.takeUpTo(upToMs);
@@ -98,7 +98,7 @@ export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {
     return taken;
   }
 
-  /** False when the database is away, so that it is to be tried again. */
+  /** Returns false when the database is unavailable and the batch is to be retried. */
   private async write(batch: readonly Hit[]): Promise<boolean> {
     try {
       const results = await this.writer.write(batch);
@@ -115,7 +115,7 @@ export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {
     }
   }
 
-  /** One that cannot be written must not fail the others of its batch. */
+  /** Writes hits one by one: a hit that cannot be written must not fail the others of its batch. */
   private async writeEach(batch: readonly Hit[], error: Error): Promise<boolean> {
     if (batch.length === 1) {
       this.drop(batch, error.message);

@@ -15,7 +15,7 @@ export type CountedResult = HitResult | 'repeated' | 'refused' | 'dropped';
 const KINDS: readonly HitKind[] = ['opened', 'clicked'];
 const RESULTS: readonly CountedResult[] = ['recorded', 'automated', 'gone', 'repeated', 'refused', 'dropped'];
 
-/** What tracking counts: hits by kind and result, and how many wait. */
+/** Metrics of tracking: hits by kind and result, and waiting hits. */
 @Injectable()
 export class TrackingMetrics {
   private readonly hits;
@@ -23,7 +23,7 @@ export class TrackingMetrics {
   constructor(private readonly metrics: Metrics) {
     this.hits = metrics.counter({
       name: 'tracking_hits_total',
-      help: 'Fetches of tracking pixels and links; gone: the email is no longer there; refused: the token is none of ours; dropped: the queue was full or the database away',
+      help: 'Fetches of tracking pixels and links; gone: the email no longer exists; refused: the token is not valid; dropped: the queue was full or the database unavailable',
       labels: { kind: KINDS, result: RESULTS },
     });
   }
@@ -39,7 +39,7 @@ export class TrackingMetrics {
   }
 }
 
-/** No person reacts this soon after the hand-over: filters do, before they deliver the mail. */
+/** Sooner after the delivery no person reacts; filters do, before they place the mail in the mailbox. */
 const REACTION_MS: Record<HitKind, number> = { opened: 0, clicked: 2 * SECOND };
 
 /** A hit whose recipient is known, and its result. */
@@ -49,7 +49,7 @@ interface ResolvedHit {
   readonly automation: Automation | undefined;
 }
 
-/** Turns hits into outcomes: one query for their recipients, one transaction. */
+/** Converts hits to outcomes: one query for their recipients, one transaction. */
 @Injectable()
 export class HitWriter {
   constructor(

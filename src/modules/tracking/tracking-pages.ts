@@ -8,7 +8,7 @@ import { describeErrors } from '../../common/http/openapi.decorators';
 import { translateDatabaseError } from '../../database/database-errors';
 import type { Subscription } from './unsubscribe.service';
 
-/** Tracked links are opened in browsers: a page is readable there, an error envelope is not. */
+/** Responds to a broken tracked link with an HTML page: links are opened in browsers, where the error envelope is not readable. */
 @Catch(NotFoundError)
 export class BrokenLinkFilter implements ExceptionFilter<NotFoundError> {
   catch(error: NotFoundError, host: ArgumentsHost): void {
@@ -17,7 +17,7 @@ export class BrokenLinkFilter implements ExceptionFilter<NotFoundError> {
   }
 }
 
-/** Sends people a page where the API sends programs the envelope; the statuses are the same. */
+/** Sends an HTML page instead of the error envelope, with the same status. */
 @Catch()
 export class ProblemPageFilter implements ExceptionFilter {
   catch(exception: unknown, host: ArgumentsHost): void {
@@ -36,7 +36,7 @@ const PROBLEMS: readonly ErrorCode[] = [
   ...(['resource_not_found', 'rate_limit_exceeded', 'internal_error', 'service_unavailable'] as const),
 ];
 
-/** A route that responds with a page, its problems included. @param description of its success */
+/** A route that responds with an HTML page, for errors as well. @param description of the successful response */
 export function RespondsWithPage(description: string): MethodDecorator {
   const headers = Object.entries(PAGE_HEADERS).map(([name, value]) => Header(name, value));
   const problems = PROBLEMS.map((code) =>
@@ -50,9 +50,9 @@ export function DocumentsBrokenLinks(): MethodDecorator {
   return ApiResponse({ status: 404, description: describeErrors(['resource_not_found']), content: HTML });
 }
 
-/** Requires a confirmation: mail programs and filters open every link, people press buttons. */
+/** The page that asks for a confirmation: mail programs and filters open every link, but press no button. */
 export function questionPage({ senderDomain, maskedAddress }: Subscription): string {
-  // A relative action: it leads back here under whatever path the page was reached.
+  // A relative action works behind a path prefix as well.
   return pageFrame(
     'Unsubscribe?',
     escapeHtml`<p>Shall <bdi>${maskedAddress}</bdi> get no more mailings from <bdi>${senderDomain}</bdi>?</p>
@@ -80,7 +80,7 @@ const NOT_FOUND: Markup = escapeHtml`<p>It is not complete, or the mail that it 
 
 const FAILED: Markup = escapeHtml`<p>Nothing has changed. Please try again in a few minutes.</p>`;
 
-/** What a tracked link shows whose token is not genuine. */
+/** The page for a tracked link with an invalid token. */
 const BROKEN_LINK_PAGE = pageFrame(
   'This link does not work',
   escapeHtml`<p>It is not complete, or it has been changed on the way.</p>

@@ -14,7 +14,7 @@ const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICR
 const NOT_CACHED = 'no-store, no-cache, must-revalidate, private, max-age=0';
 const ROBOTS = 'noindex, nofollow';
 
-/** The pixel and the links in tracked mail. They respond without the database. */
+/** `/t`: the pixel and the links in tracked mail. They respond without a query. */
 @ApiTags('Tracking')
 @Controller('t')
 @Public()
@@ -50,7 +50,7 @@ export class TrackingController {
   @ApiOperation({
     summary: 'A link in a tracked email',
     description:
-      'Leads to the address that stood in the email, which is part of the signed token, and records that the recipient ' +
+      'Redirects to the address that the email linked to, which is part of the signed token, and records that the recipient ' +
       'has clicked it, within three seconds after the response.',
   })
   @ApiResponse({

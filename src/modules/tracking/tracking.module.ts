@@ -8,7 +8,7 @@ import { TrackingService } from './tracking.service';
 import { UnsubscribeController } from './unsubscribe.controller';
 import { UnsubscribeService } from './unsubscribe.service';
 
-/** What recipients reach from a mail: pixels and links that are counted, and the way to unsubscribe. */
+/** Public routes in mail: tracked pixels and links, and unsubscribing. */
 @Module({
   imports: [EmailsModule],
   controllers: [TrackingController, UnsubscribeController],

@@ -8,9 +8,9 @@ import { TrackingMetrics } from './hit-writer.service';
 
 const MAX_AGENT_LENGTH = 256;
 const NOT_PRINTABLE = /[^\x20-\x7e]/g;
-/** The end of a token is its signature, which no other token has. */
+/** A token ends with its signature, which is unique. */
 const SIGNATURE_LENGTH = 22;
-/** Even a signed token redirects to no script and no file. */
+/** Even a signed token must not redirect to `javascript:` or `file:`. */
 const WEB_ADDRESS = /^https?:\/\//i;
 
 interface Followed {
@@ -19,7 +19,7 @@ interface Followed {
   readonly url?: string;
 }
 
-/** Works from the token alone, without a query; the hit is recorded later. */
+/** Handles opens and clicks from the token alone, without a query; the hit is recorded later. */
 @Injectable()
 export class TrackingService {
   constructor(
@@ -30,7 +30,7 @@ export class TrackingService {
     private readonly metrics: TrackingMetrics,
   ) {}
 
-  /** The pixel was loaded. False for a token that is not ours. */
+  /** Records that the pixel was loaded. Returns false for an invalid token. */
   open(token: string, visit: Visit): boolean {
     const target = this.links.read('open', token);
     if (!target) this.metrics.count('opened', 'refused');
@@ -38,7 +38,7 @@ export class TrackingService {
     return target !== undefined;
   }
 
-  /** The link's target, exactly as in the mail; undefined for a token that is not ours. */
+  /** Records a click and returns the link's target, exactly as in the mail; undefined for an invalid token. */
   click(token: string, visit: Visit): string | undefined {
     const { url, ...target } = this.links.read('click', token) ?? {};
     if (url === undefined || !WEB_ADDRESS.test(url)) {

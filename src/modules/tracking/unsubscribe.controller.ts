@@ -6,7 +6,7 @@ import { TakesBody } from '../../common/http/request-body';
 import { donePage, ProblemPageFilter, questionPage, RespondsWithPage } from './tracking-pages';
 import { UnsubscribeService } from './unsubscribe.service';
 
-/** The link in bulk mail: a page with a button for people, one click for mail programs (RFC 8058). */
+/** `/u`: the unsubscribe link in bulk mail: a page with a button for people, one click for mail programs (RFC 8058). */
 @ApiTags('Tracking')
 @Controller('u')
 @Public()

@@ -11,14 +11,14 @@ import { RecipientLinksService } from '../emails/recipient-links.service';
 /** `one-click`: the mail program's own button (RFC 8058); `page`: the button on our page. */
 export type UnsubscribeMethod = 'one-click' | 'page';
 
-/** The page's data on a subscription: a forwarded mail lets others open it. */
+/** What the page shows. The address is masked because others may open the link of a forwarded mail. */
 export interface Subscription {
   readonly senderDomain: string;
   /** `j***@example.com` */
   readonly maskedAddress: string;
 }
 
-/** Ends the bulk mail of an organization to one recipient, identified by the signed link in the mail. */
+/** Unsubscribes a recipient, identified by the signed link in a mail, from the bulk mail of an organization. */
 @Injectable()
 export class UnsubscribeService {
   constructor(
@@ -29,13 +29,13 @@ export class UnsubscribeService {
     private readonly clock: Clock,
   ) {}
 
-  /** Changes nothing. @throws NotFoundError when the token is not ours or its mail is no longer there */
+  /** Reads only. @throws NotFoundError when the token is invalid or its email no longer exists */
   async find(token: string): Promise<Subscription> {
     return describe(await this.recipientOf(token));
   }
 
   /**
-   * Committed when it resolves. A repetition writes nothing, but lists the address again if it was taken off the list.
+   * Committed when it resolves. A repetition writes nothing, unless the suppression has been removed meanwhile: then it is added again.
    * @throws NotFoundError as `find` does
    */
   async unsubscribe(token: string, method: UnsubscribeMethod): Promise<Subscription> {

@@ -4,6 +4,7 @@ import { ValidationError } from '../../../common/errors/app-error';
 import { QueryInteger, Timestamp } from '../../../common/http/dto-decorators';
 import { type PulledEvents, type PullStart, toPayload } from '../events.service';
 
+/** Query of `GET /v1/events`. */
 export class PullEventsQuery {
   @ApiPropertyOptional({
     format: 'uuid',
@@ -23,6 +24,7 @@ export class PullEventsQuery {
   limit: number = 100;
 }
 
+/** One event, with the same payload as in a webhook. */
 export class EventDto {
   @ApiProperty({ example: 'email.delivered' }) type!: string;
   @ApiProperty({ format: 'date-time', description: 'When it happened' }) timestamp!: string;
@@ -42,6 +44,7 @@ export function toStart({ after, from }: PullEventsQuery): PullStart {
   return after?.toLowerCase() ?? from;
 }
 
+/** A page; `nextCursor` is always present, since polling goes on from it. */
 export function toEventsDto({ events, next, hasMore }: PulledEvents, { limit }: PullEventsQuery) {
   return { data: events.map(toPayload), pagination: { limit, hasMore, nextCursor: next } };
 }

@@ -1,7 +1,7 @@
-// The next events of one organization's emails, oldest first.
+// Reads the next events of one organization's emails, oldest first.
 // Reads: email_events (index email_events_feed), emails (primary key). Locks: none. Rows: up to $5.
-// One tenant by parameter: a limit for each of many streams could not be sent to the tenants' nodes; nor could inbound mail
-// in the same statement, which is on no node (docs/scaling.md).
+// One tenant per statement: a cluster cannot route a statement with a limit for each of many tenants to their nodes; nor one that
+// also reads inbound mail, which is on no node (docs/scaling.md).
 // Not the ORM: two tables joined in the order of one index; many streams in one round trip.
 import { INBOUND_RECEIVED } from '../../../common/event-types';
 import type { Tenant } from '../../../common/tenant';
@@ -9,7 +9,7 @@ import type { Statement } from '../../../database/statement';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { EventKey, FeedEvent, FeedStream } from '../feed-event';
 
-/** Nothing with a smaller id will be added any more (migration 0017). To be read by a statement of its own, before the feed. */
+/** The id below which no event will be added (migration 0017). To be read in a statement of its own, before the feed. */
 export function readEventHorizon(): Statement<{ horizon: string }> {
   return { name: 'read-event-horizon', text: 'select event_horizon() as horizon', values: [] };
 }
@@ -39,6 +39,7 @@ const FEED = `
   order by e.id
   limit $5`;
 
+/** @param horizon from `readEventHorizon`; events from it on are left out @param limit rows at most */
 export function readEventFeed(stream: FeedStream, horizon: string, limit: number): Statement<FeedEvent> {
   return { name: 'read-event-feed', text: FEED, values: feedValues(stream, horizon, limit) };
 }
@@ -47,14 +48,14 @@ function feedValues({ organizationId, mode, after }: FeedStream, horizon: string
   return [organizationId, mode, after, horizon, limit];
 }
 
-// Inbound mail of the same stream, whose rows are events.
+// Reads the inbound mail of the same stream; each row is one event.
 // Reads: inbound_emails (primary key). Locks: none. Rows: up to $5.
 // Not the ORM: many streams in one round trip with the statement above.
 
-/** Of inbound mail, as an event: an email's own events count from 1. */
+/** The sequence of the event of an inbound email; the events of sent emails count from 1. */
 export const INBOUND_SEQUENCE = 0;
 
-/** Inbound mail has this one event. */
+/** Inbound mail has this event only. */
 const INBOUND_COLUMNS = `
     i.organization_id as "organizationId",
     i.mode,
@@ -81,13 +82,14 @@ const INBOUND_FEED = `
   order by i.id
   limit $5`;
 
+/** @param horizon from `readEventHorizon` @param limit rows at most */
 export function readInboundFeed(stream: FeedStream, horizon: string, limit: number): Statement<FeedEvent> {
   return { name: 'read-inbound-feed', text: INBOUND_FEED, values: feedValues(stream, horizon, limit) };
 }
 
-// Events of emails by their keys, of one tenant.
+// Finds events of one tenant's emails by their keys.
 // Reads: email_events, emails (primary keys). Locks: none. Rows: a batch of webhook messages.
-// Look-ups in subqueries of their own, so that they are asked for one key after the other whatever the planner knows.
+// Lateral subqueries, so that the planner looks up key by key whatever its statistics say.
 // Not the ORM: a batch of keys joined across two partitioned tables.
 
 const BY_KEY = `
@@ -115,7 +117,7 @@ export function findFeedEvents({ organizationId, mode }: Tenant, keys: readonly 
   };
 }
 
-// Inbound mail by its ids, of one tenant.
+// Finds inbound mail of one tenant by its ids.
 // Reads: inbound_emails (primary key). Locks: none. Rows: a batch of webhook messages.
 // Not the ORM: one round trip with the statement above.
 

@@ -3,6 +3,7 @@ import { DATABASE_FAULTS, type DatabaseFault } from '../database-probe';
 
 const WHY = { enum: DATABASE_FAULTS, description: 'Absent when healthy' };
 
+/** Response of `GET /health`. */
 export class LivenessDto {
   @ApiProperty({ enum: ['ok'] }) status!: 'ok';
   @ApiProperty({ format: 'date-time' }) timestamp!: string;
@@ -15,6 +16,7 @@ class DatabaseHealthDto {
   @ApiPropertyOptional(WHY) error?: DatabaseFault;
 }
 
+/** Response of `GET /health/startup`. */
 export class ReadinessDto {
   @ApiProperty({ enum: ['ready', 'not_ready'] }) status!: 'ready' | 'not_ready';
   @ApiProperty({ format: 'date-time' }) timestamp!: string;
@@ -81,6 +83,7 @@ class RuntimeDto {
   @ApiProperty({ example: 'x64' }) arch!: string;
 }
 
+/** Response of `GET /health/detailed`. */
 export class HealthReportDto {
   @ApiProperty({ enum: ['ok', 'degraded', 'unhealthy'] }) status!: 'ok' | 'degraded' | 'unhealthy';
   @ApiProperty({ format: 'date-time' }) timestamp!: string;

@@ -7,6 +7,7 @@ const STATES = ['open', 'slowed', 'paused', 'probing'] as const;
 const MAX_CONNECTIONS = 10_000;
 const MAX_RATE = 1_000_000;
 
+/** Query of `GET /operator/v1/destinations`. */
 export class ListDestinationsQuery {
   @ApiPropertyOptional({ maxLength: 255, description: 'A part of the key, of a host or of a domain of recipients' })
   @IsOptional()
@@ -22,6 +23,7 @@ export class ListDestinationsQuery {
     50;
 }
 
+/** Body of `PATCH /operator/v1/destinations/{key}`; absent properties stay as they are. */
 export class ChangeDestinationDto {
   @ApiPropertyOptional({ description: 'false also ends a pause that workers have made by themselves' })
   @IsOptional()
@@ -85,6 +87,7 @@ class LastHourDto {
   @ApiProperty({ type: 'integer' }) bounced!: number;
 }
 
+/** A group of destinations: all domains with the same mail exchangers. */
 export class DestinationDto {
   @ApiProperty({ description: 'The first mail exchanger by preference and name', example: 'mx1.example.net' })
   key!: string;

@@ -7,10 +7,10 @@ import type { LiveWorker } from '../../../delivery/queue/delivery-queue.reposito
 import type { UsedOrganization } from '../operator-organizations.service';
 
 class QueueDto {
-  @ApiProperty({ type: 'integer', description: 'Deliveries that could begin now' }) ready!: number;
-  @ApiProperty({ type: 'integer', description: 'For later' }) waiting!: number;
-  @ApiProperty({ type: 'integer', description: 'In the hands of a worker' }) claimed!: number;
-  @ApiProperty({ type: 'integer', description: 'Put aside by an operator' }) held!: number;
+  @ApiProperty({ type: 'integer', description: 'Deliveries that could start now' }) ready!: number;
+  @ApiProperty({ type: 'integer', description: 'Scheduled, or waiting for the next attempt' }) waiting!: number;
+  @ApiProperty({ type: 'integer', description: 'Claimed by a worker' }) claimed!: number;
+  @ApiProperty({ type: 'integer', description: 'Held by an operator' }) held!: number;
   @ApiProperty({ type: 'integer', description: 'How long the oldest ready one has waited' })
   oldestReadySeconds!: number;
 }
@@ -22,16 +22,18 @@ class RatesDto {
   @ApiProperty() bouncedPerMinute!: number;
 }
 
+/** Response of `GET /operator/v1/overview`. */
 export class OperatorOverviewDto {
   @ApiProperty() queue!: QueueDto;
   @ApiProperty({ description: 'Recipients of live mail, over the last five minutes' }) rates!: RatesDto;
   @ApiProperty({ type: 'integer', description: 'Live worker processes' }) workers!: number;
   @ApiProperty({ type: 'integer' }) organizations!: number;
   @ApiProperty({ type: 'integer', description: 'Domains that are slowed or paused' }) restrictedDomains!: number;
-  @ApiProperty({ type: 'integer', description: 'Groups of destinations that get no mail for now' })
+  @ApiProperty({ type: 'integer', description: 'Groups of destinations that are paused' })
   pausedDestinations!: number;
 }
 
+/** A worker process whose lease has not expired. */
 export class WorkerDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ example: 'mail-1' }) host!: string;
@@ -40,9 +42,10 @@ export class WorkerDto {
   @ApiProperty({ format: 'date-time' }) startedAt!: string;
   @ApiProperty({ format: 'date-time', description: 'Others take over its deliveries if it does not renew it by then' })
   leaseUntil!: string;
-  @ApiProperty({ type: 'integer', description: 'Deliveries in its hands' }) inFlight!: number;
+  @ApiProperty({ type: 'integer', description: 'Deliveries that it has claimed' }) inFlight!: number;
 }
 
+/** Query of `GET /operator/v1/audit`. */
 export class ListAuditQuery extends CursorQuery {
   @ApiPropertyOptional({ format: 'uuid' }) @IsOptional() @IsUUID() organization_id?: string;
 
@@ -57,6 +60,7 @@ class AuditTargetDto {
   @ApiProperty() id!: string;
 }
 
+/** An audit entry of any organization; its properties are named differently than under `/v1/audit-log`. */
 export class OperatorAuditEntryDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ format: 'date-time' }) at!: string;
@@ -82,6 +86,7 @@ export function toWorkerDto({ version, startedAt, leaseUntil, ...worker }: LiveW
   };
 }
 
+/** Leaves out the organization of entries that concern the whole installation. */
 export function toOperatorAuditEntryDto(entry: AuditEntry): OperatorAuditEntryDto {
   const { id, occurredAt, actor, action, organizationId, targetType, targetId, data } = entry;
   return {
@@ -97,6 +102,7 @@ type Status = (typeof STATUSES)[number];
 const MAX_MONTHLY = 2_000_000_000;
 const NAME_FIELD = { minLength: 1, maxLength: 200, example: 'Acme' };
 
+/** Query of `GET /operator/v1/organizations`. */
 export class ListOrganizationsQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
 
@@ -116,6 +122,7 @@ export class CreateOrganizationDto {
   @ApiProperty(NAME_FIELD) @IsString() @Length(1, 200) name!: string;
 }
 
+/** Body of `PATCH /operator/v1/organizations/{id}`; absent properties stay as they are. */
 export class ChangeOrganizationDto {
   @ApiPropertyOptional(NAME_FIELD) @IsOptional() @IsString() @Length(1, 200) name?: string;
 
@@ -131,7 +138,7 @@ export class ChangeOrganizationDto {
     type: 'integer',
     minimum: 1,
     maximum: 100,
-    description: 'Its share of the deliveries beside other organizations with ready mail',
+    description: 'Its share of the deliveries relative to other organizations with ready mail',
   })
   @IsOptional()
   @IsInt()
@@ -143,7 +150,7 @@ export class ChangeOrganizationDto {
     type: 'integer',
     nullable: true,
     minimum: 0,
-    description: 'Recipients of live mail in a month (UTC); sends over it get a 429. `null`: as many as it likes',
+    description: 'Recipients of live mail in a month (UTC); sends over it get a 429. `null`: unlimited',
   })
   @Nullable()
   @IsOptional()
@@ -158,6 +165,7 @@ class UsageDto {
   @ApiProperty({ type: 'integer', description: 'The same in this UTC month' }) month!: number;
 }
 
+/** An organization with its settings and this day's and month's recipients of live mail. */
 export class OrganizationDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty() name!: string;

@@ -25,6 +25,7 @@ const MAX_REASON = 500;
 /** Four parts, the last a number. */
 const CURSOR = /^[\w-]{1,200}$/;
 
+/** Query of `GET /operator/v1/queue`. */
 export class CountQueueQuery {
   @ApiPropertyOptional({ enum: GROUPS, default: 'organization' }) @IsIn(GROUPS) by: (typeof GROUPS)[number] =
     'organization';
@@ -34,9 +35,10 @@ export class CountQueueQuery {
   limit: number = 100;
 }
 
+/** One organization, destination or state with its number of open deliveries. */
 export class QueueShareDto {
   @ApiProperty({ description: 'The id of an organization, a domain of recipients, or a state' }) key!: string;
-  @ApiPropertyOptional({ description: "An organization's" }) name?: string;
+  @ApiPropertyOptional({ description: 'The name, for an organization' }) name?: string;
   @ApiProperty({ type: 'integer' }) ready!: number;
   @ApiProperty({ type: 'integer' }) waiting!: number;
   @ApiProperty({ type: 'integer' }) claimed!: number;
@@ -45,6 +47,7 @@ export class QueueShareDto {
   oldestSeconds!: number;
 }
 
+/** Query of `GET /operator/v1/queue/deliveries`. */
 export class ListDeliveriesQuery {
   @ApiPropertyOptional({ format: 'uuid' }) @IsOptional() @IsUUID() organization_id?: string;
 
@@ -79,6 +82,7 @@ class DeliveryWaitingDto {
   @ApiProperty({ description: 'A sentence' }) detail!: string;
 }
 
+/** A delivery that has not ended, and what it waits for. */
 export class OpenDeliveryDto {
   @ApiProperty({ format: 'uuid' }) emailId!: string;
   @ApiProperty({ format: 'uuid' }) organizationId!: string;
@@ -86,7 +90,7 @@ export class OpenDeliveryDto {
   @ApiProperty({ example: 'ada@example.com' }) recipient!: string;
   @ApiProperty({ description: "The recipient's domain", example: 'example.com' }) destination!: string;
   @ApiProperty({ enum: STATES }) state!: (typeof STATES)[number];
-  @ApiProperty({ type: 'integer', description: 'Begun so far' }) attempts!: number;
+  @ApiProperty({ type: 'integer', description: 'Attempts started so far' }) attempts!: number;
   @ApiProperty({ format: 'date-time' }) dueAt!: string;
   @ApiProperty() waiting!: DeliveryWaitingDto;
   @ApiProperty({ format: 'date-time', description: 'When it is given up at the latest' }) endsAt!: string;
@@ -112,6 +116,7 @@ class QueueFilterDto {
 
 const FILTER_FIELD = { description: 'At least one; all that are given have to apply' };
 
+/** Body of `POST /operator/v1/queue/actions`; the filter needs at least one property. */
 export class StartQueueActionDto {
   @ApiProperty({
     enum: ACTIONS,
@@ -140,12 +145,14 @@ export class StartQueueActionDto {
   reason!: string;
 }
 
+/** Response of `POST /operator/v1/queue/actions`. */
 export class StartedQueueActionDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ enum: ACTIONS }) action!: (typeof ACTIONS)[number];
   @ApiProperty({ enum: ['running', 'completed'] }) status!: 'running' | 'completed';
 }
 
+/** Response of `GET /operator/v1/queue/actions/{id}`: how far the action has come. */
 export class QueueActionDto extends StartedQueueActionDto {
   @ApiProperty({ type: QueueFilterDto, description: 'A recipient is not kept once the action is completed' })
   filter!: QueueFilterDto;

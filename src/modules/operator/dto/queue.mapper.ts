@@ -41,10 +41,12 @@ export function toCursor(text: string | undefined): DeliveryCursor | undefined {
   return { organizationId, mode, emailId, position: Number(position) };
 }
 
+/** The opaque cursor that `toCursor` reads: the delivery's key as base64url. */
 export function cursorOf({ organizationId, mode, emailId, position }: ListedDelivery): string {
   return Buffer.from([organizationId, mode, emailId, position].join(' '), 'latin1').toString('base64url');
 }
 
+/** Adds `endsAt`, when the delivery is given up at the latest, to what it waits for. */
 export function toOpenDeliveryDto(delivery: WaitingDelivery): OpenDeliveryDto {
   const { emailId, organizationId, mode, recipient, destination, state, attempts, dueAt, waiting } = delivery;
   const facts = { emailId, organizationId, mode, recipient, destination, state, attempts };
@@ -59,6 +61,7 @@ export function toStartedDto({ id, action, status }: QueueActionState): StartedQ
   return { id, action, status };
 }
 
+/** The filter has only the properties that the action was started with. */
 export function toQueueActionDto(state: QueueActionState): QueueActionDto {
   const { reason, actor, matched, changed, claimed, createdAt, completedAt } = state;
   const { organizationId, destination, emailId, recipient } = state;

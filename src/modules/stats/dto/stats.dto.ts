@@ -8,6 +8,7 @@ import { HEALTH_STATUSES, type HealthStatus } from '../reputation';
 
 const HOURLY_DAYS = 7;
 
+/** The period of all statistics; the hours that it touches count as a whole. */
 export class PeriodQuery {
   @ApiProperty({ format: 'date-time', type: String, description: 'Its UTC hour counts as a whole' })
   @Timestamp()
@@ -22,10 +23,12 @@ export class PeriodQuery {
   end_date!: Date;
 }
 
+/** Query of `GET /v1/stats` and of those parts of it that can be limited to a domain. */
 export class StatsQuery extends PeriodQuery {
   @ApiPropertyOptional({ format: 'uuid' }) @IsOptional() @IsUUID() domain_id?: string;
 }
 
+/** Query of `GET /v1/stats/reputation`. */
 export class ReputationQuery {
   @ApiPropertyOptional({ format: 'uuid' }) @IsOptional() @IsUUID() domain_id?: string;
 }
@@ -53,11 +56,12 @@ export class PeriodDto {
   @ApiProperty({ format: 'date-time' }) to!: string;
 }
 
+/** Counts of recipients and rates as fractions of 1. */
 export class StatsDto {
   @ApiProperty({ ...COUNT, description: 'Recipients accepted, as all counts are of recipients' }) total!: number;
-  @ApiProperty({ ...COUNT, description: 'Of those accepted in the period: due, and not begun' }) queued!: number;
-  @ApiProperty({ ...COUNT, description: 'Of those accepted in the period: begun, and not ended' }) sending!: number;
-  @ApiProperty({ ...COUNT, description: 'Handed to a next hop; the delivered are among them' }) sent!: number;
+  @ApiProperty({ ...COUNT, description: 'Of those accepted in the period: due, and not started' }) queued!: number;
+  @ApiProperty({ ...COUNT, description: 'Of those accepted in the period: started, and not ended' }) sending!: number;
+  @ApiProperty({ ...COUNT, description: 'Handed to a next hop, including the delivered ones' }) sent!: number;
   @ApiProperty(COUNT) delivered!: number;
   @ApiProperty(COUNT) bounced!: number;
   @ApiProperty(COUNT) failed!: number;
@@ -70,7 +74,8 @@ export class StatsDto {
 }
 
 export class DomainStatsDto {
-  @ApiProperty({ description: 'Its name; the id of a removed one whose name is not known any more' }) domain!: string;
+  @ApiProperty({ description: 'Its name, or the id of a removed domain whose name is no longer known' })
+  domain!: string;
   @ApiProperty(COUNT) total!: number;
   @ApiProperty(COUNT) sent!: number;
   @ApiProperty(COUNT) delivered!: number;
@@ -81,23 +86,24 @@ export class DomainStatsDto {
   @ApiProperty(RATE) bounceRate!: number;
 }
 
+/** Results of mail to one group of receivers. */
 export class ProviderStatsDto {
   @ApiProperty({ example: 'google', description: 'A large receiver, or `other`' }) provider!: string;
-  @ApiProperty({ ...COUNT, description: 'Recipients that the receiver took; the delivered are among them' })
+  @ApiProperty({ ...COUNT, description: 'Recipients that the receiver accepted, including the delivered ones' })
   accepted!: number;
   @ApiProperty(COUNT) delivered!: number;
-  @ApiProperty({ ...COUNT, description: 'Attempts that are repeated' }) deferred!: number;
+  @ApiProperty({ ...COUNT, description: 'Temporary failures, by attempts' }) deferred!: number;
   @ApiProperty(COUNT) bounced!: number;
-  @ApiProperty({ ...COUNT, description: 'As far as the receiver tells' }) complaints!: number;
+  @ApiProperty({ ...COUNT, description: 'As reported by the receiver' }) complaints!: number;
   @ApiProperty({ ...RATE, description: 'deferred / (deferred + accepted + bounced)' }) deferralRate!: number;
-  @ApiProperty({ ...RATE, description: 'bounced / (accepted + bounced), those aside that say nothing of the sender' })
+  @ApiProperty({ ...RATE, description: 'bounced / (accepted + bounced), without bounces unrelated to the sender' })
   bounceRate!: number;
   @ApiProperty({ ...RATE, description: 'complaints / delivered' }) complaintRate!: number;
 }
 
 export class HourStatsDto {
   @ApiProperty({ format: 'date-time', description: 'When the hour begins, UTC' }) hour!: string;
-  @ApiProperty({ format: 'date-time', description: 'The same' }) timestamp!: string;
+  @ApiProperty({ format: 'date-time', description: 'The same as `hour`' }) timestamp!: string;
   @ApiProperty(COUNT) total!: number;
   @ApiProperty(COUNT) sent!: number;
   @ApiProperty(COUNT) delivered!: number;
@@ -106,23 +112,27 @@ export class HourStatsDto {
   @ApiProperty(COUNT) clicks!: number;
 }
 
+/** Response of `GET /v1/stats`. */
 export class StatsSummaryDto {
   @ApiProperty({ type: PeriodDto }) period!: PeriodDto;
   @ApiProperty({ type: StatsDto }) stats!: StatsDto;
 }
 
+/** Response of `GET /v1/stats/domains`. */
 export class StatsByDomainDto {
   @ApiProperty({ type: PeriodDto }) period!: PeriodDto;
-  @ApiProperty({ type: [DomainStatsDto], description: 'With mail in the period, the most first' })
+  @ApiProperty({ type: [DomainStatsDto], description: 'With mail in the period, the largest first' })
   domains!: DomainStatsDto[];
 }
 
+/** Response of `GET /v1/stats/providers`. */
 export class StatsByProviderDto {
   @ApiProperty({ type: PeriodDto }) period!: PeriodDto;
-  @ApiProperty({ type: [ProviderStatsDto], description: 'With mail in the period, the most first' })
+  @ApiProperty({ type: [ProviderStatsDto], description: 'With mail in the period, the largest first' })
   providers!: ProviderStatsDto[];
 }
 
+/** Response of `GET /v1/stats/hourly`. */
 export class StatsByHourDto {
   @ApiProperty({ type: PeriodDto }) period!: PeriodDto;
   @ApiProperty({ type: [HourStatsDto], description: 'Every hour, oldest first' }) hourly!: HourStatsDto[];
@@ -136,10 +146,14 @@ class ReputationMetricsDto {
   @ApiProperty({ enum: HEALTH_STATUSES }) healthStatus!: HealthStatus;
 }
 
+/** Response of `GET /v1/stats/reputation`. */
 export class ReputationDto {
   @ApiProperty({ format: 'uuid' }) organizationId!: string;
   @ApiPropertyOptional({ format: 'uuid', description: 'When it is of one domain' }) domainId?: string;
   @ApiProperty({ type: ReputationMetricsDto }) metrics!: ReputationMetricsDto;
-  @ApiProperty({ type: [String], description: 'What costs points and what to do about it, the costliest first' })
+  @ApiProperty({
+    type: [String],
+    description: 'What lowers the score and what to do about it, the largest penalty first',
+  })
   recommendations!: string[];
 }

@@ -8,6 +8,10 @@ export function toPeriodDto({ from, to }: Period): PeriodDto {
   return { from: from.toISOString(), to: to.toISOString() };
 }
 
+/**
+ * Adds rates, rounded to four decimals: deliveries and bounces of the accepted recipients, opens and clicks of the
+ * delivered ones.
+ */
 export function toStatsDto(totals: Totals): StatsDto {
   const { queued, sending, delivered, failed, opens, clicks } = totals;
   return {
@@ -19,10 +23,15 @@ export function toStatsDto(totals: Totals): StatsDto {
   };
 }
 
+/** Counts and rates of a domain, without open recipients. */
 export function toDomainStatsDto({ domain, ...sums }: Sums & { domain: string }): DomainStatsDto {
   return { domain, ...countsOf(sums), ...ratesOf(sums) };
 }
 
+/**
+ * Deferrals are counted by attempt, so their rate relates to attempts; bounces unrelated to the sender are left out of
+ * the bounce rate.
+ */
 export function toProviderStatsDto({ provider, excused, ...sums }: ProviderSums): ProviderStatsDto {
   const { accepted, delivered, deferred, bounced, complaints } = sums;
   const ended = accepted + bounced;
@@ -35,6 +44,7 @@ export function toProviderStatsDto({ provider, excused, ...sums }: ProviderSums)
   };
 }
 
+/** `timestamp` repeats `hour`, as the contract has both. */
 export function toHourStatsDto({ hour, ...sums }: Sums & { hour: Date }): HourStatsDto {
   return { hour: hour.toISOString(), timestamp: hour.toISOString(), ...countsOf(sums) };
 }

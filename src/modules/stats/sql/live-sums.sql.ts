@@ -1,16 +1,16 @@
-// What the live mail of domains has counted, for the evaluation of their sending.
+// Sums of domains' live mail, for the evaluation of their sending.
 import { NIL_ID } from '../../../common/ids';
 import type { Statement } from '../../../database/statement';
 
 export interface DomainWindow {
   readonly organizationId: string;
   readonly domainId: string;
-  /** Hours that began then or later count. */
+  /** Only hours that began at this time or later count. */
   readonly since: Date;
 }
 
 export interface LiveSums {
-  /** Recipients, as are the others. */
+  /** Recipients; so are the other counts. */
   readonly accepted: number;
   readonly delivered: number;
   /** Those that count against the sender. */
@@ -18,7 +18,7 @@ export interface LiveSums {
   readonly complaints: number;
 }
 
-// Sums the counters of domains' live mail, each since a moment of its own.
+// Sums the counters of domains' live mail, each domain since a time of its own.
 // Reads: stats_hourly (primary key) and stats_deltas (stats_deltas_organization), in one snapshot, so that what is being
 // folded counts once. Locks: none. Rows: one per domain; up to 720 hours of each.
 // Not the ORM: a lateral sum over two tables for many domains at a time.
@@ -38,7 +38,7 @@ const SUM_LIVE = `
   ) c
   group by w.domain_id`;
 
-/** @param windows holds each domain once; one without mail has no row */
+/** Returns a row for each domain with mail. @param windows holds each domain once */
 export function sumLive(windows: readonly DomainWindow[]): Statement<LiveSums & { domainId: string }> {
   return {
     name: 'sum-live',
@@ -51,7 +51,7 @@ export function sumLive(windows: readonly DomainWindow[]): Statement<LiveSums & 
   };
 }
 
-// How many recipients the live mail of organizations has had since the beginning of a month, and of a day in it.
+// Counts the recipients of organizations' live mail since the beginning of a month, and of a day in it.
 // Reads: stats_hourly (primary key) and stats_deltas (stats_deltas_organization), in one snapshot. Locks: none.
 // Rows: one per organization; up to 744 hours of each of its domains.
 // Not the ORM: sums over two tables for many organizations at a time.
@@ -85,20 +85,20 @@ export interface DomainOwner {
   readonly domainId: string;
 }
 
-/** What is above them is wanted. */
+/** Limits above which a domain is reported. */
 export interface RateLimits {
   /** Domains with fewer are left out. */
   readonly minRecipients: number;
-  /** Of a thousand recipients. */
+  /** Per thousand recipients. */
   readonly perMille: { readonly bounces: number; readonly complaints: number };
 }
 
-// Domains whose live mail has bounced, or been complained about, more than it may; in key order. Bounces that say nothing of
-// the sender are left out.
+// Finds domains whose live mail has more bounces or complaints than allowed, in key order. Bounces unrelated to the sender
+// are left out.
 // Reads: stats_hourly (index stats_hourly_live) and stats_deltas (folded within seconds, so read as a whole), in one
 // snapshot, so that what is being folded counts once. Locks: none. Rows: 24 hours of every domain that has sent, into
-// the few that are above.
-// Of every organization: for a background job of the operator. Not the ORM: a sum over two tables.
+// the few that are above the limits.
+// Over all organizations: for a background job. Not the ORM: a sum over two tables.
 const FIND_DOMAINS_ABOVE = `
   select organization_id as "organizationId", domain_id as "domainId"
   from (
@@ -115,7 +115,7 @@ const FIND_DOMAINS_ABOVE = `
   order by organization_id, domain_id
   limit $7`;
 
-/** @param since hours that began then or later count */
+/** @param since only hours that began at this time or later count */
 export function findDomainsAbove(
   { minRecipients, perMille }: RateLimits,
   since: Date,

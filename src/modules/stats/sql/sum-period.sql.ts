@@ -2,11 +2,11 @@ import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import { type Counter, COUNTERS, type Period, PROVIDER_COUNTERS } from '../stat-delta';
 
-// Sums the counters of a period: in all, by domain, by hour, or by both.
+// Sums the counters of a period: in total, by domain, by hour, or by both.
 // Reads: stats_hourly (primary key with a domain, else index stats_hourly_by_hour) and stats_deltas (the same two ways), in
 // one snapshot, so that what is being folded counts once. Locks: none. Rows: 24 a day and domain; no event is read.
-// The mode comes from a query of its own: as a constant it let stats_hourly_live in, which reads every tenant's hours.
-// Sums are of double precision, exact up to 2^53, here and below: of bigint they are numeric, and take twice as long.
+// The mode is a scalar subquery: as a plain parameter the planner may choose stats_hourly_live, which reads the hours of all tenants.
+// Sums are double precision, exact up to 2^53, here and below: sums of bigint are numeric and take twice as long.
 // Not the ORM: sums over two tables.
 export type Sums = Record<Counter, number>;
 
@@ -21,19 +21,22 @@ const BY_DOMAIN: Shape = { name: 'sum-by-domain', by: { domain_id: 'domainId' } 
 const BY_HOUR: Shape = { name: 'sum-by-hour', by: { hour: 'hour' } };
 const BY_BOTH: Shape = { name: 'sum-by-domain-and-hour', by: { domain_id: 'domainId', hour: 'hour' } };
 
-/** One row, zeros included. @param period whole hours, as in the others */
+/** Returns one row, with zeros when there was no mail. @param period whole hours, as in the other functions */
 export function sumPeriod(scope: Tenant, period: Period): Statement<Sums> {
   return sums(IN_ALL, scope, period);
 }
 
+/** Returns one row for each domain with counters in the period. */
 export function sumByDomain(scope: Tenant, period: Period): Statement<Sums & { domainId: string }> {
   return sums(BY_DOMAIN, scope, period);
 }
 
+/** Returns one row for each hour with counters, in no order; hours without mail are missing. */
 export function sumByHour(scope: Tenant, period: Period): Statement<Sums & { hour: Date }> {
   return sums(BY_HOUR, scope, period);
 }
 
+/** Returns one row for each domain and hour with counters: the shape of a privacy export. */
 export function sumByBoth(scope: Tenant, period: Period): Statement<Sums & { domainId: string; hour: Date }> {
   return sums(BY_BOTH, scope, period);
 }
@@ -63,13 +66,13 @@ function textOf(by: Shape['by'], ofDomain: string): string {
   ${keys.length > 0 ? `group by ${keys.join(', ')}` : ''}`;
 }
 
-// Sums what has come of mail in a period by the group of receivers.
+// Sums the results of mail in a period by the group of receivers.
 // Reads: stats_providers (primary key with a domain, else index stats_providers_by_hour) and stats_deltas (as in sum-period), in
 // one snapshot, so that what is being folded counts once. Locks: none. Rows: 24 a day, domain and group; no event is read.
 // Not the ORM: a sum over two tables.
 export interface ProviderSums {
   readonly provider: string;
-  /** Recipients that the receivers took; the delivered are among them. */
+  /** Recipients that the receivers accepted, including the delivered ones. */
   readonly accepted: number;
   readonly delivered: number;
   /** Attempts. */
@@ -106,10 +109,10 @@ function textByProvider(ofDomain: string): string {
   group by provider`;
 }
 
-// Accepted emails per hour, newest first, summed: how many there are, and in which hours a page of their list lies.
+// Sums accepted emails per hour, newest first: how many there are, and which hours hold a page of their list.
 // Reads: stats_hourly (primary key; index stats_hourly_by_hour without a domain) and stats_deltas
 // (stats_deltas_organization), in one snapshot. Locks: none. Rows: at most 24 a day and domain of the range.
-// The mode comes from a query of its own, as in sum-period. Not the ORM: a running sum over two tables.
+// The mode is a scalar subquery, as in sum-period. Not the ORM: a running sum over two tables.
 /** Whole hours: from inclusive, to exclusive. */
 export interface CountRange extends Tenant {
   readonly from?: Date | undefined;
@@ -129,13 +132,14 @@ const OF_DOMAIN = 'and domain_id = $5';
 const count = (domain: string) => `
   select coalesce(sum(emails::double precision), 0) as emails from (${HOURS(domain)}) hours`;
 
+/** Returns one row: the number of emails accepted in the range. */
 export function countEmails(range: CountRange): Statement<{ emails: number }> {
   return range.domainId === undefined
     ? { name: 'count-emails', text: count(''), values: valuesOf(range) }
     : { name: 'count-emails-of-domain', text: count(OF_DOMAIN), values: [...valuesOf(range), range.domainId] };
 }
 
-/** An hour that has emails, and how many newer ones the range has. */
+/** An hour with emails, and the number of newer emails in the range. */
 export interface CountedHour {
   readonly hour: Date;
   readonly emails: number;
@@ -151,7 +155,7 @@ const locate = (domain: string, [skip, take]: readonly [string, string]) => `
   where newer + emails > ${skip}::double precision and newer < ${skip}::double precision + ${take}::double precision
   order by hour desc`;
 
-/** The hours in which `limit` emails lie after the first `offset` of the range, newest first. */
+/** The hours that hold `limit` emails after the first `offset` ones of the range, newest first. */
 export function locateEmails(
   range: CountRange,
   { offset, limit }: { offset: number; limit: number },
@@ -163,6 +167,6 @@ export function locateEmails(
 }
 
 function valuesOf({ organizationId, mode, from, to }: CountRange): unknown[] {
-  // Not by coalesce() in the statement: a policy takes that for something that leaks, and closes the index to it.
+  // Not coalesce() in the statement: it is not leakproof, so row-level security would keep it from using the index.
   return [organizationId, mode, from ?? '-infinity', to ?? 'infinity'];
 }

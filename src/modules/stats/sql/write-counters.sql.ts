@@ -1,7 +1,7 @@
 import type { Statement } from '../../../database/statement';
 import { COUNTERS, type HourlyDelta, type Period, PROVIDER_COUNTERS, type SentAmounts } from '../stat-delta';
 
-// Everything that writes counters: commits append deltas, a job folds them into hours, retention takes emails out.
+// All statements that write counters: commits append deltas, a job folds them into hours, retention subtracts emails.
 
 // Appends counters; a job folds them into stats_hourly.
 // Writes: stats_deltas (insert only, so that no two commits wait for one counter row: one hot hourly row held accepts
@@ -20,6 +20,7 @@ const APPEND_DELTAS = `
     $16::int[], $17::jsonb[]
   )`;
 
+/** @param rows one per domain and hour; `byProvider` is undefined where no receiver group counted */
 export function appendDeltas(rows: readonly HourlyDelta[]): Statement<never> {
   return {
     name: 'append-stat-deltas',
@@ -35,7 +36,7 @@ export function appendDeltas(rows: readonly HourlyDelta[]): Statement<never> {
   };
 }
 
-// Moves up to $1 deltas into their hourly rows, and says what they count of live mail.
+// Moves up to $1 deltas into their hourly rows and returns their sums of live mail.
 // Writes: stats_deltas (delete by primary key), stats_hourly and stats_providers (upsert by primary key). Locks: deltas in id
 // order with skip locked, then hourly rows in key order. Rows: thousands of deltas into a few hourly rows.
 // Not the ORM: one statement instead of one per row.
@@ -105,11 +106,12 @@ const FOLD_DELTAS = `
     coalesce(sum(bounced) filter (where mode = 'live'), 0)::int as bounced
   from summed`;
 
+/** Returns one row: the number of folded deltas and the sums of their live mail. @param limit deltas at most */
 export function foldDeltas(limit: number): Statement<{ folded: number } & SentAmounts> {
   return { name: 'fold-stat-deltas', text: FOLD_DELTAS, values: [limit] };
 }
 
-// Takes emails that are gone out of the hours by which lists count; the other counters stay.
+// Removes deleted emails from the hours by which lists count; the other counters stay.
 // Writes: stats_hourly (index stats_hourly_by_hour), stats_deltas (stats_deltas_by_hour; folded long ago, as a rule).
 // Locks: those rows. Rows: 24 a day and domain of some organizations.
 // Not the ORM: two tables at once. Both modes: retention is the same for them.
@@ -131,18 +133,19 @@ export function forgetEmails(organizationIds: readonly string[], { from, to }: P
   return { name: 'forget-emails', text: FORGET_EMAILS, values: [organizationIds, from, to] };
 }
 
-// How much mail the installation takes and delivers by the minute: for the operator's overview.
+// Rates of the whole installation per minute, for the operator's overview.
 
-// Notes what a run of the fold has counted.
+// Records the sums of one run of the fold.
 // Writes: sending_rates (insert only, so that no two workers wait for one row). Locks: none beyond the new row. Rows: one.
 const NOTE = `
   insert into sending_rates (accepted, delivered, deferred, bounced) values ($1, $2, $3, $4)`;
 
+/** @param amounts recipients of live mail, as `foldDeltas` returns them */
 export function noteAmounts({ accepted, delivered, deferred, bounced }: SentAmounts): Statement<never> {
   return { name: 'note-sending-rates', text: NOTE, values: [accepted, delivered, deferred, bounced] };
 }
 
-// What has been counted within the last minutes, by the minute.
+// Averages the last $1 minutes, per minute.
 // Reads: sending_rates (index sending_rates_at). Locks: none. Rows: one for each run of the fold, every 2 s in each worker.
 // Not the ORM: sums.
 const READ = `
@@ -154,17 +157,19 @@ const READ = `
   from sending_rates
   where at > now() - make_interval(mins => $1::int)`;
 
+/** Returns one row: averages per minute, of recipients of live mail. */
 export function readRates(minutes: number): Statement<SentAmounts> {
   return { name: 'read-sending-rates', text: READ, values: [minutes] };
 }
 
-// Removes what is older than an hour.
+// Deletes rates older than an hour.
 // Writes: sending_rates (index sending_rates_at). Locks: the rows. Rows: up to some thousands.
 // Not the ORM: the server's clock.
 const FORGET = `
   with gone as (delete from sending_rates where at < now() - interval '1 hour' returning 1)
   select count(*)::int as removed from gone`;
 
+/** Returns one row with the number of deleted rates. */
 export function forgetRates(): Statement<{ removed: number }> {
   return { name: 'forget-sending-rates', text: FORGET, values: [] };
 }
