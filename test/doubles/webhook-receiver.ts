@@ -54,7 +54,7 @@ export class WebhookReceiver {
 
   static async start(
     answer: ReceiverAnswer = { status: 200 },
-    { tls = false, port = 0 } = {},
+    { tls = false, port = 0, host = '127.0.0.1' } = {},
   ): Promise<WebhookReceiver> {
     const server = tls ? createSecureServer(TEST_CERTIFICATE) : createServer();
     const receiver = new WebhookReceiver(server, tls, () => answer);
@@ -62,7 +62,7 @@ export class WebhookReceiver {
       'request',
       (request: IncomingMessage, response: ServerResponse) => void receiver.serve(request, response),
     );
-    server.listen(port, '127.0.0.1');
+    server.listen(port, host);
     await once(server, 'listening');
     return receiver;
   }
@@ -71,7 +71,7 @@ export class WebhookReceiver {
     return (this.server.address() as AddressInfo).port;
   }
 
-  url(path = '/hook', host = '127.0.0.1'): string {
+  url(path = '/hook', host = (this.server.address() as AddressInfo).address): string {
     return `${this.isSecure ? 'https' : 'http'}://${host}:${this.port}${path}`;
   }
 

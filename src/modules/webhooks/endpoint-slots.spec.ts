@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { HOUR, MINUTE, SECOND } from '../../common/clock';
 import { EndpointSlots, MAX_HELD, PARALLEL } from './endpoint-slots';
+import { PARALLEL_AT_HOST } from './host-slots';
 import type { ClaimedMessage } from './webhook-queue';
 
 const NOW_MS = 1_000 * HOUR;
@@ -11,6 +13,8 @@ function message(endpointId: string, fields: Partial<ClaimedMessage> = {}): Clai
   return {
     endpointId,
     id: `m${count}`,
+    organizationId: 'o',
+    url: `https://${endpointId}.example/`,
     emailId: `e${count}`,
     failingSince: null,
     claimedUntil,
@@ -155,5 +159,76 @@ describe('EndpointSlots', () => {
     slots.end(one, NOW_MS);
     expect(slots.freeSlots(NOW_MS + MINUTE - 1)).toHaveLength(1);
     expect(slots.freeSlots(NOW_MS + MINUTE)).toEqual([]);
+  });
+
+  describe('at one host', () => {
+    const atHost = (endpointId: string, fields: Partial<ClaimedMessage> = {}) =>
+      message(endpointId, { url: 'https://hooks.example/', ...fields });
+    const startAll = (slots: EndpointSlots, ids: readonly string[]): ClaimedMessage[] =>
+      ids.flatMap((id) => [0, 1, 2, 3, 4].flatMap(() => slots.start(id) ?? []));
+    const IDS = Array.from({ length: 100 }, (_, n) => `e${n}`);
+
+    it('sends 25 at a time for a hundred endpoints of an organization; elsewhere and for others it goes on', () => {
+      const slots = new EndpointSlots();
+      for (const id of IDS) for (let n = 0; n < 5; n += 1) slots.add(atHost(id), NOW_MS);
+      expect(startAll(slots, IDS)).toHaveLength(PARALLEL_AT_HOST);
+      slots.add(atHost('port', { url: 'https://hooks.example:8443/' }), NOW_MS);
+      expect(slots.start('port')).toBeUndefined();
+      slots.add(message('elsewhere'), NOW_MS);
+      slots.add(atHost('other', { organizationId: 'p' }), NOW_MS);
+      expect([slots.start('elsewhere'), slots.start('other')]).not.toContain(undefined);
+    });
+
+    it('takes its endpoints in turn', () => {
+      const slots = new EndpointSlots();
+      for (const id of IDS) for (let n = 0; n < 5; n += 1) slots.add(atHost(id), NOW_MS);
+      const underWay = startAll(slots, IDS);
+      const served: string[] = [];
+      while (served.length < IDS.length) {
+        const ended = underWay.shift() as ClaimedMessage;
+        slots.end(ended, NOW_MS);
+        const next = slots.startAfter(ended) as ClaimedMessage;
+        expect(slots.startAfter(ended)).toBeUndefined();
+        served.push(next.endpointId);
+        underWay.push(next);
+      }
+      expect(new Set(served.slice(0, 90)).size).toBe(90);
+    });
+
+    it('has its room claimed in parts, and none while it is full', () => {
+      const slots = new EndpointSlots();
+      for (const id of IDS) slots.add(atHost(id), NOW_MS);
+      expect(slots.freeSlots(NOW_MS).every(({ free }) => free === 0)).toBe(true);
+      const [first] = startAll(slots, IDS) as [ClaimedMessage];
+      slots.succeeded(first, 10, NOW_MS);
+      expect(slots.freeSlots(NOW_MS).reduce((sum, { free }) => sum + free, 0)).toBeGreaterThanOrEqual(100);
+    });
+
+    it('never has more requests open, and leaves none unsent', () => {
+      const added = fc.array(fc.record({ endpoint: fc.nat(11), email: fc.nat(3), host: fc.nat(1) }), {
+        maxLength: 200,
+      });
+      fc.assert(
+        fc.property(added, fc.infiniteStream(fc.nat(1_000)), (all, lots) => {
+          const slots = new EndpointSlots();
+          const messages = all.map(({ endpoint, email, host }) =>
+            message(`e${endpoint}`, { emailId: `${email}`, url: `https://h${host}.example/` }),
+          );
+          for (const one of messages) slots.add(one, NOW_MS);
+          const underWay = startAll(slots, [...new Set(messages.map((one) => one.endpointId))]);
+          let sent = 0;
+          while (underWay.length > 0) {
+            for (const host of ['h0', 'h1']) {
+              expect(underWay.filter(({ url }) => url.includes(host)).length).toBeLessThanOrEqual(PARALLEL_AT_HOST);
+            }
+            const [ended] = underWay.splice(lots.next().value % underWay.length, 1) as [ClaimedMessage];
+            slots.end(ended, NOW_MS);
+            sent += 1;
+            for (let next = slots.startAfter(ended); next; next = slots.startAfter(ended)) underWay.push(next);
+          }
+          expect([sent, slots.held]).toEqual([messages.length, 0]);
+        }),
+      );
+    });
   });
 });

@@ -1,4 +1,5 @@
 import { MINUTE, SECOND } from '../../common/clock';
+import { hostOf, HostSlots } from './host-slots';
 import type { ClaimedMessage, FreeSlots, OrganizationShare } from './webhook-queue';
 
 /** Of one process, under way or waiting for their turn: enough for hundreds of endpoints that hang. */
@@ -19,6 +20,8 @@ const LONGEST_RETRY_AFTER_MS = 5 * MINUTE;
 const IDLE_MS = MINUTE;
 
 interface EndpointState<Message> {
+  /** Where the last message that was claimed goes. */
+  host: string;
   readonly waiting: Message[];
   /** What is being sent, by the email that it is about. */
   readonly sending: Set<string>;
@@ -34,6 +37,8 @@ interface EndpointState<Message> {
  *
  *   fresh (2) ──success──► steady (5 to 100, by its speed) ──failure──► failing (1, paused) ──success──► steady
  *
+ * The endpoints of one organization at one host share what that host may be sent (`HostSlots`).
+ *
  * An organization holds at most as many as it leaves free: half of all when it is alone, a third beside another one that needs
  * as much, a quarter beside two; there is always a slot for a further endpoint.
  *
@@ -41,6 +46,7 @@ interface EndpointState<Message> {
  */
 export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
   private readonly endpoints = new Map<string, EndpointState<Message>>();
+  private readonly hosts = new HostSlots();
   private readonly holders = new Map<string, number>();
   private heldCount = 0;
 
@@ -52,9 +58,10 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
   /** The room of each endpoint known here. */
   freeSlots(nowMs: number): FreeSlots[] {
     this.dropIdle(nowMs);
-    return [...this.endpoints].map(([endpointId, state]) => ({
+    const rooms = this.hosts.roomOf([...this.endpoints.values()].map(({ host }) => host));
+    return [...this.endpoints].map(([endpointId, state], index) => ({
       endpointId,
-      free: state.pausedUntilMs > nowMs ? 0 : Math.max(0, state.size - sizeOf(state)),
+      free: state.pausedUntilMs > nowMs ? 0 : Math.max(0, Math.min(state.size - sizeOf(state), rooms[index] ?? 0)),
     }));
   }
 
@@ -71,7 +78,9 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
   add(message: Message, nowMs: number): void {
     const state = this.stateOf(message, nowMs);
     state.usedAtMs = nowMs;
+    state.host = hostOf(message);
     state.waiting.push(message);
+    this.hosts.add(state.host, nowMs);
     this.hold(message, 1);
   }
 
@@ -79,10 +88,24 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
   start(endpointId: string): Message | undefined {
     const state = this.endpoints.get(endpointId);
     if (!state || state.sending.size >= PARALLEL) return undefined;
-    const index = state.waiting.findIndex((message) => !state.sending.has(subjectOf(message)));
-    const [message] = index === -1 ? [] : state.waiting.splice(index, 1);
-    if (message) state.sending.add(subjectOf(message));
+    const message = state.waiting.find((one) => !state.sending.has(subjectOf(one)));
+    if (!message || !this.hosts.start(hostOf(message), endpointId)) return undefined;
+    state.waiting.splice(state.waiting.indexOf(message), 1);
+    state.sending.add(subjectOf(message));
     return message;
+  }
+
+  /** The next message to send after one that has ended: of its endpoint, or of the organization's others at its host, in turn. */
+  startAfter(ended: ClaimedMessage): Message | undefined {
+    const turns = this.hosts.turnsAt(hostOf(ended)).add(ended.endpointId);
+    for (const endpointId of [...turns]) {
+      turns.delete(endpointId);
+      const next = this.start(endpointId);
+      if (!next) continue;
+      turns.add(endpointId);
+      return next;
+    }
+    return undefined;
   }
 
   /** Ends a message that was started. True when the endpoint has many free slots. */
@@ -90,7 +113,8 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
     const state = this.stateOf(message, nowMs);
     state.usedAtMs = nowMs;
     state.sending.delete(subjectOf(message));
-    this.hold(message, -1);
+    this.hosts.end(hostOf(message));
+    this.release(message);
     return state.pausedUntilMs <= nowMs && sizeOf(state) <= state.size / 2;
   }
 
@@ -98,6 +122,7 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
     const state = this.stateOf(message, nowMs);
     state.size = Math.min(MOST_SLOTS, Math.max(PARALLEL, Math.floor((PARALLEL * WORK_MS) / Math.max(1, tookMs))));
     state.pausedUntilMs = 0;
+    this.hosts.succeeded(hostOf(message), tookMs);
   }
 
   /** The endpoint is paused; returns what was waiting for it, to be given back. */
@@ -120,13 +145,18 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
     const taken = state.waiting.filter(isTaken);
     const left = state.waiting.filter((message) => !isTaken(message));
     state.waiting.splice(0, Infinity, ...left);
-    for (const message of taken) this.hold(message, -1);
+    for (const message of taken) this.release(message);
     return taken;
   }
 
   /** After it, an organization would hold no more than is free. */
   private shareBeside(held: number): number {
     return Math.max(0, Math.floor((MAX_HELD - this.heldCount - held) / 2));
+  }
+
+  private release(message: ClaimedMessage): void {
+    this.hosts.remove(hostOf(message));
+    this.hold(message, -1);
   }
 
   private hold({ organizationId }: ClaimedMessage, change: 1 | -1): void {
@@ -136,16 +166,18 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
     this.heldCount += change;
   }
 
-  private stateOf({ endpointId, failingSince }: ClaimedMessage, nowMs: number): EndpointState<Message> {
-    const known = this.endpoints.get(endpointId);
+  private stateOf(message: ClaimedMessage, nowMs: number): EndpointState<Message> {
+    const known = this.endpoints.get(message.endpointId);
     if (known) return known;
-    const size = failingSince === null ? FRESH_SLOTS : 1;
-    const state: EndpointState<Message> = { waiting: [], sending: new Set(), size, pausedUntilMs: 0, usedAtMs: nowMs };
-    this.endpoints.set(endpointId, state);
+    const size = message.failingSince === null ? FRESH_SLOTS : 1;
+    const times = { pausedUntilMs: 0, usedAtMs: nowMs };
+    const state: EndpointState<Message> = { host: hostOf(message), waiting: [], sending: new Set(), size, ...times };
+    this.endpoints.set(message.endpointId, state);
     return state;
   }
 
   private dropIdle(nowMs: number): void {
+    this.hosts.dropIdle(nowMs);
     for (const [endpointId, state] of this.endpoints) {
       const isOver = sizeOf(state) === 0 && state.pausedUntilMs <= nowMs && state.usedAtMs <= nowMs - IDLE_MS;
       if (isOver) this.endpoints.delete(endpointId);

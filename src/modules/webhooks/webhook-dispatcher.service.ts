@@ -16,8 +16,8 @@ const CLAIM_MS = MINUTE;
 const BEGIN_WITHIN_MS = 20 * SECOND;
 
 /**
- * Takes messages that are due and sends them; each endpoint has its own slots, and each organization its share of them all,
- * so that none waits for another.
+ * Takes messages that are due and sends them; each endpoint has its own slots, each host its own of each organization,
+ * and each organization its share of them all, so that none waits for another.
  *
  *   pending ──claim──► sending ──2xx──► delivered
  *      ▲                  ├──failure, attempts left──► pending, due later
@@ -107,7 +107,9 @@ export class WebhookDispatcher {
     this.note(message, decision, this.clock.monotonicMs() - startedMs);
     // The next one need not wait for the commit.
     const hasFreeSlots = this.slots.end(message, this.clock.now().getTime());
-    this.startAll(message.endpointId);
+    for (let next = this.slots.startAfter(message); next; next = this.slots.startAfter(message)) {
+      this.track(this.attempt(next));
+    }
     if (hasFreeSlots) this.onFreeSlots();
     await this.settler.settle(decision.settled);
   }

@@ -36,7 +36,7 @@ describe('beside a noisy organization', () => {
       `insert into webhook_endpoints (
          organization_id, mode, id, url, events, enabled, secret, position, created_at, updated_at
        )
-       select $1, 'live', gen_random_uuid(), 'https://x.example/', $3, true, '\\x00', $4, now(), now()
+       select $1, 'live', gen_random_uuid(), 'https://' || gen_random_uuid() || '.example/', $3, true, '\\x00', $4, now(), now()
        from generate_series(1, $2) returning id`,
       [organizationId, count, events, BEGINNING],
     );
