@@ -24,10 +24,15 @@ export class PoolMetrics {
 }
 
 const EVERY_MS = 2 * SECOND;
-/** An answer that took longer says too little. */
+/** A later reading whose round trip took longer is too inexact to replace an earlier one. */
 const LONGEST_MS = 2 * SECOND;
+/** Readings at the start, while all before have failed. */
+const FIRST_READINGS = 3;
 
-/** Reads the database's clock at the start and every two seconds, and tells when this process's clock contradicts it. */
+/**
+ * Reads the database's clock at the start and every two seconds, and logs when this process's clock contradicts it. The first
+ * reading counts however long it took: without one, the process would date what it accepts by its own clock.
+ */
 @Injectable()
 export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('Clock');
@@ -46,7 +51,7 @@ export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
     if (!(clock instanceof DatabaseClock)) return;
     const offset = { name: 'clock_offset_seconds', help: "How far this process's clock is ahead of the database's" };
     this.metrics.gauge(offset, () => (clock.isRead ? clock.offsetMs / SECOND : undefined));
-    await this.read();
+    for (let attempt = 1; !clock.isRead && attempt <= FIRST_READINGS; attempt++) await this.read();
     this.timer = setInterval(() => void this.read(), EVERY_MS).unref();
   }
 
@@ -70,7 +75,7 @@ export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
     const startedMs = clock.monotonicMs();
     const { now: databaseNow } = await this.database.serverFacts();
     const errorMs = (clock.monotonicMs() - startedMs) / 2;
-    if (2 * errorMs > LONGEST_MS) return;
+    if (clock.isRead && 2 * errorMs > LONGEST_MS) return;
     const ownNow = new Date(clock.ownNow().getTime() - errorMs);
     const isFirst = !clock.isRead;
     const isChanged = clock.read({ databaseNow, ownNow, monotonicMs: startedMs + errorMs, errorMs });

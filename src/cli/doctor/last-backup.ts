@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DAY } from '../../common/clock';
 import type { Finding } from './checks';
@@ -11,10 +11,18 @@ interface LastBackup {
   readonly createdAt: string;
 }
 
-/** For the doctor. A directory that cannot be written to is no reason for a backup to fail. */
+/**
+ * For the doctor. Makes the data directory where there is none, as on a host that runs only commands. A directory that cannot
+ * be written to does not fail the backup.
+ */
 export async function recordLastBackup(dataDir: string, file: string, createdAt: Date): Promise<void> {
   const last: LastBackup = { file: path.resolve(file), createdAt: createdAt.toISOString() };
-  await writeFile(path.join(dataDir, FILE), `${JSON.stringify(last)}\n`, { mode: 0o600 }).catch(() => undefined);
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await writeFile(path.join(dataDir, FILE), `${JSON.stringify(last)}\n`, { mode: 0o600 });
+  } catch {
+    // `waybill doctor` then knows nothing of this backup.
+  }
 }
 
 /** What `waybill backup` has last written from this data directory. There are other ways to back up, so nothing is a problem. */

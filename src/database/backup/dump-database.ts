@@ -65,10 +65,13 @@ export async function* dumpDatabase(url: string, { secrets, note }: DumpOptions)
 }
 
 async function readHeader(client: Client, secrets: DumpOptions['secrets']): Promise<BackupHeader> {
+  // The time of the snapshot, by the database's clock: this host's may be wrong, and how long a backup is kept goes by it.
+  const { rows } = await client.query<{ now: Date }>('select now()');
+  const createdAt = (rows[0] as { now: Date }).now.toISOString();
   const migrations = await readApplied(client);
   const tables = await listTables(client);
   return {
-    ...{ kind: 'header', createdAt: new Date().toISOString(), release: RELEASE, migrations, ...secrets, tables },
+    ...{ kind: 'header', createdAt, release: RELEASE, migrations, ...secrets, tables },
     // After the snapshot was taken: no number in it is greater.
     sequences: await listSequences(client),
   };

@@ -3,10 +3,17 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
+import { DAY, HOUR } from '../../../src/common/clock';
 import { type BackupPart, readBackupFile, writeBackupFile } from '../../../src/database/backup/backup-file';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { query } from '../embedded/support';
 import { CliKit, type CliResult, runWith } from './cli-kit';
+
+/** Only `Date` is faked. */
+const NO_TIMERS = [
+  ...(['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const),
+  ...(['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const),
+];
 
 let cli: CliKit;
 let target: TestDatabase;
@@ -120,6 +127,23 @@ describe('waybill backup and restore', () => {
     for await (const part of readBackupFile(file)) {
       if (part.type === 'json') expect(JSON.stringify(part.value)).not.toContain('padding');
     }
+  });
+
+  it("date the backup by the database's clock, and record it where there was no data directory", async () => {
+    const environment = { ...cli.environment, WAYBILL_DATA_DIR: path.join(folder, 'made', 'for-this') };
+    const right = Date.now();
+    jest.useFakeTimers({ now: right + 10 * DAY, doNotFake: NO_TIMERS });
+    let createdAt: string;
+    try {
+      const { exitCode, stdout } = await runWith(environment, ['backup', path.join(folder, 'dated.backup'), '--json']);
+      expect(exitCode).toBe(0);
+      ({ createdAt } = JSON.parse(stdout));
+    } finally {
+      jest.useRealTimers();
+    }
+    expect(Math.abs(Date.parse(createdAt) - right)).toBeLessThan(HOUR);
+    const { stdout } = await runWith(environment, ['doctor', '--json']);
+    expect(stdout).toContain(`the last one is of ${createdAt}`);
   });
 
   it('make a file for this user only, overwrite none, and tell the doctor', async () => {

@@ -1,10 +1,13 @@
+import assert from 'node:assert/strict';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { DatabaseClock, DAY, HOUR, SystemClock } from '../../../src/common/clock';
-import { timeOfId } from '../../../src/common/ids';
+import { DatabaseClock, DAY, HOUR, SECOND, SystemClock } from '../../../src/common/clock';
+import { newId, timeOfId } from '../../../src/common/ids';
 import { ClockReadings } from '../../../src/database/database.metrics';
+import type { Database } from '../../../src/database/database.service';
 import { Claimer } from '../../../src/delivery/worker/claimer';
 import { PromoteDueJob, QueueSweepJob } from '../../../src/delivery/worker/queue.job';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
+import { FakeClock } from '../../doubles/fake-clock';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { DeliveryScene } from '../../setup/delivery-scene';
@@ -76,6 +79,32 @@ describe("a worker whose clock is not the database's", () => {
     expect(row).toEqual({ soon: true });
     await scene.clear();
     await server.stop();
+  });
+});
+
+describe('the first reading of the clock', () => {
+  const own = new FakeClock();
+  const readings = (serverFacts: () => Promise<{ now: Date }>) => {
+    const clock = new DatabaseClock(own);
+    const database = { serverFacts } as unknown as Database;
+    return { clock, readings: new ClockReadings(database, clock, new Metrics()) };
+  };
+
+  it.each([
+    ['takes eight seconds', (): void => own.advance(8 * SECOND), 1],
+    ['fails at the first attempt', (calls: number) => assert(calls > 1), 2],
+  ])('counts when it %s: nothing is dated by a wrong clock', async (_what, meet, attempts) => {
+    let calls = 0;
+    const wrong = readings(() => {
+      meet((calls += 1));
+      return Promise.resolve({ now: new Date(own.now().getTime() - 5 * DAY) });
+    });
+    await wrong.readings.onModuleInit();
+    expect(calls).toBe(attempts);
+    expect(wrong.clock.isReliable).toBe(false);
+    const behindMs = own.now().getTime() - timeOfId(newId()).getTime();
+    expect(behindMs).toBeGreaterThan(4 * DAY);
+    await wrong.readings.onApplicationShutdown();
   });
 });
 
