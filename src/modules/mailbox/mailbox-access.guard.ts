@@ -9,9 +9,9 @@ const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 const HOST = /^(\[[0-9a-f:.]+\]|[^\s:@/[\]]+)(?::\d{1,5})?$/i;
 
 /**
- * The pages exist in local mode only, because they need no key: for clients on this machine, by the peer address of their
- * connection, and under this host's own names, or a foreign page whose name suddenly points here (DNS rebinding) could read
- * the mail. What a proxy forwards comes from elsewhere.
+ * The pages need no key, so they exist in local mode only, for clients on this machine (by the peer address of the connection)
+ * and under this host's own names: otherwise a foreign page whose name suddenly resolves to this host (DNS rebinding) could
+ * read the mail. Requests forwarded by a proxy count as remote.
  */
 @Injectable()
 export class MailboxAccessGuard implements CanActivate {
@@ -32,7 +32,7 @@ export class MailboxAccessGuard implements CanActivate {
   }
 }
 
-/** Only the mailbox's own pages may delete: browsers send a form's origin, programs do not. */
+/** Only the mailbox's own pages, and programs, may delete: browsers send the origin of a form, programs do not. */
 @Injectable()
 export class OwnPagesGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {

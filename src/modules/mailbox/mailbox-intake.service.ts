@@ -11,15 +11,15 @@ import { summarize } from './message-reader';
 import type { NewMailboxMessage, ReceivedMessage } from './mailbox-message.entity';
 
 const MIB = 1024 * 1024;
-/** What a row costs beside its bytes: a batch holds at most 256 messages. */
+/** Weight of a row in addition to its bytes: a batch holds at most 256 messages. */
 const ROW_WEIGHT = 16 * 1024;
 
-/** The mailbox is trimmed to these once this much has come since; together that is 1,100 messages and 200 MB. */
+/** The mailbox is trimmed to KEEP once SLACK has been added; together that is 1,100 messages and 200 MB. */
 const KEEP = { messages: 1_000, bytes: 180 * MIB };
 const SLACK = { messages: 100, bytes: 10 * MIB };
 
 /**
- * Puts received messages into the mailbox, and old ones out of it. Concurrent messages share one insert (about 4,000
+ * Adds received messages to the mailbox and removes old ones. Concurrent messages share one insert (about 4,000
  * messages of 3.5 kB a second over 20 connections, on two cores with client and database; an insert each: 2,500).
  */
 @Injectable()
@@ -30,7 +30,7 @@ export class MailboxIntakeService {
     weightOf: ({ raw }) => raw.length + ROW_WEIGHT,
     concurrency: 2,
   });
-  /** Since the last trim; what an earlier process left is unknown, so the first batch trims. */
+  /** Added since the last trim; unknown after a start, so the first batch trims. */
   private since = { messages: SLACK.messages, bytes: 0 };
 
   private readonly returnPath: ReturnPath;
@@ -64,7 +64,7 @@ export class MailboxIntakeService {
     return { ...message, ...summarize(message.raw), id: newId(), receivedAt: this.clock.now(), organizationId };
   }
 
-  /** Whose mail it is; only a genuine return path makes a query, and that once for each organization. */
+  /** The organization of a message; only a genuine return path leads to a query, once for each organization. */
   private async ownerOf({ returnPath }: ReceivedMessage): Promise<string | null> {
     const target = this.returnPath.open(returnPath.slice(0, Math.max(0, returnPath.lastIndexOf('@'))));
     return (target && (await this.organizations.findByOrdinal(target.organizationOrdinal))) ?? null;
@@ -78,7 +78,7 @@ export class MailboxIntakeService {
     try {
       await this.mailbox.trim(KEEP.messages, KEEP.bytes);
     } catch (error) {
-      // The messages are committed; the next batch that is due trims for this one too.
+      // The messages are committed; a later batch trims for this one too.
       this.logger.warn(`The mailbox could not be trimmed: ${(error as Error).message}`);
     }
   }

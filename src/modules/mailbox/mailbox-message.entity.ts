@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A message as the built-in mailbox received it. Rows are written by a statement (sql/); this is the reading side. */
+/** A message as the built-in mailbox received it. Rows are inserted by a statement (sql/) and read by this entity. */
 @Entity('mailbox_messages')
 export class MailboxMessage {
   @PrimaryColumn('uuid') id!: string;
@@ -18,7 +18,7 @@ export class MailboxMessage {
   @Column('bytea', { select: false }) raw!: Buffer;
 }
 
-/** What the listener hands over: the envelope, and the message as it came. */
+/** What the listener has received: the envelope and the message's bytes. */
 export interface ReceivedMessage {
   /** Empty for the null sender. */
   readonly returnPath: string;
@@ -26,7 +26,7 @@ export interface ReceivedMessage {
   readonly raw: Buffer;
 }
 
-/** A row of the mailbox: the message with what the lists show of it. */
+/** A row of the mailbox: the message with the fields that lists show. */
 export interface NewMailboxMessage extends ReceivedMessage {
   readonly id: string;
   readonly receivedAt: Date;

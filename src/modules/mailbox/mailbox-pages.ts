@@ -7,11 +7,11 @@ const REFRESH_SECONDS = 5;
 /** A message to very many recipients would fill the list. */
 const MAX_RECIPIENTS_SHOWN = 3;
 
-/** What the page of an empty mailbox shows. */
+/** Data for the page of an empty mailbox. */
 export interface FirstSteps {
   /** No slash at the end. */
   readonly publicUrl: string;
-  /** Where the first start wrote its keys, as this shell would find it. */
+  /** Path of the first start's keys, relative to the working directory. */
   readonly credentialsFile: string;
 }
 
@@ -111,11 +111,11 @@ const MAX_FIELD_LENGTH = 4_000;
 const NAME_LENGTH = 100;
 
 const UNREADABLE: Readonly<Record<'too-large' | 'malformed', string>> = {
-  'too-large': 'This message is too large to be taken apart here.',
+  'too-large': 'This message is too large to be parsed here.',
   malformed: 'The structure of this message is broken, or deeper than any mail program would follow.',
 };
 
-/** One message: who and when, its html in a sandbox, its text, its attachments, its header. */
+/** One message: envelope, its html in a sandbox, its text, its attachments, its header. */
 export function messagePage({ message, head, content }: OpenMessage): string {
   const title = message.subject || '(no subject)';
   const body = escapeHtml`<header>
@@ -159,7 +159,7 @@ function parts(id: string, { html, text, attachments }: Extract<MessageContent, 
       ${attachments.length === 0 ? undefined : attachmentTable(id, attachments)}`;
 }
 
-/** An empty `sandbox` forbids everything that it can; the document's own policy forbids the same and remote content. */
+/** An empty `sandbox` attribute denies all permissions; the document's own policy denies the same and remote content. */
 function htmlFrame(id: string): Markup {
   return escapeHtml`<section>
         <h2>HTML</h2>

@@ -7,11 +7,11 @@ import { MailboxIntakeService } from './mailbox-intake.service';
 import type { ReceivedMessage } from './mailbox-message.entity';
 
 const MAX_MESSAGE_BYTES = 50 * 1024 * 1024;
-/** The worker has finished by then; only other clients can still be connected. */
+/** The worker has disconnected by then; only other clients may still be connected. */
 const CLOSE_TIMEOUT_MS = SECOND;
 
 /**
- * The receiving side of local mode: an SMTP listener on the loopback interface that takes everything, and replies 250 once the
+ * The receiving side of local mode: an SMTP listener on the loopback interface that accepts everything and replies 250 once the
  * message is committed to the mailbox.
  */
 @Injectable()
@@ -53,7 +53,7 @@ export class MailboxSmtpServer implements OnApplicationShutdown {
       server.once('error', reject);
       server.listen(0, '127.0.0.1', () => {
         server.off('error', reject);
-        // A connection that breaks is the client's affair, but without a listener it would end the process.
+        // A broken connection is no fault of this side, but without a listener for the event the process would end.
         server.on('error', (error) => this.logger.debug(`A connection failed: ${error.message}`));
         resolve((server.server.address() as AddressInfo).port);
       });
@@ -63,7 +63,7 @@ export class MailboxSmtpServer implements OnApplicationShutdown {
   /** Returns the text of the 250. */
   private async receive(stream: SMTPServerDataStream, { envelope }: SMTPServerSession): Promise<string> {
     const raw = await collect(stream);
-    // The library replies 552 by itself.
+    // smtp-server replies 552 itself.
     if (raw === undefined) return '';
     const message: ReceivedMessage = {
       returnPath: envelope.mailFrom ? envelope.mailFrom.address : '',

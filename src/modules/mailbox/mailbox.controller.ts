@@ -15,7 +15,7 @@ import { type FirstSteps, listPage, messagePage } from './mailbox-pages';
 const POLICY = 'content-security-policy';
 const TYPE = 'content-type';
 
-/** What local mode delivered, for people (pages) and for tools (`messages.json`). */
+/** `/mailbox`: mail that local mode has delivered, as pages for people and `messages.json` for tools. */
 @ApiExcludeController()
 @Controller('mailbox')
 @Public()

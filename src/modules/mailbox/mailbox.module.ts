@@ -10,8 +10,8 @@ import { MailboxController } from './mailbox.controller';
 import { MailboxRepository } from './mailbox.repository';
 
 /**
- * The built-in mailbox of local mode: a listener that the worker delivers to and pages that show what came. In another
- * mode the pages are 404, and the listener is never started.
+ * The built-in mailbox of local mode: a listener that the worker delivers to, and pages that show the mail. In other
+ * modes the pages return 404 and the listener is never started.
  */
 @Module({
   imports: [TypeOrmModule.forFeature([MailboxMessage]), AuthModule],

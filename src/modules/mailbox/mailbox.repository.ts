@@ -15,7 +15,7 @@ import {
   trimMessages,
 } from './sql/mailbox-messages.sql';
 
-/** Passes through the driver as twice as much text. */
+/** Bytes per query; the driver receives twice as much text. */
 const PART_BYTES = 1024 * 1024;
 const WITHOUT_RAW = {
   id: true,
@@ -27,7 +27,7 @@ const WITHOUT_RAW = {
   size: true,
 } as const;
 
-/** Messages in the mailbox of local mode: the newest ones. */
+/** The messages in the mailbox of local mode, of which only the newest are kept. */
 @Injectable()
 export class MailboxRepository {
   constructor(
@@ -35,7 +35,7 @@ export class MailboxRepository {
     @InjectRepository(MailboxMessage) private readonly messages: Repository<MailboxMessage>,
   ) {}
 
-  /** All of them or none. */
+  /** Inserts all of the messages or none. */
   async insert(messages: readonly NewMailboxMessage[]): Promise<void> {
     await this.database.run(insertMessages(messages));
   }
@@ -44,23 +44,23 @@ export class MailboxRepository {
     await this.database.run(trimMessages(maxMessages, maxBytes));
   }
 
-  /** The organization's, and those of no organization, in order. */
+  /** The next messages of the organization, and of no organization, in the order of ids. */
   findCopies(organizationId: string, page: CopiesPage, limit: number): Promise<KeptCopy[]> {
     return this.database.run(findCopies(organizationId, page, limit));
   }
 
-  /** Empty beyond its end. @param from the first byte, from 1 */
+  /** A part of a message; empty beyond its end. @param from the first byte, from 1 */
   private async readPart(id: string, from: number): Promise<Buffer> {
     const [row] = await this.database.run(readCopyPart(id, from, PART_BYTES));
     return row?.part ?? Buffer.alloc(0);
   }
 
-  /** Returns how many there were. */
+  /** Returns the number of deleted messages. */
   async delete(ids: readonly string[], tx: Transaction): Promise<number> {
     return ids.length > 0 ? (await tx.run(deleteCopies(ids))).length : 0;
   }
 
-  /** Newest first, without the bytes. @param search stands in the sender, a recipient or the subject; case does not matter */
+  /** Newest first, without the bytes. @param search text in the sender, a recipient or the subject, ignoring case */
   listNewest(limit: number, offset = 0, search = ''): Promise<MailboxMessage[]> {
     const page = { order: { id: 'DESC' }, take: limit, skip: offset } as const;
     return this.messages.find({ select: WITHOUT_RAW, where: matching(search), ...page });
@@ -70,7 +70,7 @@ export class MailboxRepository {
     return this.messages.countBy(matching(search));
   }
 
-  /** False when there is none. */
+  /** Returns false when there is no such message. */
   async deleteOne(id: string): Promise<boolean> {
     return ((await this.messages.delete({ id })).affected ?? 0) > 0;
   }
@@ -79,13 +79,13 @@ export class MailboxRepository {
     await this.messages.deleteAll();
   }
 
-  /** With the bytes. */
+  /** The message with its bytes. */
   async find(id: string): Promise<MailboxMessage | null> {
     const found = await this.messages.findOne({ select: WITHOUT_RAW, where: { id } });
     return found && { ...found, raw: await this.readBytes(found) };
   }
 
-  /** Part by part: whole, they would pass through the driver as twice as much text, in one turn of the event loop. */
+  /** Reads the bytes in parts: as a whole the driver would convert twice as much text in one turn of the event loop. */
   async readBytes({ id, size }: { readonly id: string; readonly size: number }): Promise<Buffer> {
     const parts: Buffer[] = [];
     for (let from = 1; from <= size; from += PART_BYTES) parts.push(await this.readPart(id, from));
@@ -93,7 +93,7 @@ export class MailboxRepository {
   }
 }
 
-/** A thousand messages at most: nothing that an index would help. */
+/** A search without an index: there are some thousand messages at most. */
 function matching(search: string): FindOptionsWhere<MailboxMessage>[] {
   if (search === '') return [{}];
   const contains = (column: string) => `position(lower(:search) in lower(${column})) > 0`;

@@ -8,7 +8,7 @@ import type { MailboxMessage } from './mailbox-message.entity';
 import { type CopiesPage, MailboxRepository } from './mailbox.repository';
 import { type HeaderField, type MessageContent, type MessagePart, parseMessage, readHead } from './message-reader';
 
-/** A message's data from its stored columns. */
+/** The stored columns of a message, without its bytes. */
 export type ListedMessage = Omit<MailboxMessage, 'organizationId' | 'raw'>;
 
 export interface MailboxPage {
@@ -30,7 +30,7 @@ export interface OpenMessage {
 
 const PAGE_SIZE = 50;
 const NEWEST = 100;
-/** The mailbox, which is one for the whole installation, as its pages read it. */
+/** Reads the mailbox, which the whole installation shares, for its pages. */
 @Injectable()
 export class MailboxService {
   constructor(private readonly mailbox: MailboxRepository) {}
@@ -90,7 +90,7 @@ export class MailboxService {
   }
 }
 
-/** The subject whose copies are deleted, and where to search. */
+/** The data subject whose copies are deleted. */
 export interface ErasedOwner {
   readonly organizationId: string;
   /** Forms of the address in lower case. */
@@ -108,12 +108,12 @@ export interface FoundCopies {
 const PAGE_BYTES = 16 * 1024 * 1024;
 const PAGE = 20;
 
-/** Removes a person from what an organization has sent to the mailbox, and from mail that belongs to no organization. */
+/** Deletes a data subject's mail among what an organization has sent to the mailbox, and among mail of no organization. */
 @Injectable()
 export class MailboxErasureService {
   constructor(private readonly mailbox: MailboxRepository) {}
 
-  /** The messages of one page that went to the subject or show its address. @throws UnavailableError */
+  /** Ids of the messages of one page that went to the subject or contain their address. @throws UnavailableError */
   async find({ organizationId, keys, finder }: ErasedOwner, page: CopiesPage): Promise<FoundCopies> {
     const copies = await this.mailbox.findCopies(organizationId, page, PAGE);
     const ids: string[] = [];
@@ -128,7 +128,7 @@ export class MailboxErasureService {
     return { ids, next: last };
   }
 
-  /** Returns how many there were. */
+  /** Returns the number of deleted messages. */
   delete(ids: readonly string[], tx: Transaction): Promise<number> {
     return this.mailbox.delete(ids, tx);
   }

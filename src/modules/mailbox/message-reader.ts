@@ -23,8 +23,8 @@ const MAX_SENDER_LENGTH = 320;
 const MAX_SUBJECT_LENGTH = 500;
 
 /**
- * The header fields of a message, in order. Never throws and takes any bytes: lines that are no field are left out, line
- * ends may be bare, text that is no UTF-8 shows replacement characters.
+ * The header fields of a message, in order. Accepts any bytes and never throws: lines that are no field are left out, line
+ * ends may be bare, invalid UTF-8 becomes replacement characters.
  */
 export function readHead(raw: Buffer): HeaderField[] {
   const head = raw.subarray(0, MAX_HEAD_BYTES);
@@ -49,7 +49,7 @@ export function decodedField(fields: readonly HeaderField[], name: string, maxLe
   return displayLine(PostalMime.decodeWords(field?.value.slice(0, MAX_DECODED_LENGTH) ?? ''), maxLength);
 }
 
-/** What the lists show of a message. */
+/** The fields of a message that lists show. */
 export function summarize(raw: Buffer): MessageSummary {
   const fields = readHead(raw);
   return {
@@ -59,7 +59,7 @@ export function summarize(raw: Buffer): MessageSummary {
 }
 
 export interface MessagePart extends InlinePart {
-  /** Without path; never empty. */
+  /** Without a path; never empty. */
   readonly filename: string;
 }
 
@@ -74,17 +74,17 @@ export type MessageContent =
   | { readonly kind: 'too-large' | 'malformed' };
 
 const MIB = 1024 * 1024;
-/** The parser holds a message several times over. */
+/** Larger messages are not parsed: the parser holds several copies of a message. */
 const MAX_PARSED_BYTES = 10 * MIB;
-/** Less takes no longer than a few milliseconds, whatever it is made of; a thread takes longer to start. */
+/** Up to this size any message is parsed within a few milliseconds; starting a thread would take longer. */
 const SHORT_BYTES = 4 * 1024;
-/** A message of nothing but parts can have hundreds of thousands. */
+/** Attachments that are shown; a hostile message can have hundreds of thousands of parts. */
 const MAX_ATTACHMENTS = 200;
 const LIMITS = { maxNestingDepth: 100, maxHeadersSize: MIB, forceRfc822Attachments: true };
 const MAX_FILENAME_LENGTH = 150;
 const MAX_TYPE_LENGTH = 100;
 
-/** Takes a message apart. Never throws: what the parser refuses is `malformed`. */
+/** Parses a message. Never throws: a message that the parser refuses is `malformed`. */
 export async function parseMessage(raw: Buffer): Promise<MessageContent> {
   if (raw.length > MAX_PARSED_BYTES) return { kind: 'too-large' };
   const parsed = raw.length > SHORT_BYTES ? await parseInThread(raw, LIMITS) : await parseHere(raw);
@@ -119,10 +119,10 @@ function toBuffer(content: Attachment['content']): Buffer {
   return Buffer.from(content);
 }
 
-/** What the pages show of a parsed message. */
+/** Converts a parsed message to what the pages show. */
 export type ParsedEmail = Pick<Email, 'attachments' | 'html' | 'text'>;
 
-/** As text, since it runs outside of whatever has loaded this file. */
+/** The thread's program, as text: it does not depend on how this file was loaded. */
 const THREAD = `
   const { parentPort, workerData } = require('node:worker_threads');
   const library = require(workerData.library);
@@ -137,8 +137,8 @@ const TIMEOUT_MS = 10 * SECOND;
 const MAX_MEMORY_MB = 512;
 
 /**
- * Parses a message in a thread of its own, which is ended after ten seconds: 20 kB of nothing but parts take the parser 80 ms, and
- * four times as long for twice as much.
+ * Parses a message in a thread of its own, which is terminated after ten seconds: the parser takes 80 ms for 20 kB that consist
+ * of parts only, and the time grows with the square of the size.
  * @returns undefined for a message that it refuses, or does not finish
  */
 function parseInThread(raw: Buffer, options: PostalMimeOptions): Promise<ParsedEmail | undefined> {
@@ -150,7 +150,7 @@ function parseInThread(raw: Buffer, options: PostalMimeOptions): Promise<ParsedE
   const timer = setTimeout(() => void thread.terminate(), TIMEOUT_MS);
   return new Promise<ParsedEmail | undefined>((resolve) => {
     thread.once('message', (parsed: ParsedEmail | undefined) => resolve(parsed));
-    // Out of memory, for one.
+    // For example out of memory.
     thread.once('error', () => resolve(undefined));
     thread.once('exit', () => resolve(undefined));
   }).finally(() => {

@@ -1,22 +1,22 @@
 import { encodeExtended } from 'content-disposition';
 import { escapeHtml, type Markup } from '../../common/http/html-page';
 
-/** Controls, lone surrogates, line and paragraph separators, and what reorders the text around it. */
+/** Controls, lone surrogates, line and paragraph separators, and bidirectional controls. */
 const UNFIT_IN_A_LINE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
-/** The same, but for line feeds and tabs. */
+/** The same, except line feeds and tabs. */
 const UNFIT_IN_A_BODY = /[^\P{Cc}\n\t]|[\p{Cs}\u202a-\u202e\u2066-\u2069]/gu;
 
 const MAX_FILENAME_LENGTH = 150;
 const NOT_IN_A_FILENAME = /[\\/:*?"<>|]/g;
 
-/** Text of a message as one line of at most `maxLength` characters that a page, a log or a database can hold. */
+/** Text of a message as one line of at most `maxLength` characters, safe for pages, logs and the database. */
 export function displayLine(text: string, maxLength: number): string {
   return shortened(text, maxLength).replace(UNFIT_IN_A_LINE, ' ').trim();
 }
 
 /** Text of a message with its lines, at most `maxLength` characters. */
 export function displayBody(text: string, maxLength: number): string {
-  // Cut before the search for line ends: of two characters at least one remains.
+  // Cut before the search for line ends: each line end shortens two characters to one at most.
   const beginning = text.slice(0, 2 * maxLength + 2);
   return shortened(beginning.replace(/\r\n?/g, '\n'), maxLength).replace(UNFIT_IN_A_BODY, '\ufffd');
 }
@@ -26,15 +26,15 @@ function shortened(text: string, maxLength: number): string {
 }
 
 /**
- * `Content-Disposition: attachment` (RFC 6266) for any name that a message brings: its ASCII likeness, and itself as RFC
- * 8187 writes it. Both forms always, where the library's own `create` leaves out what it can do without.
+ * `Content-Disposition: attachment` (RFC 6266) for any name in a message: an ASCII fallback, and the name itself as RFC
+ * 8187 encodes it. Always both forms, where the library's own `create` omits one when it can.
  */
 export function downloadAs(name: string): string {
   const filename = displayLine(name, MAX_FILENAME_LENGTH).replace(NOT_IN_A_FILENAME, '_') || 'attachment';
   return `attachment; filename="${filename.replace(/[^\x20-\x7e]|%/g, '_')}"; filename*=${encodeExtended(filename)}`;
 }
 
-/** The styles of the pages, with the colours and shapes of the console: one file, no image, no font; light or dark as the system is. */
+/** The stylesheet of the pages, with the console's colours and shapes: one file without images and fonts, light or dark like the system. */
 export const STYLESHEET = `
 :root {
   color-scheme: light dark;
@@ -114,13 +114,13 @@ nav { display: flex; gap: 1rem; justify-content: center; margin-top: 1rem; }
 }
 `;
 
-/** The pages: no script, no inline style, nothing from elsewhere; only the message's own document in a frame. */
+/** Content security policy of the pages: no scripts, no inline styles, nothing remote; only the message's own document in a frame. */
 export const PAGE_POLICY =
   "default-src 'none'; style-src 'self'; frame-src 'self'; frame-ancestors 'self'; form-action 'self'; base-uri 'none'";
 
 /**
- * A message's html, which is hostile until proven otherwise: an origin of its own (`sandbox`, which also holds when the
- * document is opened outside its frame), no script, no form, nothing remote.
+ * Content security policy of a message's html, which is not trusted: an origin of its own (`sandbox`, which also applies when the
+ * document is opened outside its frame), no scripts, no forms, nothing remote.
  */
 export const MESSAGE_POLICY =
   "default-src 'none'; img-src data: cid:; style-src 'unsafe-inline'; sandbox; frame-ancestors 'self'; form-action 'none'; base-uri 'none'";
@@ -130,7 +130,7 @@ export const HTML_TYPE = 'text/html; charset=utf-8';
 export interface Page {
   readonly title: string;
   readonly body: Markup;
-  /** The browser reloads after so many seconds. */
+  /** Seconds after which the browser reloads the page. */
   readonly refreshSeconds?: number | undefined;
 }
 
@@ -156,7 +156,7 @@ export function layout({ title, body, refreshSeconds }: Page): string {
 `.toString();
 }
 
-/** A moment, to the second and in UTC, as in the logs and in the API. */
+/** A time in UTC, to the second. */
 export function time(moment: Date): Markup {
   const iso = moment.toISOString();
   return escapeHtml`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)}</time>`;
@@ -164,7 +164,7 @@ export function time(moment: Date): Markup {
 
 const KIB = 1024;
 
-/** A number of bytes for people. */
+/** A number of bytes in a readable unit. */
 export function fileSize(bytes: number): string {
   if (bytes < KIB) return `${bytes} B`;
   if (bytes < KIB * KIB) return `${(bytes / KIB).toFixed(1)} KB`;

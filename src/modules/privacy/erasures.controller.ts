@@ -9,7 +9,7 @@ import { toErasureDto, toSubjectAddress } from './dto/privacy.mapper';
 import { RetentionExceptionsService } from './erasure/erasure-handler.service';
 import { ERASURE, PrivacyRequestsService } from './requests/privacy-requests.service';
 
-/** Erasures of a subject: request, and follow the progress. */
+/** `/v1/gdpr/delete-request`: requests an erasure and reads its progress. */
 @ApiTags('Privacy')
 @Controller('v1/gdpr/delete-request')
 @RequireScope('privacy:read')

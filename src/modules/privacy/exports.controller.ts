@@ -16,7 +16,7 @@ import { isShown, resultForm, toFile } from './dto/export.file';
 import { ExportsService } from './export/exports.service';
 import { PrivacyRequestsService } from './requests/privacy-requests.service';
 
-/** A subject's data are the whole organization's, so a key that is bound to a domain is turned away. */
+/** `/v1/gdpr`: exports and the history of requests. They cover the whole organization, so a key that is bound to a domain is refused. */
 @ApiTags('Privacy')
 @Controller('v1/gdpr')
 @RequireScope('privacy:read')
@@ -49,7 +49,7 @@ export class ExportsController {
     operationId: 'privacy.readExport',
     summary: 'Read an export',
     description:
-      'With its result once completed, for 7 days. `Accept: application/zip` downloads the result as a ZIP file, ' +
+      'Includes its result once completed, for 7 days. `Accept: application/zip` downloads the result as a ZIP file, ' +
       '`Accept: text/csv` one section of it.',
   })
   @ApiData(PrivacyExportDto)

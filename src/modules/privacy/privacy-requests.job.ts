@@ -17,7 +17,7 @@ import {
 
 const TYPES: readonly PrivacyRequestType[] = ['article_15_access', 'article_17_erasure'];
 
-/** Runs of this process, and how long the oldest open request of the installation has waited: the law gives a month. */
+/** Metrics: attempts of this process, and the age of the installation's oldest open request; the GDPR allows a month (article 12). */
 @Injectable()
 export class PrivacyMetrics implements OnModuleInit {
   private readonly runs: Counter;
@@ -50,10 +50,10 @@ export class PrivacyMetrics implements OnModuleInit {
 }
 
 const EVERY_MS = 2 * SECOND;
-/** Of one run; then other processes have theirs. */
+/** Turns of one run of the job; then other processes have theirs. */
 const MAX_TURNS = 20;
 
-/** Works off privacy requests: in each process one of each type at a time, some pages of it, in turn among organizations. */
+/** Processes privacy requests: each process one of each type at a time, some pages per turn, round robin over the organizations. */
 @Injectable()
 export class PrivacyRequestsJob implements OnApplicationBootstrap {
   private readonly logger = new Logger(PrivacyRequestsJob.name);
@@ -73,7 +73,7 @@ export class PrivacyRequestsJob implements OnApplicationBootstrap {
     }
   }
 
-  /** What is open now, up to a bound. @throws UnavailableError */
+  /** Processes the open requests, up to MAX_TURNS turns. @throws UnavailableError */
   async workOff(handler: PrivacyRequestHandler): Promise<void> {
     for (let count = 0; count < MAX_TURNS && !this.jobs.ending.aborted; count += 1) {
       const leased = await this.work.claimNext(handler.type);
@@ -103,10 +103,10 @@ export class PrivacyRequestsJob implements OnApplicationBootstrap {
   }
 }
 
-/** Of at most about 1 MiB each. */
+/** Parts per statement, of about 1 MiB each at most. */
 const BATCH = 100;
 
-/** Deletes results whose retention is over; the requests stay. */
+/** Deletes results whose retention period is over; the requests stay. */
 @Injectable()
 export class CleanUpExportsJob implements OnApplicationBootstrap {
   constructor(
@@ -123,7 +123,7 @@ export class CleanUpExportsJob implements OnApplicationBootstrap {
     });
   }
 
-  /** In batches, so that no statement runs long. Returns how many parts were deleted. */
+  /** Deletes in batches, so that no statement runs long. Returns the number of deleted parts. */
   cleanUp(): Promise<number> {
     const now = this.clock.now();
     return deleteInBatches(BATCH, (limit) => this.parts.deleteOld(now, limit));

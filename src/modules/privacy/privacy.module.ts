@@ -31,10 +31,10 @@ const STORING = [
 ];
 const EXPORTING = [CleanUpExportsJob, ExportCollector, ExportHandler, ExportParts, ExportsService];
 const ERASING = [ErasureHandler, ErasureSteps, RetentionExceptionsService];
-/** Those who own data of subjects. */
+/** Modules that own personal data. */
 const OWNERS = [EmailsModule, InboundMailModule, InboundModule, MailboxModule, SuppressionsModule, WebhooksModule];
 
-/** Exports and erasures of data subjects: the API accepts and shows them, workers work them off. */
+/** Exports and erasures for data subjects: the API accepts and shows them, workers process them. */
 @Module({
   imports: [TypeOrmModule.forFeature([PrivacyExportPart, PrivacyRequest]), AuditModule, ...OWNERS],
   controllers: [ExportsController, ErasuresController],

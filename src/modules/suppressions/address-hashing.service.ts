@@ -12,13 +12,13 @@ const KEY_BYTES = 32;
 const MAX_DECRYPTED = 1_000;
 
 /**
- * Names addresses that have been erased and must stay blocked: by an HMAC under a random key of the organization, which
+ * Pseudonyms for addresses that have been erased and must stay blocked: an HMAC under a random key of the organization, which
  * is stored encrypted. The database alone is not enough to read an address or to test whether it is listed.
  */
 @Injectable()
 export class AddressHashing {
   private readonly keyring: Keyring;
-  /** By their encrypted form: decrypting one costs as much as many reads. */
+  /** Decrypted keys by their encrypted form: decryption costs as much as many reads. */
   private readonly decrypted = new Map<string, Buffer>();
 
   constructor(
@@ -29,13 +29,13 @@ export class AddressHashing {
     this.keyring = hashKeyring(config);
   }
 
-  /** How an address is named; undefined when no address of the organization has been erased. */
+  /** The hashed form of an address; undefined when no address of the organization has been erased. */
   async find(address: AddressLookup, tx?: Transaction): Promise<AddressLookup | undefined> {
     const key = await this.suppressions.findHashKey(address.organizationId, tx);
     return key ? this.hash(address, key) : undefined;
   }
 
-  /** How an address is named from now on. */
+  /** The hashed form of an address; creates the organization's key when there is none yet. */
   async name(address: AddressLookup, tx: Transaction): Promise<AddressLookup> {
     const { organizationId } = address;
     const secret = this.keyring.encrypt(randomBytes(KEY_BYTES), organizationId);
@@ -50,7 +50,7 @@ export class AddressHashing {
     return { organizationId: address.organizationId, mode, key: `hmac:${digest}` };
   }
 
-  /** The keys of all organizations, as a change to this master key finds them. */
+  /** The keys of all organizations, to be re-encrypted under this master key. */
   recordsUnder(masterKey: Buffer): EncryptedRecords<EncryptedHashKey> {
     const keyring = hashKeyring(masterKeysAfter(masterKey, this.config));
     const decrypt = ({ organizationId, secret }: EncryptedHashKey) => keyring.decrypt(secret, organizationId);

@@ -7,7 +7,7 @@ import { SuppressionsRepository } from './suppressions.repository';
 const BATCH = 5_000;
 const TABLES = ['soft_bounces', 'missing_domains', 'suppressions'] as const;
 
-/** Clears soft bounces and missing domains that count no more and, after as long a time, suppressions that have expired. */
+/** Deletes soft bounces and missing domains that no longer count, and suppressions that expired equally long ago. */
 @Injectable()
 export class ClearSuppressionsJob implements OnApplicationBootstrap {
   constructor(
@@ -20,7 +20,7 @@ export class ClearSuppressionsJob implements OnApplicationBootstrap {
     this.jobs.startRemoval({ name: 'clear-suppressions', everyMs: HOUR, run: () => this.run() });
   }
 
-  /** Returns how many were deleted. */
+  /** Returns the number of deleted rows. */
   async run(): Promise<number> {
     const before = new Date(this.clock.now().getTime() - SOFT_BOUNCE_RULE.windowDays * DAY);
     let deleted = 0;

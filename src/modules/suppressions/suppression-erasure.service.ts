@@ -10,11 +10,11 @@ import { AddressHashing } from './address-hashing.service';
 export interface ErasedSuppressions {
   readonly removed: number;
   readonly hashed: number;
-  /** For which the address stays blocked, those of earlier erasures among them. */
+  /** Reasons for which the address stays blocked, including those of earlier erasures. */
   readonly kept: readonly SuppressionReason[];
 }
 
-/** Removes an address from a suppression list. What protects the receiving side goes on blocking it, as a keyed hash. */
+/** Removes an address from a suppression list. Entries that protect the recipient stay in force as a keyed hash. */
 @Injectable()
 export class SuppressionErasure {
   constructor(
@@ -22,7 +22,7 @@ export class SuppressionErasure {
     private readonly hashing: AddressHashing,
   ) {}
 
-  /** What would be kept, if it were erased now. */
+  /** The reasons that would be kept if the address were erased now. */
   async keptReasons(owner: Tenant, email: string): Promise<SuppressionReason[]> {
     const address = { ...owner, key: addressKey(email) };
     const hashed = await this.hashing.find(address);
@@ -50,7 +50,7 @@ export class SuppressionErasure {
     return hashed ? this.suppressions.lock(hashed, tx) : [];
   }
 
-  /** One that is there already stays, with its date. */
+  /** Replaces the address by its hash; an entry under the hash that exists already stays, with its date. */
   private async hash(
     address: AddressLookup,
     entries: readonly Suppression[],

@@ -69,7 +69,7 @@ describe("another service's list", () => {
         '5.1.1,"550 5.1.1 unknown, really",a@x.example,1772600767',
         '4.0.0,busy,b@x.example,1772600767',
       ),
-    ).toEqual(['a@x.example hard_bounce', 'status tells of a temporary refusal, which is no suppression']);
+    ).toEqual(['a@x.example hard_bounce', 'status is a temporary refusal, which is no suppression']);
     expect(short('sendgrid', 'email,reason,created', 'c@x.example,no MX,1')).toEqual(['c@x.example hard_bounce']);
     expect(short('sendgrid', 'email,created,ip', 'd@x.example,1,192.0.2.1')).toEqual(['d@x.example spam_complaint']);
     expect(short('sendgrid', 'email,created', 'e@x.example,1')).toEqual(['e@x.example unsubscribe']);

@@ -1,12 +1,12 @@
-/** Whose CSV files can be read. */
+/** The services whose CSV files can be imported. */
 export const SUPPRESSION_FORMS = ['waybill', 'ses', 'postmark', 'mailgun', 'sendgrid', 'resend'] as const;
 export type SuppressionForm = (typeof SUPPRESSION_FORMS)[number];
 
-/** Why another service has an address on its list, in our terms. */
+/** The reason for which another service lists an address, in this service's terms. */
 export type ListedAs = 'spam_complaint' | 'hard_bounce' | 'blocklist' | 'manual' | 'unsubscribe';
 
 export interface ListedAddress {
-  /** As it stands in the file. */
+  /** As written in the file. */
   readonly email: string;
   readonly listedAs: ListedAs;
   readonly notes?: string;
@@ -15,18 +15,18 @@ export interface ListedAddress {
 export interface FormLine {
   /** From 1. */
   readonly line: number;
-  /** How far the file is read, in UTF-16 code units. */
+  /** Position after the line, in UTF-16 code units. */
   readonly end: number;
-  /** What is wrong with it; undefined for the head line and for blank ones. */
+  /** The entry, or what is wrong with it; undefined for the header line and blank lines. */
   readonly entry: ListedAddress | { readonly fault: string } | undefined;
 }
 
-/** The value of the first of these columns that the file has; empty when it has none. */
+/** Returns the value of the first of these columns that the file has; empty when it has none. */
 type Cell = (...names: readonly string[]) => string;
 
 interface Form {
   readonly title: string;
-  /** Of a file without a head line, in order. */
+  /** The columns of a file without a header line, in order. */
   readonly columns: readonly string[];
   /** @param has whether there is such a column */
   readonly classify: (cell: Cell, has: (name: string) => boolean) => ListedAs | { readonly fault: string };
@@ -35,11 +35,11 @@ interface Form {
 const ADDRESS_COLUMNS = ['email', 'emailaddress', 'address', 'recipient'];
 const DATE_COLUMNS = ['createdat', 'created', 'lastupdatetime', 'lastupdate', 'suppressedat'];
 const MAX_NOTES = 500;
-/** No address is longer, see `parseAddress`; what is shown of it in a report is shorter still. */
+/** Longer than any address that `parseAddress` accepts. */
 const MAX_ADDRESS = 1_024;
 
 const FORMS: Record<SuppressionForm, Form> = {
-  /** Our own forms: the console's, an export's, and plain lists of addresses. */
+  /** This service's own files: from the console or an export, and plain lists of addresses. */
   waybill: {
     title: 'Waybill',
     columns: ['email', 'reason', 'notes'],
@@ -66,7 +66,7 @@ const FORMS: Record<SuppressionForm, Form> = {
       return among(cell('suppressionreason', 'reason'), { '': 'manual', ...reasons }, 'SuppressionReason');
     },
   },
-  /** Three files: bounces have code and error, unsubscribes have tags, complaints have neither. */
+  /** Three kinds of file: bounces have code and error, unsubscribes have tags, complaints have neither. */
   mailgun: {
     title: 'Mailgun',
     columns: ['address'],
@@ -85,12 +85,12 @@ const FORMS: Record<SuppressionForm, Form> = {
     columns: ['email'],
     classify: (cell, has) => {
       if (has('ip')) return 'spam_complaint';
-      if (/^4/.test(cell('status'))) return { fault: 'status tells of a temporary refusal, which is no suppression' };
+      if (/^4/.test(cell('status'))) return { fault: 'status is a temporary refusal, which is no suppression' };
       if (has('status') || has('reason')) return 'hard_bounce';
       return has('created') || has('createdat') ? 'unsubscribe' : 'manual';
     },
   },
-  /** Its suppressions: email, origin, created_at. */
+  /** The list of suppressions: email, origin, created_at. */
   resend: {
     title: 'Resend',
     columns: ['email', 'origin', 'createdat'],
@@ -102,8 +102,8 @@ const FORMS: Record<SuppressionForm, Form> = {
 };
 
 /**
- * The lines of another service's CSV file, one after the other. Reading costs time in proportion to the text, so a caller
- * with a large one rests now and then. Never throws: what is no entry is a fault.
+ * Yields the lines of another service's CSV file. The time is proportional to the length of the text, so a caller
+ * with a large one should yield to the event loop now and then. Never throws: a line that is no entry has a fault.
  */
 export function* readForm(from: SuppressionForm, text: string): Generator<FormLine> {
   const form = FORMS[from];
@@ -120,7 +120,7 @@ export function* readForm(from: SuppressionForm, text: string): Generator<FormLi
   }
 }
 
-/** The names of columns as they are compared: `Email Address` and `email_address` are one. A line with an address is no head. */
+/** Normalized column names: `Email Address` and `email_address` are the same. A line with an address is not a header. */
 function headOf({ fields }: CsvRow): readonly string[] | undefined {
   if (fields?.some((field) => field.includes('@'))) return undefined;
   const names = fields?.map((name) => name.toLowerCase().replace(/[^a-z]/g, ''));
@@ -132,7 +132,7 @@ function entryOf(
   columns: readonly string[],
   fields: readonly string[] | undefined,
 ): ListedAddress | { readonly fault: string } {
-  if (!fields) return { fault: 'The line is no CSV: a quote stands where none may stand, or it is too long' };
+  if (!fields) return { fault: 'The line is not valid CSV: a quote is misplaced, or the line is too long' };
   const cell: Cell = (...names) => fields[columns.findIndex((name) => names.includes(name))]?.trim() ?? '';
   const email = unguarded(cell(...ADDRESS_COLUMNS));
   if (email === '') return { fault: 'The line has no address' };
@@ -149,7 +149,7 @@ function ownReason(reason: string): ListedAs | { readonly fault: string } {
   return among(reason, { '': 'manual', ...Object.fromEntries(reasons.map(same)) }, 'reason');
 }
 
-/** Case does not matter; Postmark's are written with and without blanks. */
+/** Finds a value, ignoring case and blanks: Postmark writes its values with and without blanks. */
 function among(
   value: string,
   known: Readonly<Record<string, ListedAs>>,
@@ -162,12 +162,12 @@ function among(
   return { fault: `${column} must be one of ${expected.join(', ')}` };
 }
 
-/** Exports put an apostrophe before what a spreadsheet would take for a formula. */
+/** Removes the apostrophe that exports put before values that a spreadsheet would take for a formula. */
 function unguarded(value: string): string {
   return /^'[=+\-@]/.test(value) ? value.slice(1) : value;
 }
 
-/** Replies and other words of the file stay out: they may name people. */
+/** The note of an imported entry. It contains no text of the file, which may name people. */
 function provenance(title: string, date: string): string {
   const day = /^\d{4}-\d\d-\d\d/.exec(date)?.[0];
   return day === undefined ? `from ${title}` : `from ${title}, listed on ${day}`;
@@ -182,7 +182,7 @@ function plainText(notes: string): string {
 
 /** A row of a CSV file. */
 export interface CsvRow {
-  /** Of its first line, from 1. */
+  /** Number of its first line, from 1. */
   readonly line: number;
   /** Start of the next row, in UTF-16 code units. */
   readonly end: number;
@@ -190,22 +190,22 @@ export interface CsvRow {
   readonly fields: readonly string[] | undefined;
 }
 
-/** Quoted fields may hold line breaks; one that is never closed must not swallow the file. */
+/** Quoted fields may contain line breaks; an unclosed quote must not consume the whole file. */
 const MAX_ROW_LINES = 20;
 const MAX_ROW_LENGTH = 64 * 1024;
 const MAX_FIELDS = 200;
 
 interface Row {
   readonly fields: readonly string[];
-  /** After its line end. */
+  /** Position after its line end. */
   readonly end: number;
 }
 
 /**
- * The rows of a CSV text (RFC 4180, lines of every system, a byte order mark skipped), one after the other: nothing is held but
- * the row at hand. All fields are text, whatever a spreadsheet would make of them. A row with a stray or open quote, and one
- * that is too long, is given without fields, and reading goes on at the next line. That is linear: a line that leaves a field
- * open has an odd number of quotes, and would have closed the field of an earlier one.
+ * Yields the rows of a CSV text (RFC 4180, any line ends, a byte order mark is skipped) and holds only the current row. All
+ * fields are text. A row with a stray or unclosed quote, or one that is too long, has no fields, and reading continues at the
+ * next line. The time stays linear: a line that leaves a field open has an odd number of quotes and would have closed the field
+ * of an earlier one.
  */
 export function* csvRows(text: string): Generator<CsvRow> {
   let at = text.startsWith('\uFEFF') ? 1 : 0;
@@ -237,7 +237,7 @@ function readRow(text: string, start: number): Row | undefined {
 
 interface Field {
   readonly value: string;
-  /** Of the sign after it. */
+  /** Position after its delimiter. */
   readonly end: number;
 }
 

@@ -8,18 +8,18 @@ import { isOwnReason, type SuppressionReason } from './suppression';
 import { type NewEntry, SuppressionListService } from './suppression-list.service';
 
 const MIB = 1024 * 1024;
-/** In UTF-8. */
+/** Bytes of the file in UTF-8. */
 export const MAX_IMPORT_BYTES = 10 * MIB;
 const MAX_IMPORT_LINES = 200_000;
-/** What one transaction adds. */
+/** Entries that one transaction adds. */
 const BATCH = 1_000;
-/** How much is read before others have a turn, in UTF-16 code units, and what a line costs beside them: a few milliseconds. */
+/** UTF-16 code units that are read before yielding to the event loop, a few milliseconds, and the weight of a line in addition. */
 const TURN = 256 * 1024;
 const LINE = 256;
 const MAX_REFUSED = 100;
 const SHOWN_ADDRESS = 254;
 
-/** A line that is no entry. */
+/** A line that is not a valid entry. */
 export interface RefusedLine {
   /** From 1. */
   readonly line: number;
@@ -28,13 +28,13 @@ export interface RefusedLine {
 }
 
 export interface ImportReport {
-  /** Lines with an entry, or what should be one. */
+  /** Lines that hold an entry, valid or not. */
   readonly total: number;
   readonly added: number;
-  /** On the list already, or earlier in the file. */
+  /** Entries on the list already, or earlier in the file. */
   readonly duplicates: number;
   readonly invalid: number;
-  /** The first 100 of the invalid. */
+  /** The first 100 invalid lines. */
   readonly refused: readonly RefusedLine[];
 }
 
@@ -43,18 +43,18 @@ interface Wanted {
   readonly form: SuppressionForm;
   readonly csv: string;
   readonly actor: string;
-  /** Bounces and complaints keep their reason, which only the operator may take back; else they come as `manual`. */
+  /** Bounces and complaints keep their reason, which only the operator can remove; otherwise they become `manual`. */
   readonly keepReasons: boolean;
 }
 
-/** Brings lists of other services along. */
+/** Imports the suppression lists of other services. */
 @Injectable()
 export class SuppressionImportService {
   constructor(private readonly lists: SuppressionListService) {}
 
   /**
-   * Adds what a CSV file lists, 1,000 addresses per transaction. An import that breaks off can be done again: what it has added
-   * is then counted among the duplicates.
+   * Adds the entries of a CSV file, 1,000 per transaction. An interrupted import can be repeated: the entries that it has added
+   * then count as duplicates.
    * @throws AppError payload_too_large
    */
   async import(wanted: Wanted): Promise<ImportReport> {
@@ -137,13 +137,13 @@ function requireFitting(csv: string): void {
   if (csv.length <= MAX_IMPORT_BYTES && Buffer.byteLength(csv) <= MAX_IMPORT_BYTES) return;
   throw new AppError('payload_too_large', `The file exceeds ${MAX_IMPORT_BYTES} bytes`, {
     details: { maxBytes: MAX_IMPORT_BYTES },
-    suggestion: 'Split the file, and repeat the head line',
+    suggestion: 'Split the file, and repeat the header line',
   });
 }
 
 function tooMany(): AppError {
   return new AppError('payload_too_large', `The file has more than ${MAX_IMPORT_LINES} entries`, {
     details: { maxLines: MAX_IMPORT_LINES },
-    suggestion: 'Split the file, and repeat the head line; what has been added stays',
+    suggestion: 'Split the file, and repeat the header line; entries that have been added stay',
   });
 }

@@ -35,7 +35,7 @@ export class SuppressionListService {
     private readonly clock: Clock,
   ) {}
 
-  /** Entries in force, newest first, with how many there are. */
+  /** Entries in force, newest first, with their total number. */
   async page(owner: Tenant, filter: Omit<SuppressionFilter, 'hashedKey'>): Promise<[Suppression[], number]> {
     const { key } = filter;
     const hashed = key === undefined ? undefined : await this.hashing.find({ ...owner, key });
@@ -54,8 +54,8 @@ export class SuppressionListService {
   }
 
   /**
-   * Adds up to 1,000 entries, each by itself; one that was refused before is passed on.
-   * @returns in the order given: the entry, or why it was refused
+   * Adds up to 1,000 entries independently; an error among `entries` is returned as it is.
+   * @returns in the order given: the entry, or the error for which it was refused
    */
   async addMany(
     owner: Tenant,
@@ -71,8 +71,8 @@ export class SuppressionListService {
   }
 
   /**
-   * Takes an address off the list.
-   * @throws NotFoundError; AppError suppression_not_removable when an entry stays that is not the owner's to remove
+   * Removes an address from the list.
+   * @throws NotFoundError; AppError suppression_not_removable when one of its entries can only be removed by the operator
    */
   async remove(owner: Tenant, email: string, actor: string): Promise<void> {
     await this.database.transaction((tx) =>
@@ -80,7 +80,7 @@ export class SuppressionListService {
     );
   }
 
-  /** Takes an address off the list whatever the reason, and forgets its soft bounces. @throws NotFoundError */
+  /** Removes an address from the list whatever the reason, and its soft bounces. @throws NotFoundError */
   async removeByOperator(owner: Tenant, email: string): Promise<SuppressionReason[]> {
     const address = { ...owner, key: addressKey(email) };
     return this.database.transaction(async (tx) => {
@@ -121,7 +121,7 @@ export class SuppressionListService {
     return reasons;
   }
 
-  /** Those of an erased address are found by its hash. */
+  /** Locks the entries in force of an address, or of its hash when it has been erased. */
   private async lockInForce(address: AddressLookup, tx: Transaction): Promise<Suppression[]> {
     const now = this.clock.now();
     const hashed = await this.hashing.find(address, tx);
@@ -138,7 +138,7 @@ function toSuppression(owner: Tenant, { email, reason, notes }: NewEntry, suppre
   return { ...entry, source: 'api', notes: notes ?? null, suppressedAt, expiresAt: null };
 }
 
-/** One statement cannot write a row twice: of entries for the same address and reason the first counts. */
+/** The first entry for each address and reason: one statement cannot write a row twice. */
 function firstOfEach(candidates: readonly (Suppression | AppError)[]): Suppression[] {
   const first = new Map<string, Suppression>();
   for (const entry of candidates) {
@@ -160,7 +160,7 @@ function notRemovable(reason: SuppressionReason): AppError {
   });
 }
 
-/** What is written down about a change to one entry; the address itself is personal data and stays out. */
+/** The audit record of a change to one entry, without the address, which is personal data. */
 function suppressionEvent(
   action: 'suppression.added' | 'suppression.removed',
   { organizationId, mode, id, reason }: Suppression,
@@ -169,7 +169,7 @@ function suppressionEvent(
   return { organizationId, actor, action, targetType: 'suppression', targetId: id, data: { mode, reason } };
 }
 
-/** One record for a whole batch. */
+/** The audit record of a batch. */
 function importEvent({ organizationId, mode }: Tenant, added: number, actor: string): AuditRecord {
   const target = { targetType: 'organization', targetId: organizationId };
   return { organizationId, actor, action: 'suppression.imported', ...target, data: { mode, added } };

@@ -2,12 +2,12 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Mode } from '../../common/tenant';
 import type { SuppressionReason } from './suppression';
 
-/** An address that is not sent to, and one reason why. */
+/** A suppressed address, with one reason. */
 @Entity('suppressions')
 export class Suppression {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
   @PrimaryColumn('text') mode!: Mode;
-  /** The normal form: what is matched. */
+  /** The normal form of the address, by which it is matched. */
   @PrimaryColumn('text', { name: 'address_key' }) addressKey!: string;
   @PrimaryColumn('text') reason!: SuppressionReason;
   @Column('uuid') id!: string;
@@ -16,7 +16,7 @@ export class Suppression {
   @Column('text') source!: 'automatic' | 'api';
   @Column('text', { nullable: true }) notes!: string | null;
   @Column('timestamptz', { name: 'suppressed_at' }) suppressedAt!: Date;
-  /** From then on it is no longer in force. */
+  /** The entry has no effect from then on; null: it never expires. */
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
 }
 
@@ -27,7 +27,7 @@ export class SoftBounces {
   @PrimaryColumn('text') mode!: Mode;
   /** The normal form of the address. */
   @PrimaryColumn('text', { name: 'address_key' }) addressKey!: string;
-  /** Oldest first; at most as many as suppress an address. */
+  /** Oldest first; at most the number that suppresses an address. */
   @Column('timestamptz', { name: 'bounced_at', array: true }) bouncedAt!: Date[];
   @Column('timestamptz', { name: 'last_bounced_at' }) lastBouncedAt!: Date;
 }
@@ -44,7 +44,7 @@ export class MissingDomain {
   @Column('date', { name: 'last_seen_on' }) lastSeenOn!: string;
 }
 
-/** What the erased addresses of an organization are hashed with. */
+/** The HMAC key for the erased addresses of an organization. */
 @Entity('suppression_hash_keys')
 export class SuppressionHashKey {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;

@@ -1,6 +1,6 @@
 import type { Tenant } from '../../common/tenant';
 
-/** From the strongest to the weakest: of several entries for one address the strongest is shown. */
+/** From the strongest to the weakest: the strongest of several entries for an address is shown. */
 export const SUPPRESSION_REASONS = [
   'spam_complaint',
   'hard_bounce',
@@ -12,10 +12,10 @@ export const SUPPRESSION_REASONS = [
 
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
-/** What an organization may put on the list, and take off again. */
+/** The reasons that an organization may set and remove itself. */
 export const OWN_REASONS = ['manual', 'unsubscribe'] as const satisfies readonly SuppressionReason[];
 
-/** Reasons kept after the erasure of an address, as a hash: the recipient refuses mail, or the mailbox does not exist. */
+/** Whether entries with this reason are kept, hashed, after the erasure of an address: the recipient refuses mail, or the mailbox does not exist. */
 export function isLastingReason(reason: SuppressionReason): boolean {
   return reason === 'spam_complaint' || reason === 'hard_bounce' || reason === 'blocklist';
 }
@@ -25,7 +25,7 @@ export function isOwnReason(reason: SuppressionReason): boolean {
   return (OWN_REASONS as readonly SuppressionReason[]).includes(reason);
 }
 
-/** The strongest reason; undefined of none. */
+/** The strongest of some reasons; undefined when there are none. */
 export function strongest(reasons: readonly SuppressionReason[]): SuppressionReason | undefined {
   return SUPPRESSION_REASONS.find((reason) => reasons.includes(reason));
 }
@@ -49,13 +49,13 @@ export interface NewSuppression extends Tenant {
   readonly expiresAt?: Date;
 }
 
-/** A recipient whose delivery has ended for a reason that may pass. */
+/** A recipient whose delivery has failed for a temporary reason. */
 export interface SoftBounce extends Tenant {
   readonly email: string;
   readonly at: Date;
 }
 
-/** The domain of a recipient does not exist in DNS now. */
+/** A recipient whose domain does not exist in DNS at present. */
 export interface MissingDomainLookup extends Tenant {
   readonly email: string;
 }
@@ -63,7 +63,7 @@ export interface MissingDomainLookup extends Tenant {
 /** Observations further apart do not count together. */
 export const MISSING_DOMAIN_WINDOW_DAYS = 30;
 
-/** The key that an organization's erased addresses are hashed with, as it is stored. */
+/** The HMAC key for an organization's erased addresses, as stored. */
 export interface EncryptedHashKey {
   readonly organizationId: string;
   readonly secret: Buffer;

@@ -32,10 +32,10 @@ import { SuppressionsService } from './suppressions.service';
 
 /** 1,000 entries with long notes. */
 const BATCH_BODY = { ...DEFAULT_BODY, maxBytes: 4 * MIB, elementwise: true };
-/** Quotes and line ends take twice the room in JSON. */
+/** Quotes and line ends take twice the space in JSON. */
 const IMPORT_BODY = { ...DEFAULT_BODY, maxBytes: 2 * MAX_IMPORT_BYTES + MIB };
 
-/** A list is the whole organization's, so a key that is bound to a domain can only check single addresses. */
+/** `/v1/suppressions`. The list belongs to the whole organization, so a key that is bound to a domain can only check single addresses. */
 @ApiTags('Suppressions')
 @Controller('v1/suppressions')
 @RequireScope('suppression:manage')
@@ -90,7 +90,7 @@ export class SuppressionsController {
   @ApiOperation({
     operationId: 'suppressions.addBatch',
     summary: 'Suppress up to 1,000 addresses',
-    description: 'Items stand alone: a refused one does not sink the rest.',
+    description: 'Entries are independent: a refused one does not affect the others.',
   })
   @ApiBody({
     schema: { type: 'array', items: { $ref: getSchemaPath(AddSuppressionDto) }, minItems: 1, maxItems: MAX_BATCH },
@@ -108,7 +108,7 @@ export class SuppressionsController {
     operationId: 'suppressions.import',
     summary: "Import another service's list",
     description:
-      'A CSV file as that service writes it. Bounces and complaints come as `manual`, unsubscribes as `unsubscribe`. May be repeated.',
+      'A CSV file as that service exports it. Bounces and complaints become `manual`, unsubscribes `unsubscribe`. It can be repeated.',
   })
   @ApiData(ImportedFileDto, { status: 201 })
   @ApiErrors('invalid_request', 'domain_not_allowed', 'payload_too_large')

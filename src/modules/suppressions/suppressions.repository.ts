@@ -31,7 +31,7 @@ export interface SuppressionFilter {
   readonly reason?: SuppressionReason;
   /** Normal form of the address. */
   readonly key?: string;
-  /** Under which the same address is listed if it has been erased. */
+  /** The hashed form under which the address is listed if it has been erased. */
   readonly hashedKey?: string;
   readonly limit: number;
   readonly offset: number;
@@ -72,7 +72,7 @@ export class SuppressionsRepository {
     tx.write(recordMissingDomains(rows, windowDays));
   }
 
-  /** Entries in force at `now`, newest first, with how many there are. */
+  /** Entries in force at `now`, newest first, with their total number. */
   page({ organizationId, mode }: Tenant, filter: SuppressionFilter, now: Date): Promise<[Suppression[], number]> {
     const { reason, key, hashedKey, limit, offset } = filter;
     const addressKey = key !== undefined && hashedKey !== undefined ? In([key, hashedKey]) : key;
@@ -87,12 +87,12 @@ export class SuppressionsRepository {
       .getManyAndCount();
   }
 
-  /** Returns the ids of those that were not on the list before, or no longer in force. */
+  /** Returns the ids of entries that are new or replace an expired one. */
   async insert(owner: Tenant, entries: readonly Suppression[], now: Date, tx: Transaction): Promise<Set<string>> {
     return new Set((await tx.run(insertSuppressions(owner, entries, now))).map(({ id }) => id));
   }
 
-  /** Of several names of one address; entries that never expire. */
+  /** Reasons of the entries that never expire, under any of the forms of one address. */
   async reasonsOf(names: readonly AddressLookup[]): Promise<SuppressionReason[]> {
     const where = names.map(({ organizationId, mode, key: addressKey }) => ({
       ...{ organizationId, mode, addressKey, expiresAt: IsNull() },
@@ -100,7 +100,7 @@ export class SuppressionsRepository {
     return (await this.suppressions.find({ select: { reason: true }, where })).map(({ reason }) => reason);
   }
 
-  /** Every entry of an address, expired ones too; they stay as they are until the transaction ends. */
+  /** Locks and returns every entry of an address, expired ones too. */
   lock({ organizationId, mode, key: addressKey }: AddressLookup, tx: Transaction): Promise<Suppression[]> {
     return tx.manager.find(Suppression, {
       where: { organizationId, mode, addressKey },
@@ -109,7 +109,7 @@ export class SuppressionsRepository {
     });
   }
 
-  /** By reason, so that an entry that appeared meanwhile stays. */
+  /** Deletes an address's entries by reason, so that an entry that was added meanwhile stays. */
   async delete(
     { organizationId, mode, key: addressKey }: AddressLookup,
     reasons: readonly SuppressionReason[],
@@ -118,7 +118,7 @@ export class SuppressionsRepository {
     await tx.manager.delete(Suppression, { organizationId, mode, addressKey, reason: In([...reasons]) });
   }
 
-  /** Puts a hash in the place of an entry's address. */
+  /** Replaces an entry's address by its hash. */
   async hash(
     { organizationId, mode, addressKey, reason }: Suppression,
     hashed: Pick<Suppression, 'addressKey' | 'email'>,
@@ -136,7 +136,7 @@ export class SuppressionsRepository {
     await tx.manager.delete(MissingDomain, { organizationId, mode, addressKey });
   }
 
-  /** Rows whose effect ended before the moment; returns how many were deleted. */
+  /** Deletes rows whose effect ended before a time; returns their number. */
   async deleteExpired(table: ExpiringTable, before: Date, limit: number): Promise<number> {
     return (await this.database.run(deleteExpired(table, before, limit))).length;
   }
@@ -146,13 +146,13 @@ export class SuppressionsRepository {
     return keys.findOneBy({ organizationId });
   }
 
-  /** Returns the key that the organization has, which is another one if it had one already. */
+  /** Returns the organization's key: the stored one if there is one already, else `key`. */
   async findOrInsertHashKey(key: SuppressionHashKey, tx: Transaction): Promise<SuppressionHashKey> {
     await tx.manager.createQueryBuilder().insert().into(SuppressionHashKey).values(key).orIgnore().execute();
     return tx.manager.findOneByOrFail(SuppressionHashKey, { organizationId: key.organizationId });
   }
 
-  /** Those of all organizations: the master key is the operator's. */
+  /** The keys of all organizations, for a change of the master key. */
   async *allHashKeys(): AsyncGenerator<SuppressionHashKey> {
     for (let after = NIL_ID; ;) {
       const page = await this.hashKeys.find({
@@ -167,7 +167,7 @@ export class SuppressionsRepository {
     }
   }
 
-  /** False when it is no longer as it was read. */
+  /** Returns false when the key has changed since it was read. */
   async replaceHashKey({ organizationId, secret }: EncryptedHashKey, encrypted: Buffer): Promise<boolean> {
     return (await this.hashKeys.update({ organizationId, secret }, { secret: encrypted })).affected === 1;
   }

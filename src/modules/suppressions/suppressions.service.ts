@@ -19,15 +19,15 @@ import {
 } from './suppression';
 import { SuppressionsRepository } from './suppressions.repository';
 
-/** SQLSTATE of the function refuse_listed; the classes from I to Z are left to applications. */
+/** SQLSTATE of the function refuse_listed; classes that begin with I to Z are reserved for applications. */
 const LISTED = 'WB001';
 
-/** True for what `refuseListed` made a transaction fail with. */
+/** Whether an error is the one with which `refuseListed` fails a transaction. */
 export function isListed(error: unknown): boolean {
   return databaseErrorCode(error) === LISTED;
 }
 
-/** Which recipients must not be sent to: used by accepting, sending and settling mail. */
+/** Suppression checks and automatic suppressions: used when mail is accepted, sent and settled. */
 @Injectable()
 export class SuppressionsService {
   constructor(
@@ -52,8 +52,8 @@ export class SuppressionsService {
   }
 
   /**
-   * Fails the caller's transaction, with an error that `isListed` recognises, when one of the addresses may block its mail. Not
-   * every such address does: `findBlocking` decides.
+   * Fails the caller's transaction, with an error that `isListed` recognises, when one of the addresses may block its mail. It may
+   * be a false alarm: `findBlocking` decides.
    */
   refuseListed(addresses: readonly MailLookup[], tx: Transaction): void {
     if (addresses.length > 0) this.suppressions.refuseListed(addresses, this.clock.now(), tx);
@@ -66,7 +66,7 @@ export class SuppressionsService {
     return strongest(found.map(({ reason }) => reason));
   }
 
-  /** Whether an address is on the list for this reason, be it among others. */
+  /** Whether an address is on the list for this reason, among others. */
   async isListedFor(reason: SuppressionReason, { organizationId, mode }: Tenant, email: string): Promise<boolean> {
     const found = await this.find([{ organizationId, mode, key: addressKey(email) }], this.clock.now());
     return found.some((entry) => entry.reason === reason);
@@ -77,17 +77,17 @@ export class SuppressionsService {
     if (rows.length > 0) this.suppressions.add(rows, this.clock.now(), tx);
   }
 
-  /** Counts soft bounces within the caller's transaction; an address that has had enough of them is listed for a while. */
+  /** Counts soft bounces within the caller's transaction; an address that exceeds SOFT_BOUNCE_RULE is listed for a while. */
   recordSoftBounces(rows: readonly SoftBounce[], tx: Transaction): void {
     if (rows.length > 0) this.suppressions.recordSoftBounces(rows, SOFT_BOUNCE_RULE, this.clock.now(), tx);
   }
 
-  /** Remembers within the caller's transaction that recipients' domains do not exist; on a second day, the address is listed. */
+  /** Records within the caller's transaction that recipients' domains do not exist; on a second day the address is listed. */
   recordMissingDomains(rows: readonly MissingDomainLookup[], tx: Transaction): void {
     if (rows.length > 0) this.suppressions.recordMissingDomains(rows, MISSING_DOMAIN_WINDOW_DAYS, tx);
   }
 
-  /** Every entry in force at `now`, under the address itself or its hash. One query; a second one for organizations that have erased data of a person. */
+  /** Every entry in force at `now`, under the address itself or its hash. One query; a second one for organizations with erased addresses. */
   private async find(addresses: readonly AddressLookup[], now: Date): Promise<SuppressedAddress[]> {
     const { found, hashKeys } = await this.suppressions.findSuppressed(addresses, now);
     if (hashKeys.length === 0) return found;

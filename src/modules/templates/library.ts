@@ -1,6 +1,6 @@
 import type { NewTemplate } from './templates.service';
 
-/** Colours in light and dark; text on its ground has a contrast of at least 4.5 to 1 (WCAG 2.2, 1.4.3). */
+/** Colours for light and dark mode; text has a contrast of at least 4.5 to 1 to its background (WCAG 2.2, 1.4.3). */
 export const COLOURS = {
   light: { page: '#f3f4f6', card: '#ffffff', text: '#1f2937', muted: '#4b5563', line: '#d1d5db' },
   dark: { page: '#111827', card: '#1f2937', text: '#f3f4f6', muted: '#d1d5db', line: '#4b5563' },
@@ -28,13 +28,13 @@ export interface Letter {
   /** Shown in lists of mails after the subject. */
   readonly preview: string;
   readonly heading: string;
-  /** Rows of the card, made by the functions below. */
+  /** HTML table rows of the card, from the functions below. */
   readonly rows: readonly string[];
-  /** Why the reader gets it. */
+  /** Why the recipient gets the mail. */
   readonly footer: string;
 }
 
-/** The whole page: one column of tables, 600 pixels wide, which Outlook too shows as it is meant. */
+/** The whole HTML page: one column of tables, 600 pixels wide, a layout that Outlook renders correctly too. */
 export function page({ preview, heading, rows, footer }: Letter): string {
   return `<!doctype html>
 <html lang="{{ language | default: "en" }}" dir="auto">
@@ -80,7 +80,7 @@ export function note(text: string): string {
   return `<tr><td class="muted" style="padding:8px 0 0;font-size:14px;line-height:20px;color:${light.muted}">${text}</td></tr>`;
 }
 
-/** A cell with a ground, not a picture: it is there when pictures are not. */
+/** A button as a table cell with a background colour: it is visible without images. */
 export function button(label: string, url: string): string {
   return `<tr><td style="padding:8px 0 24px">
 <table role="presentation" cellpadding="0" cellspacing="0" border="0"><tr>
@@ -89,14 +89,14 @@ export function button(label: string, url: string): string {
 </td></tr>`;
 }
 
-/** For clients that show no button, and readers who check the address before they follow it. */
+/** The link as text, for mail clients that show no button and readers who check the address first. */
 export function plainLink(url: string): string {
   return note(
     `If the button does not work, copy this address into your browser:<br><a href="${url}" class="muted" style="color:${light.muted};word-break:break-all">${url}</a>`,
   );
 }
 
-/** Name and value, line by line. */
+/** A table of names and values. @param rows from `detail` */
 export function details(rows: string): string {
   return `<tr><td class="line" style="padding:8px 0;border-top:1px solid ${light.line};border-bottom:1px solid ${light.line}">
 <table ${TABLE}>
@@ -121,7 +121,7 @@ const SUPPORT = '{% if support_email %}Questions? Write to {{ support_email }}.{
 const SIGNATURE = `-- \n{{ product_name }}\n${SUPPORT}`;
 
 /**
- * Six mails that most applications send. All take `product_name`, and may take `name`, `support_email` and `language` (of the html,
+ * Six templates that most applications need. All require `product_name` and accept `name`, `support_email` and `language` (of the html,
  * `en` unless given).
  */
 export const LIBRARY: readonly LibraryTemplate[] = [

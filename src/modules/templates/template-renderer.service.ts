@@ -10,34 +10,34 @@ import type { Template, TemplateVersion } from './template.entity';
 import { type TemplateKey, TemplatesRepository } from './templates.repository';
 
 export const TEMPLATE_NAME = /^[a-z0-9-]{1,64}$/;
-/** Of the column. */
+/** The largest value of the column, a signed integer of 32 bits. */
 export const MAX_VERSION = 2_147_483_647;
 export const MAX_VARIABLES_BYTES = 256 * 1024;
 
-/** A template, which of its versions, and what is filled in. */
+/** A template, its version, and the variables for it. */
 export interface TemplateUse extends TemplateKey {
-  /** The latest one unless given. */
+  /** The latest version when undefined. */
   readonly version?: number | undefined;
   /** JSON of an object. */
   readonly variables: string;
 }
 
-/** What a template became. */
+/** The rendered parts of a template. */
 export interface RenderedTemplate extends TemplateParts {
   readonly version: number;
 }
 
 const MAX_SUBJECT = 998;
-/** Versions are kept for so many organizations, of each at most so many characters. */
+/** Size of the cache of versions: organizations, and characters for each. */
 const CACHED_ORGANIZATIONS = 32;
 const CACHED_CHARACTERS = 1024 * 1024;
 
-/** Renders stored templates, in threads; versions never change, so they are kept in memory. */
+/** Checks and renders stored templates, in threads. Versions never change, so they are cached. */
 @Injectable()
 export class TemplateRenderer implements OnModuleDestroy {
   private readonly threads: RenderThreads;
   private readonly versions = new LRUCache<string, LRUCache<string, TemplateVersion>>({ max: CACHED_ORGANIZATIONS });
-  /** A batch makes one query for each template. */
+  /** Shares concurrent queries: a batch makes one query for each template. */
   private readonly lookUps = new SingleFlight<Template | null>();
 
   constructor(
@@ -51,7 +51,7 @@ export class TemplateRenderer implements OnModuleDestroy {
     return this.threads.close();
   }
 
-  /** The names of the variables that a template uses. @throws AppError invalid_request, with the places of what is wrong */
+  /** The names of the variables that a template uses. @throws AppError invalid_request, with the positions of the errors */
   async check(organizationId: string, source: TemplateParts): Promise<readonly string[]> {
     const result = await this.threads.check(organizationId, source);
     if (result?.kind === 'valid') return result.variables;
@@ -65,7 +65,7 @@ export class TemplateRenderer implements OnModuleDestroy {
   }
 
   /**
-   * @param path of the template's use in the request, put before field paths: `template.`, or nothing
+   * @param path prefix of field paths in errors: `template.`, or empty
    * @throws AppError template_not_found, template_render_failed; UnavailableError
    */
   async render(organizationId: string, use: TemplateUse, path = ''): Promise<RenderedTemplate> {

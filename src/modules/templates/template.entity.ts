@@ -6,13 +6,13 @@ export class Template {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
   @PrimaryColumn('uuid') id!: string;
   @Column('text') name!: string;
-  /** The latest one. */
+  /** Number of the latest version. */
   @Column('integer') version!: number;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
   @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
 }
 
-/** The texts of a template from its version on; never changed. */
+/** One version of a template's texts; never changed. */
 @Entity('template_versions')
 export class TemplateVersion {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -21,7 +21,7 @@ export class TemplateVersion {
   @Column('text') subject!: string;
   @Column('text', { nullable: true }) html!: string | null;
   @Column('text', { nullable: true }) text!: string | null;
-  /** The variables found in it. */
+  /** The variables that it uses. */
   @Column('text', { array: true }) variables!: string[];
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
 }

@@ -25,11 +25,11 @@ import {
 } from './dto/template.dto';
 import { type TemplateAuthor, TemplatesService } from './templates.service';
 
-/** Both parts at their longest, as JSON. */
+/** Large enough for both parts at their longest, as JSON. */
 const TEMPLATE_BODY = { ...DEFAULT_BODY, maxBytes: 2 * MIB };
 const RENDER_BODY = { ...DEFAULT_BODY, maxBytes: MIB / 2 };
 
-/** Templates are the organization's, for live and test mail alike: test keys read and use them, keys of one domain use them. */
+/** `/v1/templates`. Live and test mail share an organization's templates: test keys read and use them, keys bound to a domain use them. */
 @ApiTags('Templates')
 @Controller('v1/templates')
 @RequireScope('template:read')
@@ -78,7 +78,7 @@ export class TemplatesController {
   @TakesBody(TEMPLATE_BODY)
   @ApiOperation({
     summary: 'Change a template',
-    description: 'Makes a new version, which sends use from now on. Fields that are left out stay.',
+    description: 'Creates a new version, which sends use from now on. Fields that are left out stay.',
   })
   @ApiData(TemplateDto)
   @ApiErrors('invalid_request', 'domain_not_allowed', 'resource_not_found', 'template_already_exists')
@@ -96,7 +96,7 @@ export class TemplatesController {
   @LiveOnly()
   @ApiOperation({
     summary: 'Delete a template',
-    description: 'With all its versions. Emails that were made from it stay.',
+    description: 'With all its versions. Emails that were rendered from it stay.',
   })
   @ApiData(RemovedTemplateDto)
   @ApiErrors('domain_not_allowed', 'resource_not_found')
@@ -125,7 +125,7 @@ export class TemplatesController {
   @ApiOperation({
     operationId: 'templates.render',
     summary: 'Preview a template',
-    description: 'What an email would say; none is sent.',
+    description: 'Renders the parts of an email without sending one.',
   })
   @ApiData(RenderedTemplateDto)
   @ApiErrors('invalid_request', 'domain_not_allowed', 'resource_not_found', 'template_render_failed')

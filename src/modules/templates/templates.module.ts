@@ -7,7 +7,7 @@ import { TemplatesController } from './templates.controller';
 import { TemplatesRepository } from './templates.repository';
 import { TemplatesService } from './templates.service';
 
-/** Templates: stored, in versions, and rendered. */
+/** Templates: their versions and rendering. */
 @Module({
   imports: [TypeOrmModule.forFeature([Template, TemplateVersion]), AuditModule],
   controllers: [TemplatesController],

@@ -5,7 +5,7 @@ import { lockList } from '../../database/sql/locks.sql';
 import type { Transaction } from '../../database/transaction';
 import { Template, TemplateVersion } from './template.entity';
 
-/** By its id or by its name; the latest version unless one is named. */
+/** Identifies a template by id or name; the latest version unless one is given. */
 export interface TemplateKey {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
@@ -18,7 +18,7 @@ export type ListedVersion = Pick<TemplateVersion, 'version' | 'subject' | 'varia
 
 const LISTED = { templateId: true, version: true, subject: true, variables: true, createdAt: true } as const;
 
-/** Templates and their versions. All of it throws UnavailableError. */
+/** Templates and their versions. All methods throw UnavailableError. */
 @Injectable()
 export class TemplatesRepository {
   constructor(
@@ -35,7 +35,7 @@ export class TemplatesRepository {
     return this.versions.findOneBy({ organizationId, templateId, version });
   }
 
-  /** Searched by name; with the total. */
+  /** One page in the order of names, with the total number. */
   page(organizationId: string, { offset, limit }: { offset: number; limit: number }): Promise<[Template[], number]> {
     return this.templates.findAndCount({
       where: { organizationId },
@@ -59,13 +59,13 @@ export class TemplatesRepository {
     });
   }
 
-  /** Counts all; other additions wait until the transaction ends. */
+  /** The number of templates; other additions wait until the transaction ends. */
   async count(organizationId: string, tx: Transaction): Promise<number> {
     await tx.run(lockList(`templates of ${organizationId}`));
     return tx.manager.countBy(Template, { organizationId });
   }
 
-  /** The names that are taken. */
+  /** The names among `names` that are in use. */
   async namesAmong(organizationId: string, names: readonly string[]): Promise<string[]> {
     const found = await this.templates.findBy({ organizationId, name: In(names) });
     return found.map(({ name }) => name);

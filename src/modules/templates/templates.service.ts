@@ -10,7 +10,7 @@ import { type RenderedTemplate, TemplateRenderer, type TemplateUse } from './tem
 import type { Template, TemplateVersion } from './template.entity';
 import { type ListedVersion, TemplatesRepository } from './templates.repository';
 
-/** What a customer may change; what is undefined stays, an empty part is taken away. */
+/** A change of a template: undefined properties stay, an empty part is removed. */
 export interface TemplateChange {
   readonly name?: string;
   readonly subject?: string;
@@ -20,7 +20,7 @@ export interface TemplateChange {
 
 export type NewTemplate = TemplateChange & Required<Pick<TemplateChange, 'name' | 'subject'>>;
 
-/** Who changes it: a key, or the command line. */
+/** The author of a change: a key, or the command line. */
 export interface TemplateAuthor {
   readonly organizationId: string;
   readonly actor: string;
@@ -34,10 +34,10 @@ export interface TemplateView<Version = TemplateVersion> {
 }
 
 const MAX_TEMPLATES = 1_000;
-/** Older ones are removed. */
+/** Number of kept versions; older ones are deleted. */
 const KEPT_VERSIONS = 200;
 
-/** The templates of an organization: one name each, and a version for every change. */
+/** The templates of an organization: unique names, and a new version with every change. */
 @Injectable()
 export class TemplatesService {
   constructor(
@@ -64,7 +64,7 @@ export class TemplatesService {
     return { template, version };
   }
 
-  /** By name. */
+  /** One page in the order of names. */
   async page(organizationId: string, { page, limit }: { page: number; limit: number }) {
     const [templates, total] = await this.templates.page(organizationId, { offset: (page - 1) * limit, limit });
     const latest = await this.templates.latest(organizationId, templates);
@@ -90,17 +90,17 @@ export class TemplatesService {
     return this.templates.listVersions(organizationId, id);
   }
 
-  /** Makes a new version, which is used from now on. @throws NotFoundError, and as `create` */
+  /** Creates a new version, which is used from now on. @throws NotFoundError, and as `create` */
   async change(author: TemplateAuthor, id: string, change: TemplateChange): Promise<TemplateView> {
     const { organizationId } = author;
     if (Object.values(change).every((value) => value === undefined)) throw nothingToChange();
     for (;;) {
       const { template, version } = await this.get(organizationId, id);
-      // Outside the transaction, which waits for no thread.
+      // Outside the transaction, which must not wait for a rendering thread.
       const parts = await this.checked(organizationId, { ...partsOf(version), ...partsOf(change) });
       const name = change.name ?? template.name;
       const made = await this.write(name, (tx) => this.addVersion(author, { ...template, name }, parts, tx));
-      // Of concurrent changes one is made, and the others start again from its result.
+      // One of several concurrent changes succeeds; the others start again from its result.
       if (made) return made;
     }
   }
@@ -126,7 +126,7 @@ export class TemplatesService {
     return { template, version };
   }
 
-  /** With all its versions; mails that were made from it stay as they are. @throws NotFoundError */
+  /** Deletes a template with all versions; emails rendered from it stay as they are. @throws NotFoundError */
   async remove(author: TemplateAuthor, id: string): Promise<void> {
     const { organizationId } = author;
     await this.database.transaction(async (tx) => {
@@ -137,13 +137,13 @@ export class TemplatesService {
     });
   }
 
-  /** As a mail would be, without one. @throws NotFoundError, AppError template_render_failed */
+  /** Renders a template without sending an email. @throws NotFoundError, AppError template_render_failed */
   async preview(organizationId: string, id: string, use: TemplateUse): Promise<RenderedTemplate> {
     await this.get(organizationId, id, use.version);
     return this.renderer.render(organizationId, { ...use, id });
   }
 
-  /** Of these names, those that the organization has. */
+  /** The names among `names` that the organization uses already. */
   existing(organizationId: string, names: readonly string[]): Promise<string[]> {
     return this.templates.namesAmong(organizationId, names);
   }
@@ -185,7 +185,7 @@ export class TemplatesService {
   }
 }
 
-/** Those that there are. */
+/** The parts that are set. */
 function partsOf({
   subject,
   html,

@@ -4,12 +4,13 @@ import { NotFoundError } from '../../../common/errors/app-error';
 import { QueryInteger } from '../../../common/http/dto-decorators';
 import type { ListedMessage } from '../mailbox.service';
 
+/** Query of the list page: `q` is searched for in sender, recipients and subject. */
 export class ListMailboxQuery {
   @QueryInteger(1, 1_000) page: number = 1;
   @IsString() @MaxLength(200) q: string = '';
 }
 
-/** The place of an attachment, from 0; anything else names nothing. */
+/** The index of an attachment, from 0. @throws NotFoundError for any other text */
 @Injectable()
 export class AttachmentIndexPipe implements PipeTransform<string, number> {
   transform(value: string): number {
@@ -18,7 +19,7 @@ export class AttachmentIndexPipe implements PipeTransform<string, number> {
   }
 }
 
-/** For tools: what the list page shows. */
+/** A message in `messages.json`, for tools: the same data as on the list page. */
 export function toMessageDto({ id, receivedAt, returnPath, recipients, sender, subject, size }: ListedMessage) {
   return { id, receivedAt: receivedAt.toISOString(), returnPath, recipients, sender, subject, size };
 }

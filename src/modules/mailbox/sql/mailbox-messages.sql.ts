@@ -1,4 +1,4 @@
-// What is written to the mailbox: received messages go in, old ones and those of erased persons go out.
+// Writes to the mailbox: received messages are inserted, old ones and those of erased persons are deleted.
 import type { Statement } from '../../../database/statement';
 import type { NewMailboxMessage } from '../mailbox-message.entity';
 
@@ -7,17 +7,17 @@ export interface CopiesPage {
   readonly lastId: string;
 }
 
-/** What may have to be deleted. */
+/** A message that may have to be deleted, without its bytes. */
 export interface KeptCopy {
   readonly id: string;
   readonly recipients: readonly string[];
   readonly size: number;
 }
 
-// Keeps a batch of received messages.
+// Inserts a batch of received messages.
 // Writes: mailbox_messages (insert only). Locks: none beyond the new rows. Rows: those of one batch, often one.
-// Not the ORM: the raw bytes of the whole batch travel as one binary parameter that the server cuts up, where an array
-// of bytea would go as hexadecimal text of twice the size. Addresses hold no line ends, so a list of them is lines.
+// Not the ORM: the raw bytes of the whole batch are one binary parameter that the server splits, where an array
+// of bytea would be sent as hexadecimal text of twice the size. Addresses contain no line ends, so a list of them is sent as lines.
 const INSERT_MESSAGES = `
   insert into mailbox_messages (id, received_at, return_path, recipients, sender, subject, size, raw, organization_id)
   select
@@ -27,6 +27,7 @@ const INSERT_MESSAGES = `
     $2::uuid[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::int[], $9::int[], $10::uuid[]
   ) as m (id, received_at, return_path, recipients, sender, subject, begins, size, organization_id)`;
 
+/** @param messages with ids of this process; a batch of any size */
 export function insertMessages(messages: readonly NewMailboxMessage[]): Statement<never> {
   let begins = 1;
   const starts = messages.map(({ raw }) => {
@@ -52,12 +53,12 @@ export function insertMessages(messages: readonly NewMailboxMessage[]): Statemen
   };
 }
 
-/** The driver copies it again. */
+/** Avoids a copy for a single message: the driver makes another one. */
 function joined(parts: readonly Buffer[]): Buffer {
   return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
 }
 
-// Deletes all but the newest $1 messages, and of those what goes beyond $2 bytes together.
+// Deletes all but the newest $1 messages, and of those the oldest ones beyond $2 bytes in total.
 // Writes: mailbox_messages (range of the primary key, in its order). Locks: the rows. Rows: those since the last run.
 // Not the ORM: one statement instead of reading sizes first.
 const TRIM_MESSAGES = `
@@ -74,11 +75,12 @@ const TRIM_MESSAGES = `
     limit 1
   )`;
 
+/** @param maxBytes of the raw messages that stay */
 export function trimMessages(maxMessages: number, maxBytes: number): Statement<never> {
   return { name: 'trim-mailbox-messages', text: TRIM_MESSAGES, values: [maxMessages, maxBytes] };
 }
 
-// The next messages that an organization has sent, and those of no organization: the mailbox takes mail from any program on this machine.
+// Finds the next messages of an organization, and of no organization: the mailbox accepts mail from any program on this machine.
 // Reads: mailbox_messages (range of the primary key, without the bytes). Locks: none. Rows: up to $4.
 // Not the ORM: as the statement below.
 const FIND_COPIES = `
@@ -88,12 +90,13 @@ const FIND_COPIES = `
   order by id
   limit $4`;
 
+/** In the order of ids, after `page.after`. @param limit rows at most */
 export function findCopies(organizationId: string, { after, lastId }: CopiesPage, limit: number): Statement<KeptCopy> {
   return { name: 'find-mailbox-copies', text: FIND_COPIES, values: [organizationId, after, lastId, limit] };
 }
 
-// A part of a message's bytes, of which the column keeps no compressed form. Whole, they would pass through the driver as twice as
-// much text at once.
+// Reads a part of a message's bytes; the column is stored uncompressed. As a whole the driver would convert twice as
+// much text in one turn of the event loop.
 // Reads: mailbox_messages (primary key). Locks: none. Rows: one.
 // Not the ORM: a part of a value.
 const READ_PART = 'select substring(raw from $2 for $3) as part from mailbox_messages where id = $1';
@@ -108,6 +111,7 @@ export function readCopyPart(id: string, from: number, length: number): Statemen
 // Not the ORM: delete … returning.
 const DELETE_COPIES = 'delete from mailbox_messages where id = any($1::uuid[]) returning 1 as deleted';
 
+/** Returns one row per deleted message. */
 export function deleteCopies(ids: readonly string[]): Statement<{ deleted: 1 }> {
   return { name: 'delete-mailbox-copies', text: DELETE_COPIES, values: [ids] };
 }

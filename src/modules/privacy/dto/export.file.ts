@@ -8,7 +8,7 @@ import type { FoundExport } from '../export/exports.service';
 import type { ExportFormat, ExportSection } from '../requests/privacy-request.entity';
 import type { PrivacyExportDto, ReadExportQuery } from './privacy.dto';
 
-/** In which form a result is wanted: within the JSON response, as one CSV file, or as a ZIP file. */
+/** The requested form of a result: within the JSON response, as one CSV file, or as a ZIP file. */
 export type ResultForm = 'json' | 'csv' | 'zip';
 
 const FORMS: ReadonlyMap<string, ResultForm> = new Map([
@@ -17,7 +17,7 @@ const FORMS: ReadonlyMap<string, ResultForm> = new Map([
   ['application/zip', 'zip'],
 ]);
 
-/** A client that reads JSON has to hold all of it. */
+/** Larger results are not part of the JSON response, which clients hold in memory as a whole. */
 const MAX_SHOWN_BYTES = 64 * 1024 * 1024;
 
 interface Wanted extends Pick<ReadExportQuery, 'section'> {
@@ -30,13 +30,13 @@ export function isShown({ size }: FoundExport): boolean {
   return size !== undefined && size.bytes <= MAX_SHOWN_BYTES;
 }
 
-/** By the `Accept` header (RFC 9110 section 12.5.1): the known type of the highest quality, the first of equals; else JSON. */
+/** Negotiates by the `Accept` header (RFC 9110 section 12.5.1): the known type of the highest quality, the first of equals; else JSON. */
 export function resultForm(accept: string | undefined): ResultForm {
   const types = new Negotiator({ headers: { accept } }).mediaTypes();
   return types.flatMap((type) => FORMS.get(type.toLowerCase()) ?? [])[0] ?? 'json';
 }
 
-/** The result in the requested form, made while it is sent. */
+/** The result in the requested form, generated while it is sent. */
 export function toFile(result: ExportResult, { form, section, fields }: Wanted): StreamableFile {
   const { requestId, format } = fields;
   const named = (name: string) => `attachment; filename="${requestId}${name}"`;
@@ -68,14 +68,14 @@ const COLUMNS: Columns = {
   suppressions: ['id', 'email', 'reason', 'suppressedAt'],
 };
 
-/** A section as an array of JSON, or as a file of CSV with a head line; one part at a time. */
+/** A section as a JSON array, or as CSV with a header line; one part at a time. */
 export function renderSection(result: ExportResult, section: ExportSection, format: ExportFormat) {
   return format === 'json' ? jsonArray(result, section) : csvFile(result, section);
 }
 
 /**
  * `{"data": {…, "exportedData": {…}}}` as text: three arrays, or three strings that are CSV files.
- * @param fields the others of `data`
+ * @param fields the other fields of `data`
  */
 export async function* renderResponse(
   fields: object,
@@ -118,7 +118,7 @@ function fieldsOf(section: ExportSection, line: string): string[] {
   return COLUMNS[section].map((column) => toText(item[column]));
 }
 
-/** Texts side by side; what has no value is empty; anything else that is no text is JSON. */
+/** A CSV value: texts of a list are joined, a missing value is empty, any other non-text is JSON. */
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
@@ -129,13 +129,13 @@ function toText(value: unknown): string {
 /** Spreadsheets read fields with these first characters as formulas (OWASP, CSV injection). */
 const FORMULA = /^[=+\-@\t\r\n]/;
 
-/** Lines of RFC 4180 with their ends. A field that a spreadsheet would execute gets an apostrophe in front. */
+/** CSV lines (RFC 4180) with line ends. A field that a spreadsheet would execute is prefixed with an apostrophe. */
 export function csvLines(rows: readonly (readonly string[])[]): string {
   const harmless = rows.map((fields) => fields.map((field) => (FORMULA.test(field) ? `'${field}` : field)));
   return stringify(harmless, { record_delimiter: '\r\n', quoted_match: /[\r\n]/ });
 }
 
-/** A ZIP file with a file for each section, made while it is read. */
+/** A ZIP file with one file for each section, generated while it is read. */
 export function zipExport(result: ExportResult, format: ExportFormat): Readable {
   const zip = new ZipFile();
   const output = zip.outputStream as Readable;
@@ -143,7 +143,7 @@ export function zipExport(result: ExportResult, format: ExportFormat): Readable 
   zip.on('error', fail);
   for (const section of SECTIONS) {
     zip.addReadStreamLazy(`${section}.${format}`, (give) => {
-      // The library listens to none of its sources' errors, and leaves them open when the client stops reading.
+      // The library does not handle errors of its sources, and leaves them open when the client stops reading.
       const file = Readable.from(renderSection(result, section, format)).on('error', fail);
       output.once('close', () => file.destroy());
       give(null, file);

@@ -7,34 +7,42 @@ const FORMATS = ['json', 'csv'] as const satisfies ExportFormat[];
 const SECTIONS = ['emails', 'events', 'suppressions'] as const;
 const TYPES = ['article_15_access', 'article_17_erasure'] as const satisfies PrivacyRequestType[];
 const STATUSES = ['pending', 'processing', 'completed', 'failed'] as const;
-/** Of a request by itself: whether a worker has begun is of no interest. */
+/** `pending` is shown as `processing`: whether a worker has started does not matter to clients. */
 const SHOWN_STATUSES = ['processing', 'completed', 'failed'] as const;
 export const DATA_CATEGORIES = [
   ...(['email_addresses', 'email_content', 'delivery_events', 'suppression_records'] as const),
 ] as const;
 const MAX_OFFSET = 10_000_000;
-/** A bare one: the name form of recipients is refused here. */
+/** A bare address: `Name <address>`, which recipients may have, is refused here. */
 const ADDRESS = { format: 'idn-email', maxLength: 254, example: 'ada@example.com' };
 const SHOWN_ADDRESS = { example: 'ada@example.com', description: 'Masked once the subject has been erased' };
 const COUNT = { type: 'integer', minimum: 0 } as const;
 
+/** Body of `POST /v1/gdpr/export`. */
 export class RequestExportDto {
   @ApiProperty({ ...ADDRESS, description: 'The data subject' }) @IsString() email!: string;
   @ApiPropertyOptional({ enum: FORMATS, default: 'json' }) @IsIn(FORMATS) format: ExportFormat = 'json';
 }
 
+/** Body of `POST /v1/gdpr/delete-request`. */
 export class RequestErasureDto {
   @ApiProperty({ ...ADDRESS, description: 'The data subject' }) @IsString() email!: string;
-  @ApiProperty({ enum: [true], description: 'There is no way back' }) @Equals(true) confirmDelete!: true;
+  @ApiProperty({ enum: [true], description: 'An erasure cannot be undone' }) @Equals(true) confirmDelete!: true;
   @ApiPropertyOptional({ maxLength: 500 }) @IsOptional() @IsString() @MaxLength(500) reason?: string;
 }
 
+/** Query of `GET /v1/gdpr/export/{requestId}`. */
 export class ReadExportQuery {
-  @ApiPropertyOptional({ enum: SECTIONS, default: 'emails', description: 'Which file, with `Accept: text/csv`' })
+  @ApiPropertyOptional({
+    enum: SECTIONS,
+    default: 'emails',
+    description: 'The section to download with `Accept: text/csv`',
+  })
   @IsIn(SECTIONS)
   section: (typeof SECTIONS)[number] = 'emails';
 }
 
+/** Query of `GET /v1/gdpr/status`. */
 export class ListPrivacyRequestsQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 50 })
   @QueryInteger(1, 100)
@@ -51,12 +59,13 @@ class ExportCountsDto {
   @ApiProperty(COUNT) suppressions!: number;
 }
 
+/** An export; the result itself is added while the response is written (`renderResponse`). */
 export class PrivacyExportDto {
   @ApiProperty({ format: 'uuid' }) requestId!: string;
   @ApiProperty({ enum: SHOWN_STATUSES }) status!: (typeof SHOWN_STATUSES)[number];
   @ApiProperty(SHOWN_ADDRESS) email!: string;
   @ApiProperty({ enum: FORMATS }) format!: ExportFormat;
-  @ApiProperty({ ...COUNT, example: 1, description: '0 at the end; usually it takes seconds' })
+  @ApiProperty({ ...COUNT, example: 1, description: '0 once it has ended; usually it takes seconds' })
   estimatedCompletionDays!: number;
   @ApiProperty({ type: 'array', items: { type: 'string', enum: [...DATA_CATEGORIES] } })
   dataCategories!: readonly string[];
@@ -96,6 +105,7 @@ class RetentionExceptionDto {
   @ApiProperty({ description: 'Why keeping it is lawful' }) basis!: string;
 }
 
+/** An erasure with its receipt, once completed, and what had to be kept. */
 export class PrivacyErasureDto {
   @ApiProperty({ format: 'uuid' }) requestId!: string;
   @ApiProperty({ enum: SHOWN_STATUSES }) status!: (typeof SHOWN_STATUSES)[number];
@@ -120,7 +130,8 @@ class PrivacyHistoryEntryDto {
   @ApiPropertyOptional({ format: 'date-time' }) completedAt?: string;
 }
 
+/** Response of `GET /v1/gdpr/status`. */
 export class PrivacyHistoryDto {
   @ApiProperty({ type: [PrivacyHistoryEntryDto] }) requests!: PrivacyHistoryEntryDto[];
-  @ApiProperty({ ...COUNT, description: 'Of all pages' }) total!: number;
+  @ApiProperty({ ...COUNT, description: 'Over all pages' }) total!: number;
 }

@@ -13,7 +13,7 @@ export function toSubjectAddress(email: string): string {
   return address.email;
 }
 
-/** Without the result itself. */
+/** Converts an export without its result. */
 export function toExportDto({ request, size }: FoundExport): PrivacyExportDto {
   const isOpen = request.completedAt === null;
   return {
@@ -26,6 +26,7 @@ export function toExportDto({ request, size }: FoundExport): PrivacyExportDto {
   };
 }
 
+/** @param retentionExceptions what had, or has, to be kept; empty for nothing */
 export function toErasureDto(
   request: ShownRequest,
   retentionExceptions: PrivacyErasureDto['retentionExceptions'],
@@ -37,12 +38,13 @@ export function toErasureDto(
   };
 }
 
-/** What it left is a field of its own. */
+/** The counts of a receipt; `retentionExceptions` is a field of its own. */
 function toReceipt(receipt: Record<string, unknown>): PrivacyErasureDto['receipt'] {
   const counts = Object.entries(receipt).filter(([name]) => name !== 'retentionExceptions');
   return Object.fromEntries(counts) as unknown as PrivacyErasureDto['receipt'];
 }
 
+/** @param total number of requests over all pages */
 export function toHistoryDto(requests: readonly ShownRequest[], total: number): PrivacyHistoryDto {
   return {
     requests: requests.map((request) => ({

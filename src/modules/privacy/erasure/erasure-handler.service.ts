@@ -9,19 +9,19 @@ import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../
 import { advance, ERASURE_STEPS, type ErasureProgress, progressOf } from './erasure-progress';
 import { ErasureSteps, type ErasureTarget } from './erasure-steps.service';
 
-/** What has to be kept after an erasure, and why that is lawful. */
+/** Data that has to be kept after an erasure, and the legal basis. */
 export interface RetentionException {
   readonly category: 'suppression';
   readonly reason: SuppressionReason;
   readonly basis: string;
 }
 
-/** What an erasure has to leave. */
+/** Determines what an erasure has to keep. */
 @Injectable()
 export class RetentionExceptionsService {
   constructor(private readonly suppressions: SuppressionErasure) {}
 
-  /** Of a completed one the final counts, of another the counts so far. */
+  /** The exceptions of a completed erasure are final; those of an open one reflect the present state. */
   async of({ organizationId, mode, receipt, subject, email }: ShownRequest): Promise<readonly RetentionException[]> {
     if (receipt) return receipt.retentionExceptions as RetentionException[];
     if (!subject) return [];
@@ -41,17 +41,17 @@ function toRetentionExceptions(reasons: readonly SuppressionReason[]): Retention
   return reasons.map((reason) => ({ category: 'suppression', reason, basis: BASIS[reason] ?? OTHERWISE }));
 }
 
-/** Then other organizations have their turn. Each step has a page at least: that of most subjects ends in one turn. */
+/** Pages until other organizations have their turn. Each step has at least one page: most erasures end in one turn. */
 const PAGES_PER_TURN = 3 * ERASURE_STEPS.length;
-/** Deliveries that workers have end within minutes, or with their workers' leases. */
+/** How long an erasure waits for deliveries: claimed ones end within minutes, or with their workers' leases. */
 const MAX_WAIT_MS = DAY;
 const MAX_PAUSE_MS = MINUTE;
 /** A third of the lease. */
 const RENEW_MS = 10 * SECOND;
 
 /**
- * Erases a subject, page by page: each page is one transaction with the progress, so that it counts once, whichever worker does it.
- * Emails that a worker is delivering to the subject are left for a later round, which another worker may do.
+ * Erases a subject page by page. Each page is one transaction with the progress, so that it counts once, whichever worker runs it.
+ * Emails that a worker is delivering to the subject are left for a later round, which any worker may run.
  */
 @Injectable()
 export class ErasureHandler implements PrivacyRequestHandler {
@@ -94,7 +94,7 @@ export class ErasureHandler implements PrivacyRequestHandler {
     });
   }
 
-  /** Keeps the lease while a large file is searched. */
+  /** Renews the lease while a large file is searched. */
   private async withLease<T>(leased: LeasedRequest, work: () => Promise<T>): Promise<T> {
     // If the lease is lost, the page's own transaction fails.
     const renew = () => void this.work.renew(leased).catch(() => undefined);
@@ -102,7 +102,7 @@ export class ErasureHandler implements PrivacyRequestHandler {
     return work().finally(() => clearInterval(timer));
   }
 
-  /** The progress and the subject do not stay with the result. */
+  /** Stores the receipt and deletes the progress and the subject. */
   private async complete(leased: LeasedRequest, { counts, kept }: ErasureProgress, tx: Transaction): Promise<void> {
     const receipt = { ...counts, retentionExceptions: toRetentionExceptions(kept) };
     await this.work.saveProgress(leased, {}, tx);

@@ -4,8 +4,8 @@ import type { AttachmentPlace } from '../../emails/privacy/subject-erasure.servi
 import type { SuppressionReason } from '../../suppressions/suppression-erasure.service';
 
 /**
- * In their order. The second passes over emails find those whose acceptance was under way at the first. What mail leaves elsewhere
- * comes after them: responses, suppressions by bounces, copies.
+ * The steps in their order. The second passes over emails find those that were being accepted during the first. What mail leaves
+ * elsewhere comes after them: responses, suppressions by bounces, copies.
  */
 export const ERASURE_STEPS = [
   'received',
@@ -20,12 +20,12 @@ export const ERASURE_STEPS = [
   'done',
 ] as const;
 
-/** No acceptance takes as long: an email gets its id at its start. */
+/** Longer than any acceptance takes; an email gets its id when its acceptance starts. */
 const ACCEPTANCE_MS = HOUR;
 
 export type ErasureStep = (typeof ERASURE_STEPS)[number];
 
-/** How much was erased, by kind: what the receipt shows. */
+/** How much was erased, by kind, as the receipt shows it. */
 export interface ErasureCounts {
   readonly emailsAnonymized: number;
   readonly eventsAnonymized: number;
@@ -46,16 +46,16 @@ export interface KeyPlace {
   readonly key: string;
 }
 
-/** How far an erasure has come, as the request keeps it. */
+/** The progress of an erasure, as stored with the request. */
 export interface ErasureProgress {
   readonly step: ErasureStep;
-  /** Start of the next page of the step; absent: at its start. */
+  /** Start of the next page of the step; absent at the start of the step. */
   readonly after?: string | KeyPlace;
-  /** The email whose attachments are searched, and the position. */
+  /** The email whose attachments are being searched, and the position in them. */
   readonly attachment?: AttachmentPlace;
-  /** What is accepted later is new: an erasure that ran after it would never end. */
+  /** The last email id that belongs to the erasure: later mail is new, or the erasure might never end. */
   readonly lastId: string;
-  /** The same for copies in the mailbox, from the step's start on: earlier mail may have arrived since. */
+  /** The last copy in the mailbox, set when its step starts: mail accepted earlier may have arrived since. */
   readonly lastCopyId?: string;
   /** Emails of this round of the step that workers were delivering. */
   readonly busy: number;
@@ -93,7 +93,7 @@ const NOTHING: ErasureCounts = {
 /** The stored progress of an erasure, with defaults. */
 export function progressOf({ progress }: { readonly progress: Record<string, unknown> }): ErasureProgress {
   const begun = progress as Partial<ErasureProgress>;
-  // One started by an earlier release has fewer kinds.
+  // An erasure started by an earlier release has fewer kinds.
   const counts = { ...NOTHING, ...begun.counts };
   return { step: 'received', lastId: newId(), busy: 0, rounds: 0, kept: [], ...begun, counts };
 }

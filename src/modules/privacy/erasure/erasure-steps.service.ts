@@ -14,10 +14,10 @@ import { PrivacyRequestsService } from '../requests/privacy-requests.service';
 import type { ErasureProgress, KeyPlace, PageResult } from './erasure-progress';
 import { LAST_ID, NIL_ID } from '../../../common/ids';
 
-/** Emails of up to 25 parts each, in one transaction. */
+/** Inbound emails in one transaction, of up to 25 parts each. */
 const INBOUND = 50;
 
-/** Whom an erasure is about. */
+/** The request and the data subject of an erasure. */
 export interface ErasureTarget {
   readonly request: RequestKey;
   /** Normal form. */
@@ -25,10 +25,10 @@ export interface ErasureTarget {
   readonly subject: ErasedSubject;
 }
 
-/** Erases one page, in the transaction that counts it. */
+/** Erases one page within the transaction that counts it. */
 export type ErasePage = (tx: Transaction) => Promise<PageResult>;
 
-/** One page of one step of an erasure, through those who own the data. */
+/** Runs one page of one step of an erasure, through the services that own the data. */
 @Injectable()
 export class ErasureSteps {
   constructor(
@@ -46,8 +46,8 @@ export class ErasureSteps {
   }
 
   /**
-   * Finds what the next page has to erase, and returns a function that does it: searching files takes longer than a transaction
-   * may.
+   * Finds what the next page has to erase, and returns a function that erases it. Searching files takes longer than a transaction
+   * may last, so it comes before.
    */
   async prepare(target: ErasureTarget, progress: ErasureProgress): Promise<ErasePage> {
     switch (progress.step) {
@@ -108,8 +108,8 @@ export class ErasureSteps {
   }
 
   /**
-   * Mail that the subject has sent to a route, or that names them: deleted as a whole, as other personal data in it cannot be
-   * recognised.
+   * Inbound mail that the subject has sent, or that names them. It is deleted as a whole, since other personal data in it cannot
+   * be recognised.
    */
   private async prepareInbound({ request, email }: ErasureTarget, progress: ErasureProgress): Promise<ErasePage> {
     const { after } = pageOf(progress);
@@ -120,7 +120,7 @@ export class ErasureSteps {
     };
   }
 
-  /** Test mail never leaves, so no copy of it gets there. */
+  /** Copies in the local mailbox. Test mail never leaves the service, so there are none of it. */
   private async prepareCopies({ subject }: ErasureTarget, progress: ErasureProgress): Promise<ErasePage> {
     if (subject.mode === 'test') return () => Promise.resolve({});
     const { lastId, lastCopyId = lastId } = progress;
@@ -128,7 +128,7 @@ export class ErasureSteps {
     return async (tx) => ({ counts: { mailboxCopiesDeleted: await this.mailbox.delete(ids, tx) }, next });
   }
 
-  /** With the request goes what has come onto the list since its step, as an import takes a while. */
+  /** Ends the subject's other requests, and erases suppressions added since their step, for example by a long import. */
   private async closeRequests(target: ErasureTarget, tx: Transaction) {
     const { counts, kept } = await this.eraseSuppressions(target, tx);
     const exportsDeleted = await this.requests.closeOthers(target.request, target.email, tx);

@@ -18,13 +18,13 @@ import {
   redactOthers,
 } from './export-items';
 
-/** Of one page, whose contents are in memory at once. */
+/** Inbound emails of one page, whose contents are in memory at once. */
 const INBOUND_PAGE = 20;
 const INBOUND_PAGE_BYTES = 8 * 1024 * 1024;
-/** One for each reason at most. */
+/** More than there are: an address has one entry for each reason at most. */
 const MAX_SUPPRESSIONS = 100;
 
-/** Gathers the data of a subject, as it is shown to them. */
+/** Collects the data of a subject in the form in which it is shown to them. */
 @Injectable()
 export class ExportCollector {
   constructor(
@@ -34,7 +34,7 @@ export class ExportCollector {
     private readonly subjects: InboundSubjectsService,
   ) {}
 
-  /** The next emails with their events, and the last id of them; undefined when there are no more. */
+  /** The next emails with their events, and the last of their ids; undefined when there are no more. */
   async nextEmails(
     scope: SubjectScope,
     range: SubjectRange,
@@ -64,7 +64,7 @@ export class ExportCollector {
     };
   }
 
-  /** The next inbound mail that names the subject; with contents only if the subject has written it. */
+  /** The next inbound emails that name the subject, with contents only where the subject is the sender. */
   async nextInbound(
     scope: SubjectScope,
     range: SubjectRange,
@@ -82,7 +82,7 @@ export class ExportCollector {
     return last === undefined ? undefined : { last, emails, events: [] };
   }
 
-  /** The entries in force. */
+  /** The suppressions of the subject that are in force. */
   async suppressionsOf(scope: SubjectScope): Promise<ExportedSuppression[]> {
     const filter = { key: addressKey(scope.address), limit: MAX_SUPPRESSIONS, offset: 0 };
     const [entries] = await this.suppressions.page(scope, filter);
@@ -144,7 +144,7 @@ function isTo({ toEmails, ccEmails, bccEmails }: SubjectEmail, subject: string):
   return [...toEmails, ...(ccEmails ?? []), ...(bccEmails ?? [])].some((address) => isSame(address, subject));
 }
 
-/** Those about the subject, and those about the whole email. */
+/** The events about the subject, and those about the whole email. */
 function toExportedEvents({ events }: SubjectEmail, subject: string): ExportedEvent[] {
   return events
     .filter(({ data: { recipient } }) => typeof recipient !== 'string' || isSame(recipient, subject))

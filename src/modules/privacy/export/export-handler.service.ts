@@ -13,14 +13,14 @@ import { type EncryptedPart, ExportParts } from './exports.service';
 
 const NO_EMAILS = { emails: [], events: [], last: undefined };
 
-/** Of 100 emails each; then other organizations have their turn. */
+/** Pages of 100 emails until other organizations have their turn. */
 const PAGES_PER_TURN = 10;
-/** Before compression; a single email may have more. */
+/** Bytes of a part before compression; a single email may have more. */
 export const MAX_PART_BYTES = 1024 * 1024;
 
 /**
- * Exports the data of a subject (GDPR article 15): page by page, each page's parts in one transaction with the progress that
- * counts them, so that a part is written once, also after a crash. Emails accepted after the request are not part of it.
+ * Exports the data of a subject (GDPR article 15) page by page. The parts of a page are written in one transaction with the
+ * progress, so that each part is written once, also after a crash. Emails accepted after the request are not included.
  */
 @Injectable()
 export class ExportHandler implements PrivacyRequestHandler {

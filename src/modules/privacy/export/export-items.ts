@@ -2,7 +2,7 @@ import { addressKey } from '../../../common/mail-address';
 import type { ExportSection } from '../requests/privacy-request.entity';
 import { NIL_ID } from '../../../common/ids';
 
-/** In the order in which a result shows them. */
+/** The sections of a result, in their order. */
 export const SECTIONS = ['emails', 'events', 'suppressions'] as const satisfies readonly ExportSection[];
 
 export interface ExportedEmail {
@@ -11,15 +11,15 @@ export interface ExportedEmail {
   /** Other people's addresses are redacted. */
   readonly toEmails: readonly string[];
   readonly ccEmails: readonly string[];
-  /** The subject's own only: others cannot see blind copies. */
+  /** Only the subject's own address: blind copies are not visible to others. */
   readonly bccEmails: readonly string[];
   readonly subject: string;
   readonly createdAt: string;
   readonly status: string;
-  /** As long as the content is kept. */
+  /** Present as long as the content is kept. */
   readonly htmlBody?: string;
   readonly textBody?: string;
-  /** Of these, what there is; addresses of others are redacted. */
+  /** Absent when the email has none; addresses of others are redacted. */
   readonly replyTo?: readonly string[];
   readonly tags?: unknown;
   readonly metadata?: unknown;
@@ -48,25 +48,25 @@ export interface ExportItems {
   readonly suppressions: readonly ExportedSuppression[];
 }
 
-/** A result, a section at a time: texts of one JSON document on each line. */
+/** A result, read section by section: texts with one JSON document on each line. */
 export interface ExportResult {
   readonly read: (section: ExportSection) => AsyncIterable<string>;
 }
 
 export const REDACTED = '[redacted]';
 
-/** What may stand on either side of an @ in any text, percent-encoded text of a URL too. */
+/** A character on either side of an @ in any text, including percent-encoded text of a URL. */
 const WORD = '[^\\s<>()[\\]{}:;,"\'`|=&?#/\\\\@]';
-/** It starts at a word boundary, so that a long word is scanned once. */
+/** Starts at a word boundary, so that a long word is scanned once. */
 const ADDRESS = new RegExp(`(?<!${WORD})${WORD}+(?:@|%40)${WORD}+`, 'giu');
 const FINAL_SIGNS = /[.!]+$/;
 
-/** One address as it may be shown to the subject: another person's is redacted. */
+/** An address as shown to the subject: another person's is redacted. */
 export function redactAddress(address: string, subject: string): string {
   return addressKey(address) === addressKey(subject) ? address : REDACTED;
 }
 
-/** A JSON value in which every address but the subject's is redacted, wherever it stands in a text. */
+/** A copy of a JSON value in which every address but the subject's is redacted, in all texts. */
 export function redactOthers(value: unknown, subject: string): unknown {
   if (typeof value === 'string') return redactText(value, subject);
   if (Array.isArray(value)) return value.map((element) => redactOthers(element, subject));
@@ -89,18 +89,18 @@ function decode(text: string): string {
   }
 }
 
-/** How far an export has come, as the request keeps it. */
+/** The progress of an export, as stored with the request. */
 export interface ExportProgress {
-  /** Id of the last email that is in a part. */
+  /** Id of the last email that has been written. */
   readonly after: string;
-  /** The same among emails from the subject, which come after those to it. */
+  /** The same for emails from the subject, which follow those to the subject. */
   readonly sentAfter?: string;
-  /** The same among inbound mail that names the subject, which comes last. */
+  /** The same for inbound mail that names the subject, which comes last. */
   readonly inboundAfter?: string;
-  /** Parts written of each section. */
+  /** Number of written parts of each section. */
   readonly parts: Readonly<Record<ExportSection, number>>;
   readonly items: Readonly<Record<ExportSection, number>>;
-  /** Of all parts' texts. */
+  /** Bytes of the texts of all parts. */
   readonly bytes: number;
 }
 
@@ -114,8 +114,8 @@ export function progressOf({ progress }: { readonly progress: Record<string, unk
 }
 
 /**
- * Items as texts of parts: one JSON document on a line each, as many lines as fit into about `maxBytes`, at least one.
- * The requested format is rendered from it when the result is read.
+ * Splits items into texts of parts: one JSON document per line, as many lines as fit into about `maxBytes`, at least one.
+ * The requested format is rendered from them when the result is read.
  */
 export function toPartTexts(items: readonly object[], maxBytes: number): string[] {
   const texts: string[] = [];

@@ -21,12 +21,12 @@ import { type ExportResult, type ExportProgress, progressOf } from './export-ite
 
 const [deflate, inflate] = [promisify(deflateRaw), promisify(inflateRaw)];
 
-/** Compressed first: ciphertext cannot be compressed. */
+/** A part of a result; it is compressed before encryption, since ciphertext cannot be compressed. */
 export interface EncryptedPart extends PartKey {
   readonly content: Buffer;
 }
 
-/** The parts of an export's result: text, compressed and encrypted. */
+/** Stores and reads the parts of an export's result: text, compressed and encrypted. */
 @Injectable()
 export class ExportParts {
   constructor(
@@ -42,7 +42,7 @@ export class ExportParts {
     for (const part of parts) await this.parts.insert(part, tx);
   }
 
-  /** The texts of a section's first `count` parts, in order, one at a time. @throws Error when one is no longer there */
+  /** Yields the texts of a section's first `count` parts in order. @throws Error when one has been deleted */
   async *read({ organizationId, mode, id }: RequestKey, section: ExportSection, count: number): AsyncGenerator<string> {
     for (let part = 0; part < count; part += 1) {
       const key = { organizationId, mode, id, section, part };
@@ -55,11 +55,11 @@ export class ExportParts {
 
 export interface FoundExport {
   readonly request: ShownRequest;
-  /** Present as long as there is a result. */
+  /** Size of the result, present as long as the result is kept. */
   readonly size?: Pick<ExportProgress, 'items' | 'bytes'>;
 }
 
-/** Exports, and their results as long as they are kept. */
+/** Finds exports and opens their results. */
 @Injectable()
 export class ExportsService {
   constructor(
@@ -78,7 +78,7 @@ export class ExportsService {
     return isKept ? { request, size: progressOf(request) } : { request };
   }
 
-  /** Opens a result and records in the audit log who reads it. Its parts are read as they are consumed. @throws AppError export_not_available */
+  /** Opens a result and records the reader in the audit log. Parts are read as they are consumed. @throws AppError export_not_available */
   async open({ apiKeyId }: PrivacyRequester, { request, size }: FoundExport): Promise<ExportResult> {
     if (!size) {
       throw new AppError('export_not_available', 'The export is not completed, or its result has been deleted');

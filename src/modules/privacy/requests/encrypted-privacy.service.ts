@@ -6,12 +6,12 @@ import { PrivacyKeyring } from './privacy-keyring.service';
 import type { EncryptedPart, EncryptedSubject } from './sql/privacy-requests.sql';
 
 const SUBJECTS = 100;
-/** Of about 1 MiB each. */
+/** Parts per page, of about 1 MiB each. */
 const PARTS = 16;
 
 type Row = EncryptedSubject | EncryptedPart;
 
-/** Subjects and results of all organizations' privacy requests, for a change of the master key. */
+/** Re-encrypts the subjects and results of all organizations' privacy requests when the master key changes. */
 @Injectable()
 export class EncryptedPrivacyService {
   constructor(
@@ -20,7 +20,7 @@ export class EncryptedPrivacyService {
     private readonly config: AppConfig,
   ) {}
 
-  /** @param masterKey the one after the change */
+  /** @param masterKey the new key */
   recordsUnder(masterKey: Buffer): EncryptedRecords<Row> {
     const keyring = new PrivacyKeyring({ ...this.config, ...masterKeysAfter(masterKey, this.config) });
     return {
@@ -46,7 +46,7 @@ export class EncryptedPrivacyService {
     }
   }
 
-  /** The hash depends on the master key too. */
+  /** Re-encrypts a subject and renews its hash, which depends on the master key too. */
   private reEncryptSubject(row: EncryptedSubject, keyring: PrivacyKeyring): Promise<boolean> {
     const subject = keyring.decryptSubject(row.subject, row);
     return this.requests.replaceSubject(row, keyring.encryptSubject(subject, row), keyring.hashOf(subject.email));

@@ -5,15 +5,15 @@ import { addressKey } from '../../../common/mail-address';
 import { AppConfig } from '../../../config/config';
 import type { PartKey, RequestKey } from './privacy-request.entity';
 
-/** Whom a request is about, in normal form, and what they gave as their reason. */
+/** The data subject of a request, in normal form, and the reason given. */
 export interface PrivacySubject {
   readonly email: string;
   readonly reason?: string;
 }
 
 /**
- * Encrypts subjects and results at rest under the master key. The previous one still decrypts, and subjects are found by the
- * hashes of both. The place of a ciphertext is authenticated, so that one copied to another request does not decrypt.
+ * Encrypts subjects and results at rest under the master key. The previous key still decrypts, and subjects are found by the
+ * hashes of both keys. The request is authenticated data of the ciphertext, so that a copy in another request does not decrypt.
  */
 @Injectable()
 export class PrivacyKeyring {
@@ -27,12 +27,12 @@ export class PrivacyKeyring {
     this.hashKeys = [hashKey(masterKey), ...others.map(hashKey)];
   }
 
-  /** HMAC-SHA-256 of the address's normal form: reveals nothing of the address without the key. */
+  /** HMAC-SHA-256 of the address's normal form, which reveals nothing without the key. */
   hashOf(email: string): Buffer {
     return hmac(this.hashKeys[0], email);
   }
 
-  /** By the present and by the previous master key: what to search for. */
+  /** The hashes by the current and the previous master key, to search for. */
   hashesOf(email: string): Buffer[] {
     return this.hashKeys.map((key) => hmac(key, email));
   }
@@ -55,12 +55,12 @@ export class PrivacyKeyring {
     return this.ring.decrypt(encrypted, contextOfPart(key));
   }
 
-  /** Whether one of the keys has encrypted it. */
+  /** Whether it is encrypted under one of the two keys. */
   knows(encrypted: Buffer): boolean {
     return this.ring.knows(encrypted);
   }
 
-  /** Whether it is encrypted under the present master key. */
+  /** Whether it is encrypted under the current master key. */
   isCurrent(encrypted: Buffer): boolean {
     return this.ring.isCurrent(encrypted);
   }

@@ -2,14 +2,14 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Mode } from '../../../common/tenant';
 
 export type PrivacyRequestType = 'article_15_access' | 'article_17_erasure';
-/** `pending`: for any worker; `processing`: a worker has it until its lease ends; the others are the end. */
+/** `pending`: waits for any worker; `processing`: a worker has it until its lease ends; the others are final. */
 export type PrivacyRequestStatus = 'pending' | 'processing' | 'completed' | 'failed';
 export type ExportFormat = 'json' | 'csv';
 
-/** Names a request. */
+/** The key of a request. */
 export type RequestKey = Pick<PrivacyRequest, 'organizationId' | 'mode' | 'id'>;
 
-/** What a data subject requested from an organization. */
+/** A request of a data subject to an organization. */
 @Entity('privacy_requests')
 export class PrivacyRequest {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -26,20 +26,20 @@ export class PrivacyRequest {
   @Column('text', { nullable: true }) failure!: string | null;
   @Column('integer', { default: 0 }) attempts!: number;
   @Column('timestamptz', { name: 'lease_until', nullable: true }) leaseUntil!: Date | null;
-  /** Of the worker that has it: a result is taken only with the newest. */
+  /** Token of the worker that has the request: only writes with the newest token are accepted. */
   @Column('uuid', { name: 'lease_token', nullable: true }) leaseToken!: string | null;
   @Column('jsonb', { default: {} }) progress!: Record<string, unknown>;
   @Column('jsonb', { nullable: true }) receipt!: Record<string, unknown> | null;
   @Column('uuid', { name: 'api_key_id', nullable: true }) apiKeyId!: string | null;
   @Column('timestamptz', { name: 'requested_at' }) requestedAt!: Date;
   @Column('timestamptz', { name: 'completed_at', nullable: true }) completedAt!: Date | null;
-  /** Of an export's result. */
+  /** When an export's result is deleted; null for erasures. */
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
 }
 
 export type ExportSection = 'emails' | 'events' | 'suppressions';
 
-/** Names a part of a request's result. */
+/** The key of a part of a request's result. */
 export interface PartKey extends RequestKey {
   readonly section: ExportSection;
   readonly part: number;

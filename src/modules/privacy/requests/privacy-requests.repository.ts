@@ -31,7 +31,7 @@ export type RequestChanges = Partial<
   Pick<PrivacyRequest, 'status' | 'failure' | 'attempts' | 'leaseUntil' | 'progress' | 'completedAt' | 'expiresAt'>
 > & { receipt?: object | null; subject?: null; leaseToken?: string | null };
 
-/** Exports and erasures, with the leases of the processes that work at them. */
+/** Exports and erasures, with the leases of the processes that work on them. */
 @Injectable()
 export class PrivacyRequestsRepository {
   constructor(
@@ -43,7 +43,7 @@ export class PrivacyRequestsRepository {
     return this.requests.findOneBy({ organizationId, mode, type, id });
   }
 
-  /** One of the same kind about one of these subjects that has not ended. */
+  /** An open request of the same type about one of these subjects. */
   findOpen(like: SimilarRequest, hashes: readonly Buffer[]): Promise<PrivacyRequest | null> {
     const { organizationId, mode, type, format } = like;
     return this.requests.findOneBy({
@@ -52,12 +52,12 @@ export class PrivacyRequestsRepository {
     });
   }
 
-  /** Newest first, with how many there are. */
+  /** Newest first, with the total number. */
   page({ organizationId, mode }: Tenant, skip: number, take: number): Promise<[PrivacyRequest[], number]> {
     return this.requests.findAndCount({ where: { organizationId, mode }, order: { id: 'DESC' }, skip, take });
   }
 
-  /** Of all organizations; null when none is open. */
+  /** When the oldest open request of all organizations was made; null when none is open. */
   async oldestOpen(): Promise<Date | null> {
     const open = { status: In([...OPEN]) };
     const oldest = await this.requests.findOne({ where: open, order: { requestedAt: 'ASC' } });
@@ -70,7 +70,7 @@ export class PrivacyRequestsRepository {
   }
 
   /**
-   * The one whose turn it is, of an organization with an id greater than `after`, see the statement; locked until the
+   * The request whose turn it is, of an organization with an id greater than `after`, see the statement; locked until the
    * transaction ends.
    */
   async lockTurn(type: PrivacyRequestType, now: Date, after: string, tx: Transaction): Promise<PrivacyRequest | null> {
@@ -83,13 +83,13 @@ export class PrivacyRequestsRepository {
     await tx.manager.update(PrivacyRequest, { organizationId, mode, id }, lease as never);
   }
 
-  /** Since there was progress; the present one counts. */
+  /** Attempts since the last progress, including the current one. */
   async attemptsOf({ organizationId, mode, id }: Lease, tx: Transaction): Promise<number> {
     const found = await tx.manager.findOneBy(PrivacyRequest, { organizationId, mode, id });
     return found?.attempts ?? 0;
   }
 
-  /** False when the lease has been lost: then nothing has been written. */
+  /** Returns false, and writes nothing, when the lease has been lost. */
   async change(
     { organizationId, mode, id, leaseToken }: Lease,
     changes: RequestChanges,
@@ -99,17 +99,17 @@ export class PrivacyRequestsRepository {
     return (await tx.manager.update(PrivacyRequest, held, changes as never)).affected === 1;
   }
 
-  /** Ends the other requests of an erased subject, see the statement; returns those that have been changed. */
+  /** Ends the other requests of an erased subject, see the statement; returns the changed ones. */
   closeOthers(erasure: RequestKey, hashes: readonly Buffer[], now: Date, tx: Transaction): Promise<ClosedRequest[]> {
     return tx.run(closeRequests(erasure, hashes, now));
   }
 
-  /** Of all organizations, in the order of their keys. */
+  /** A page over all organizations, in the order of keys, for a change of the master key. */
   encryptedSubjects(limit: number, after?: EncryptedSubject): Promise<EncryptedSubject[]> {
     return this.database.run(listEncryptedSubjects(limit, after));
   }
 
-  /** False when it is no longer as it was read. */
+  /** Returns false when the row has changed since it was read. */
   async replaceSubject(row: EncryptedSubject, subject: Buffer, subjectHash: Buffer): Promise<boolean> {
     const { organizationId, mode, id, subject: asRead } = row;
     const changed = { subject, subjectHash };
@@ -117,7 +117,7 @@ export class PrivacyRequestsRepository {
   }
 }
 
-/** Parts of export results, encrypted, in their order. */
+/** The encrypted parts of export results. */
 @Injectable()
 export class PrivacyExportPartsRepository {
   constructor(
@@ -134,23 +134,23 @@ export class PrivacyExportPartsRepository {
     return (await this.parts.findOneBy({ organizationId, mode, requestId, section, part }))?.content;
   }
 
-  /** Returns how many there were. */
+  /** Deletes the parts of a request; returns their number. */
   async deleteOf({ organizationId, mode, id: requestId }: RequestKey, tx: Transaction): Promise<number> {
     const { affected } = await tx.manager.delete(PrivacyExportPart, { organizationId, mode, requestId });
     return affected ?? 0;
   }
 
-  /** Of all organizations: those whose time is up at `now`. Returns how many were deleted. */
+  /** Deletes expired parts of all organizations; returns their number. */
   async deleteOld(now: Date, limit: number): Promise<number> {
     return (await this.database.run(deleteOldParts(now, limit))).length;
   }
 
-  /** Of all organizations, in the order of their keys. */
+  /** A page over all organizations, in the order of keys, for a change of the master key. */
   encrypted(limit: number, after?: EncryptedPart): Promise<EncryptedPart[]> {
     return this.database.run(listEncryptedParts(limit, after));
   }
 
-  /** False when it is no longer as it was read. */
+  /** Returns false when the row has changed since it was read. */
   async replace(row: EncryptedPart, content: Buffer): Promise<boolean> {
     const { organizationId, mode, id: requestId, section, part, content: asRead } = row;
     const key = { organizationId, mode, requestId, section, part, content: asRead };

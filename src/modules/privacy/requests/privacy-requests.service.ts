@@ -16,7 +16,7 @@ import type { ExportFormat, PrivacyRequest, PrivacyRequestType, RequestKey } fro
 /** The API key that makes a request. */
 export type PrivacyRequester = Pick<Principal, 'organizationId' | 'mode' | 'apiKeyId'>;
 
-/** A request as its organization may see it. */
+/** A request as shown to its organization. */
 export interface ShownRequest extends PrivacyRequest {
   /** The subject's address; masked once the subject has been erased. */
   readonly email: string;
@@ -44,32 +44,32 @@ export class PrivacyRequestsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Repeated while the first is open, with the same format, it returns that one. @param email normal form */
+  /** Returns the open export of the subject in the same format, if there is one. @param email normal form */
   createExport(requester: PrivacyRequester, email: string, format: ExportFormat): Promise<ShownRequest> {
     return this.create(requester, { email }, { type: ACCESS, format });
   }
 
-  /** Repeated while the first is open, it returns that one. @param subject its email in normal form */
+  /** Returns the open erasure of the subject, if there is one. @param subject its email in normal form */
   createErasure(requester: PrivacyRequester, subject: PrivacySubject): Promise<ShownRequest> {
     return this.create(requester, subject, { type: ERASURE, format: null });
   }
 
-  /** @throws NotFoundError for one of another type too */
+  /** @throws NotFoundError, also for a request of the other type */
   async get(tenant: Tenant, type: PrivacyRequestType, id: string): Promise<ShownRequest> {
     const request = isUuid(id) ? await this.requests.find(tenant, type, id) : null;
     if (!request) throw new NotFoundError('Privacy request');
     return this.show(request);
   }
 
-  /** Of both types, newest first, with how many there are. */
+  /** Requests of both types, newest first, with their total number. */
   async list(tenant: Tenant, { offset, limit }: { offset: number; limit: number }) {
     const [requests, total] = await this.requests.page(tenant, offset, limit);
     return { requests: requests.map((request) => this.show(request)), total };
   }
 
   /**
-   * Ends the other requests of a subject that is erased, as part of the erasure: they stay in the history, without the
-   * address. Returns how many exports had a result.
+   * Ends the other requests of an erased subject as part of the erasure: they stay in the history, without the
+   * address. Returns the number of exports whose result was deleted.
    */
   async closeOthers(erasure: RequestKey, email: string, tx: Transaction): Promise<number> {
     const { organizationId, mode } = erasure;
@@ -77,7 +77,7 @@ export class PrivacyRequestsService {
     let exports = 0;
     for (const { id, type } of closed) {
       if (type !== ACCESS) continue;
-      // A statement of its own: it sees what an export has written while its row was waited for.
+      // A separate statement, so that it sees parts that an export has committed while this transaction waited for its row.
       if ((await this.parts.deleteOf({ organizationId, mode, id }, tx)) > 0) exports += 1;
     }
     return exports;

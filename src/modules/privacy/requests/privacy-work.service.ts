@@ -10,47 +10,46 @@ import type { PrivacyRequest, PrivacyRequestType } from './privacy-request.entit
 import { PrivacyRequestsRepository, type RequestChanges } from './privacy-requests.repository';
 import { auditRecordOf } from './privacy-requests.service';
 
-/** A request that this worker has until its lease ends. */
+/** A request that this worker holds until its lease ends. */
 export interface LeasedRequest extends PrivacyRequest {
   readonly leaseToken: string;
 }
 
-/** Fulfils requests of one type. */
+/** Processes requests of one type. */
 export interface PrivacyRequestHandler {
   readonly type: PrivacyRequestType;
 
   /**
-   * Processes a request from its progress to its end, by `complete`. It may return without: with `yieldTurn` after some pages,
-   * with `putBack` to go on later, or when `signal` reports the end of the process. An exception counts as a failed attempt, a
-   * lost lease does not.
+   * Processes a request from its progress to its end, which is `complete`. It may return earlier: with `yieldTurn` after some
+   * pages, with `putBack` to continue later, or when `signal` reports that the process stops. An exception counts as a failed
+   * attempt, a lost lease does not.
    *
    * It may run again, in another process, from the progress that was last saved.
    */
   run(leased: LeasedRequest, signal: AbortSignal): Promise<void>;
 }
 
-/** Another worker has the request now, or it has ended: this transaction must be rolled back. */
+/** Another worker holds the request now, or it has ended: the transaction must be rolled back. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
 
-/** Its progress goes: where it stopped may be at somebody's address. */
+/** The final columns of a failed request. The progress is deleted, since its position may contain an address. */
 function failedFor(failure: string) {
   return { status: 'failed', failure, progress: {} } as const;
 }
 
 /** Longer than any step between two saves; every save renews it. */
 const LEASE_MS = 30 * SECOND;
-/** In a row, without any progress between them. */
+/** Consecutive attempts without progress. */
 const MAX_ATTEMPTS = 8;
-/** Doubled with each attempt. */
+/** Delay after the first failed attempt; doubled with each further one. */
 const FIRST_DELAY_MS = 5 * SECOND;
 const NO_LEASE = { leaseUntil: null, leaseToken: null };
 
 /**
- * Requests as workers see them. A worker has a request by its newest lease token; whatever it writes, it writes in one
- * transaction with `saveProgress` or `complete`, which throw when the lease has been lost. So each step counts once, whatever
- * workers crash.
+ * Leases requests to workers. A worker holds a request by the newest lease token. It writes results in one transaction with
+ * `saveProgress` or `complete`, which throw when the lease has been lost, so that each step counts once even if workers crash.
  */
 @Injectable()
 export class PrivacyWork {
@@ -65,7 +64,7 @@ export class PrivacyWork {
   ) {}
 
   /**
-   * The request whose turn it is, in turn among organizations; undefined when there is none that no worker has.
+   * Leases the next request, round robin over the organizations; undefined when none is free.
    * @throws UnavailableError
    */
   async claimNext(type: PrivacyRequestType): Promise<LeasedRequest | undefined> {
@@ -99,14 +98,14 @@ export class PrivacyWork {
   }
 
   /**
-   * Renews the lease without progress, or a page that crashes each of its workers would never count as failed.
+   * Renews the lease. It does not count as progress: otherwise a page that crashes every worker would never fail the request.
    * @throws LeaseLostError
    */
   renew(leased: LeasedRequest): Promise<void> {
     return this.database.transaction((tx) => this.change(leased, { leaseUntil: this.leaseEnd() }, tx));
   }
 
-  /** @param result an erasure's receipt, and no subject any more; when an export's result is deleted. @throws LeaseLostError */
+  /** @param result an erasure's receipt, with the subject removed, or the expiry of an export's result. @throws LeaseLostError */
   complete(
     leased: LeasedRequest,
     result: { receipt?: Record<string, unknown>; subject?: null; expiresAt?: Date },
@@ -115,19 +114,19 @@ export class PrivacyWork {
     return this.end(leased, { status: 'completed', ...result }, tx);
   }
 
-  /** Ends a turn: the request goes on, here or elsewhere, after the others that wait. @throws LeaseLostError */
+  /** Ends a turn: the request continues, in any process, after the others that wait. @throws LeaseLostError */
   yieldTurn(leased: LeasedRequest): Promise<void> {
     const changes = { leaseToken: null, leaseUntil: this.clock.now(), attempts: 0 };
     return this.database.transaction((tx) => this.change(leased, changes, tx));
   }
 
-  /** Leaves the request to any worker, from `dueAt` on. @throws LeaseLostError */
+  /** Releases the request to any worker, from `dueAt` on. @throws LeaseLostError */
   putBack(leased: LeasedRequest, dueAt: Date = this.clock.now()): Promise<void> {
     const changes = { status: 'pending', leaseToken: null, leaseUntil: dueAt, attempts: 0 } as const;
     return this.database.transaction((tx) => this.change(leased, changes, tx));
   }
 
-  /** Ends a failed attempt: there are others, each after a longer while, up to a bound. @throws LeaseLostError */
+  /** Ends a failed attempt; the request is retried with exponential backoff, or fails after MAX_ATTEMPTS. @throws LeaseLostError */
   retryLater(leased: LeasedRequest): Promise<void> {
     return this.database.transaction(async (tx) => {
       const attempts = await this.requests.attemptsOf(leased, tx);

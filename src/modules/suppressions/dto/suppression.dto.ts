@@ -6,7 +6,7 @@ import { SUPPRESSION_FORMS, type SuppressionForm } from '../suppression-forms';
 import { OWN_REASONS, SUPPRESSION_REASONS, type SuppressionReason } from '../suppression';
 
 const MAX_OFFSET = 10_000_000;
-/** A bare one: the name form of recipients is refused here. */
+/** A bare address: `Name <address>`, which recipients may have, is refused here. */
 const ADDRESS = { format: 'idn-email', maxLength: 254, example: 'ada@example.com' };
 
 export class SuppressionNotesDto {
@@ -17,11 +17,13 @@ export class SuppressionNotesDto {
   notes?: string;
 }
 
+/** Body of `POST /v1/suppressions`, and an element of the batch. */
 export class AddSuppressionDto extends SuppressionNotesDto {
   @ApiProperty(ADDRESS) @IsString() email!: string;
   @ApiProperty({ enum: OWN_REASONS }) @IsIn(OWN_REASONS) reason!: (typeof OWN_REASONS)[number];
 }
 
+/** Query of `GET /v1/suppressions`. */
 export class ListSuppressionsQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 50 })
   @QueryInteger(1, 100)
@@ -42,10 +44,12 @@ export class ListSuppressionsQuery {
   email?: string;
 }
 
+/** Query of `GET /v1/suppressions/check`. */
 export class CheckSuppressionQuery {
   @ApiProperty(ADDRESS) @IsString() email!: string;
 }
 
+/** An entry of the list: an address has one for each reason. */
 export class SuppressionDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty(ADDRESS) email!: string;
@@ -55,7 +59,7 @@ export class SuppressionDto {
     | 'api';
   @ApiProperty({ format: 'date-time' }) suppressedAt!: string;
   @ApiPropertyOptional() notes?: string;
-  @ApiPropertyOptional({ format: 'date-time', description: 'From then on it is not in force' }) expiresAt?: string;
+  @ApiPropertyOptional({ format: 'date-time', description: 'The entry has no effect from then on' }) expiresAt?: string;
 }
 
 /** Offset-based lists. */
@@ -69,7 +73,7 @@ export class OffsetPaginationDto {
 export class SuppressionCheckDto {
   @ApiProperty(ADDRESS) email!: string;
   @ApiProperty() suppressed!: boolean;
-  @ApiPropertyOptional({ enum: SUPPRESSION_REASONS, description: 'Of several the strongest' })
+  @ApiPropertyOptional({ enum: SUPPRESSION_REASONS, description: 'The strongest of several' })
   reason?: SuppressionReason;
 }
 
@@ -92,13 +96,15 @@ class ImportSummaryDto {
   @ApiProperty({ type: 'integer' }) failed!: number;
 }
 
+/** Response of `POST /v1/suppressions/batch`: an entry or an error for each element, in the order given. */
 export class SuppressionBatchDto {
   @ApiProperty({ type: [ImportedSuppressionDto] }) data!: ImportedSuppressionDto[];
   @ApiProperty({ type: ImportSummaryDto }) summary!: ImportSummaryDto;
 }
 
+/** Body of `POST /v1/suppressions/import`. */
 export class ImportSuppressionsDto {
-  @ApiProperty({ enum: SUPPRESSION_FORMS, description: 'Which service the file is from' })
+  @ApiProperty({ enum: SUPPRESSION_FORMS, description: 'The service that exported the file' })
   @IsIn(SUPPRESSION_FORMS)
   from!: SuppressionForm;
 
@@ -108,7 +114,7 @@ export class ImportSuppressionsDto {
 }
 
 class RefusedLineDto {
-  @ApiProperty({ type: 'integer', description: 'In the file, from 1' }) line!: number;
+  @ApiProperty({ type: 'integer', description: 'Line of the file, from 1' }) line!: number;
   @ApiPropertyOptional() email?: string;
   @ApiProperty() error!: string;
 }
@@ -116,8 +122,8 @@ class RefusedLineDto {
 export class ImportedFileDto {
   @ApiProperty({ type: 'integer' }) total!: number;
   @ApiProperty({ type: 'integer' }) added!: number;
-  @ApiProperty({ type: 'integer', description: 'Listed already, or earlier in the file' }) duplicates!: number;
+  @ApiProperty({ type: 'integer', description: 'On the list already, or earlier in the file' }) duplicates!: number;
   @ApiProperty({ type: 'integer' }) invalid!: number;
-  @ApiProperty({ type: [RefusedLineDto], description: 'The first 100 of the invalid' })
+  @ApiProperty({ type: [RefusedLineDto], description: 'The first 100 invalid lines' })
   refused!: readonly RefusedLineDto[];
 }

@@ -22,6 +22,7 @@ export function toAddress(email: string): string {
   return address.email;
 }
 
+/** @throws ValidationError for an address that cannot be listed */
 export function toNewEntry({ email, reason, notes }: AddSuppressionDto): NewEntry {
   return { email: toAddress(email), reason, ...(notes && { notes }) };
 }
@@ -32,7 +33,7 @@ export function toBatch(body: unknown): (NewEntry | AppError)[] {
   throw new ValidationError({ body: [`body must be an array of 1 to ${MAX_BATCH} suppressions`] });
 }
 
-/** An element that could not even be read has come here as its error. */
+/** Converts an element; one that the JSON reader has refused already is an AppError. */
 function toBatchItem(item: unknown, index: number): NewEntry | AppError {
   if (item instanceof AppError) return item;
   try {
@@ -45,6 +46,7 @@ function toBatchItem(item: unknown, index: number): NewEntry | AppError {
   }
 }
 
+/** @param results one for each element of the request, in its order */
 export function toBatchDto(results: readonly (Suppression | AppError)[]): SuppressionBatchDto {
   const failed = results.filter((result) => result instanceof AppError).length;
   const data = results.map((result, index) => {

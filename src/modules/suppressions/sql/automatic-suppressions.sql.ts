@@ -1,12 +1,12 @@
-// How addresses come onto a list by themselves: a hard bounce or a complaint lists one at once, soft bounces
-// and looks at a domain that does not exist are counted first.
+// Automatic suppressions: a hard bounce or a complaint lists an address at once, soft bounces
+// and DNS checks that find no such domain are counted first.
 import { addressKey } from '../../../common/mail-address';
 import { newId } from '../../../common/ids';
 import type { Statement } from '../../../database/statement';
 import type { MissingDomainLookup, NewSuppression, SoftBounce } from '../suppression';
 
 /**
- * What happens to an entry that is there already when it is listed automatically: one in force keeps its first date and
+ * SQL: how an automatic suppression changes an existing entry: one in force keeps its first date and
  * takes the later expiry, one that has expired is replaced.
  */
 const KEEP_OR_REPLACE = `
@@ -35,6 +35,7 @@ const ADD_SUPPRESSIONS = `
   order by organization_id, mode, address_key, reason
   ${KEEP_OR_REPLACE}`;
 
+/** @param rows may name an address more than once; entries in force keep their date */
 export function addSuppressions(rows: readonly NewSuppression[], now: Date): Statement<never> {
   return {
     name: 'add-suppressions',
@@ -53,17 +54,17 @@ export function addSuppressions(rows: readonly NewSuppression[], now: Date): Sta
 }
 
 export interface SoftBounceRule {
-  /** So many soft bounces suppress an address, … */
+  /** This many soft bounces suppress an address, … */
   readonly bounces: number;
-  /** … if they come within so many days, … */
+  /** … if they occur within this many days, … */
   readonly windowDays: number;
-  /** … for so many days from the last. */
+  /** … for this many days from the last one. */
   readonly suppressedDays: number;
 }
 
-// Remembers soft bounces, and lists an address for a while once it has had enough of them within the window.
+// Records soft bounces, and lists an address for a while once it has had enough of them within the window.
 // Writes: soft_bounces, suppressions (primary keys). Locks: rows in key order, those of soft_bounces first; the row lock
-// makes two transactions count one after the other. Rows: the soft bounces of one settled batch.
+// serializes transactions that count the same address. Rows: the soft bounces of one settled batch.
 // Not the ORM: part of the settle transaction, in one step.
 const RECORD_SOFT_BOUNCES = `
   with given as (
@@ -91,6 +92,7 @@ const RECORD_SOFT_BOUNCES = `
   order by organization_id, mode, address_key
   ${KEEP_OR_REPLACE}`;
 
+/** @param rows one per bounce, several of an address too */
 export function recordSoftBounces(rows: readonly SoftBounce[], rule: SoftBounceRule, now: Date): Statement<never> {
   return {
     name: 'record-soft-bounces',
@@ -110,9 +112,9 @@ export function recordSoftBounces(rows: readonly SoftBounce[], rule: SoftBounceR
   };
 }
 
-// Remembers that the DNS did not know a recipient's domain, and lists the address once that was so on two days: a lapsed
-// registration or a slip in a zone is back the next day. The days are the database's; looks longer ago than the window
-// begin anew.
+// Records that a recipient's domain did not exist in DNS, and lists the address once that was so on two days: a lapsed
+// registration or a mistake in a zone is often corrected by the next day. The days are the database's; an observation older than
+// the window starts again.
 // Writes: missing_domains, suppressions (primary keys). Locks: rows in key order, those of missing_domains first.
 // Rows: the bounces of one settled batch. Not the ORM: part of the settle transaction, in one step.
 const RECORD_MISSING_DOMAINS = `
@@ -142,6 +144,7 @@ const RECORD_MISSING_DOMAINS = `
   order by organization_id, mode, address_key
   ${KEEP_OR_REPLACE}`;
 
+/** @param rows may name an address more than once: the day counts once */
 export function recordMissingDomains(rows: readonly MissingDomainLookup[], windowDays: number): Statement<never> {
   return {
     name: 'record-missing-domains',

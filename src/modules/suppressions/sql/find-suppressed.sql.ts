@@ -1,4 +1,4 @@
-// Which of many addresses must not be written to: looked up, or checked inside the transaction that accepts their mail.
+// Finds which of many addresses are suppressed: by a query, or inside the transaction that accepts their mail.
 import type { Statement } from '../../../database/statement';
 import type { AddressLookup, EncryptedHashKey, MailLookup, SuppressionReason } from '../suppression';
 
@@ -8,14 +8,14 @@ export interface SuppressedAddress {
   reason: SuppressionReason;
 }
 
-/** One or the other; the columns of the other one are null. */
+/** A suppressed address or a hash key; the columns of the other kind are null. */
 export type FoundRow = SuppressedAddress | (EncryptedHashKey & { index: null });
 
 /**
  * SQL: the entries of the address `wanted` that are in force.
  *
- * The range of one address, and its order, are for the plan: they leave the primary key alone. By equality any index that begins with
- * organization and mode looks as good while the table is small, and each address would read all entries of its organization
+ * The range over one address, and its order, are hints for the planner: they leave only the primary key. By equality any index that begins with
+ * organization and mode looks as cheap while the table is small, and each address would read all entries of its organization
  * until the table is analyzed (after an import, 300 addresses took 3 s).
  *
  * @param now the parameter that holds the time
@@ -35,7 +35,7 @@ const columnsOf = (addresses: readonly AddressLookup[]) => [
   addresses.map((address) => address.key),
 ];
 
-// The suppressions in force for many addresses at once, and the keys of those organizations that have hashed entries too:
+// Finds the suppressions in force for many addresses at once, and the keys of those organizations that have hashed entries too:
 // in one snapshot, so that an entry is found even while it is being hashed.
 // Reads: suppressions, suppression_hash_keys (primary keys). Locks: none. Rows: those of a batch of accepts or claims that
 // are listed, and an organization's key where there is one.
@@ -51,6 +51,7 @@ const FIND_SUPPRESSED = `
   from suppression_hash_keys k
   where k.organization_id = any($1)`;
 
+/** @param addresses any number, in any order; `index` of a row refers to them */
 export function findSuppressed(addresses: readonly AddressLookup[], now: Date): Statement<FoundRow> {
   return {
     name: 'find-suppressed',
@@ -60,8 +61,8 @@ export function findSuppressed(addresses: readonly AddressLookup[], now: Date): 
 }
 
 // Fails its transaction (WB001) when one of the addresses may be suppressed: it has an entry in force that blocks mail of
-// its category, or its organization has hashed entries, which only the application can compare. Sent ahead of the writes it
-// saves a batch of accepts the round trip of looking first.
+// its category, or its organization has hashed entries, which only the application can compare. Sent before the writes, it
+// saves a batch of accepts the round trip of a query.
 // Reads: suppressions, suppression_hash_keys (primary keys). Locks: none. Rows: none.
 // Not the ORM: hundreds of (organization, mode, address) triples in one look-up with fixed text.
 const REFUSE_LISTED = `
@@ -76,6 +77,7 @@ const REFUSE_LISTED = `
     )
   )`;
 
+/** Returns no rows; raises SQLSTATE WB001, which `isListed` recognises. */
 export function refuseListed(addresses: readonly MailLookup[], now: Date): Statement<never> {
   return {
     name: 'refuse-listed',

@@ -2,7 +2,7 @@ import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { Suppression } from '../suppression.entity';
 
-// Puts addresses on one list by hand; returns which were not on it for the same reason already.
+// Adds addresses to one list manually; returns those that were not on it for the same reason already.
 // Writes: suppressions (primary key). Locks: rows in key order, as in add-suppressions. Rows: 1 to 1,000, each key and
 // reason once.
 // Not the ORM: an entry that has expired is replaced, one in force is left alone, and one step distinguishes the two.
@@ -18,6 +18,10 @@ const TEXT = `
     where listed.expires_at <= excluded.suppressed_at
   returning id`;
 
+/**
+ * Returns the ids of the inserted or renewed entries; the others were in force. @param entries each address and reason
+ * once
+ */
 export function insertSuppressions(
   { organizationId, mode }: Tenant,
   entries: readonly Suppression[],
@@ -39,7 +43,7 @@ export function insertSuppressions(
   };
 }
 
-/** Tables whose rows cease to have an effect, which ends at the moment `end` (its index: on that column). */
+/** Tables whose rows lose their effect at the time in column `end`, which has an index. */
 const EXPIRING = {
   soft_bounces: { end: 'last_bounced_at', before: '$1', key: ['organization_id', 'mode', 'address_key'] },
   missing_domains: {
@@ -52,9 +56,10 @@ const EXPIRING = {
 
 export type ExpiringTable = keyof typeof EXPIRING;
 
-// Deletes up to $2 rows of a table whose effect ended before a moment, oldest first.
+// Deletes up to $2 rows of a table whose effect ended before $1, oldest first.
 // Writes: soft_bounces, missing_domains or suppressions (index on `end`). Locks: the rows, skip locked. Rows: up to $2.
 // Not the ORM: a bounded delete.
+/** Returns one row per deleted one. */
 export function deleteExpired(table: ExpiringTable, before: Date, limit: number): Statement<{ deleted: 1 }> {
   const { end, before: moment, key } = EXPIRING[table];
   const text = `

@@ -15,11 +15,12 @@ const SUBJECT_FIELD = { minLength: 1, maxLength: MAX_SUBJECT, example: 'Reset yo
 const HTML_FIELD = {
   maxLength: MAX_HTML,
   example: '<p>Hello {{ name }}, <a href="{{ link }}">choose a new password</a>.</p>',
-  description: 'Liquid; what is filled in is escaped. html or text must be given',
+  description: 'Liquid; values of variables are escaped. html or text must be given',
 };
 const TEXT_FIELD = { maxLength: MAX_TEXT, description: 'Liquid; derived from html when absent' };
-const EMPTY = 'An empty one takes it away';
+const EMPTY = 'An empty value removes the part';
 
+/** Body of `POST /v1/templates`. */
 export class AddTemplateDto {
   @ApiProperty(NAME_FIELD) @IsString() @Matches(TEMPLATE_NAME, { message: NAME_MESSAGE }) name!: string;
   @ApiProperty(SUBJECT_FIELD) @IsString() @Length(1, MAX_SUBJECT) subject!: string;
@@ -27,6 +28,7 @@ export class AddTemplateDto {
   @ApiPropertyOptional(TEXT_FIELD) @IsOptional() @IsString() @MaxLength(MAX_TEXT) text?: string;
 }
 
+/** Body of `PATCH /v1/templates/{id}`; absent fields stay as they are. */
 export class ChangeTemplateDto {
   @ApiPropertyOptional(NAME_FIELD)
   @IsOptional()
@@ -49,12 +51,14 @@ export class ChangeTemplateDto {
   text?: string;
 }
 
+/** Query of `GET /v1/templates`. */
 export class ListTemplatesQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 }) @QueryInteger(1, 100) limit: number =
     20;
 }
 
+/** Query of `GET /v1/templates/{id}`. */
 export class TemplateVersionQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, description: 'Absent: the latest' })
   @IsOptional()
@@ -62,6 +66,7 @@ export class TemplateVersionQuery {
   version?: number;
 }
 
+/** Body of `POST /v1/templates/{id}/render`. */
 export class RenderTemplateDto {
   @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { name: 'Ada' } })
   @IsOptional()
@@ -79,7 +84,8 @@ export class RenderTemplateDto {
 class TemplateBaseDto {
   @ApiProperty({ type: 'integer', minimum: 1 }) version!: number;
   @ApiProperty() subject!: string;
-  @ApiProperty({ type: [String], description: 'Found in it', example: ['name', 'order.number'] }) variables!: string[];
+  @ApiProperty({ type: [String], description: 'Variables that it uses', example: ['name', 'order.number'] })
+  variables!: string[];
 }
 
 export class TemplateListItemDto extends TemplateBaseDto {
@@ -89,15 +95,18 @@ export class TemplateListItemDto extends TemplateBaseDto {
   @ApiProperty({ format: 'date-time' }) updatedAt!: string;
 }
 
+/** A template with the texts of one version. */
 export class TemplateDto extends TemplateListItemDto {
   @ApiPropertyOptional() html?: string;
   @ApiPropertyOptional() text?: string;
 }
 
+/** A version in the list of versions, without html and text. */
 export class TemplateVersionDto extends TemplateBaseDto {
   @ApiProperty({ format: 'date-time' }) createdAt!: string;
 }
 
+/** Response of `POST /v1/templates/{id}/render`: the parts that an email would have. */
 export class RenderedTemplateDto {
   @ApiProperty({ type: 'integer', minimum: 1 }) version!: number;
   @ApiProperty() subject!: string;
@@ -122,6 +131,7 @@ export function toListItem({ template, version }: TemplateView<ListedVersion>): 
   };
 }
 
+/** Leaves out html or text where the version has none. */
 export function toTemplateDto(view: TemplateView): TemplateDto {
   const { html, text } = view.version;
   return { ...toListItem(view), ...(html !== null && { html }), ...(text !== null && { text }) };
@@ -135,7 +145,7 @@ export function toRenderedDto({ version, subject, html, text }: RenderedTemplate
   return { version, subject, ...(html !== undefined && { html }), ...(text !== undefined && { text }) };
 }
 
-/** @throws ValidationError when too much is to be filled in */
+/** @throws ValidationError when the variables are too large */
 export function toTemplateUse({ variables = {}, version }: RenderTemplateDto): TemplateUse {
   const json = JSON.stringify(variables);
   if (Buffer.byteLength(json) <= MAX_VARIABLES_BYTES) return { version, variables: json };

@@ -25,7 +25,7 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-/** As text, since a thread loads no TypeScript, which tests run. */
+/** The thread's program, as text: a thread cannot load TypeScript, which the tests run. */
 const THREAD = `
   const { readFileSync, readlinkSync } = require('node:fs');
   const { parentPort, workerData } = require('node:worker_threads');
@@ -43,23 +43,23 @@ const THREAD = `
   parentPort.postMessage(thread);
 `;
 
-/** After a template that was ended, its organization keeps out of the second thread for so long. */
+/** After a rendering that had to be terminated, its organization may not use the second thread for this long. */
 const SLOW_MS = MINUTE;
 const MAX_SLOW = 1_000;
-/** Of work, as in the engine, whose own limits come first; they do not see into one long step. */
+/** CPU time, as in the engine, whose own limit comes first but cannot interrupt a single long step. */
 const DEADLINE_MS = 2 * TemplateEngine.RENDER_MS;
-/** Of waiting, on a machine that has no time for it. */
+/** Elapsed time, in multiples of the deadline, on a machine that is too busy to run the thread. */
 const MAX_DEADLINES = 10;
 const MEMORY = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
 const MAX_WAITING = 5_000;
 const MAX_WAITING_PER_ORGANIZATION = 1_000;
 
 /**
- * Parses and renders templates in threads, so that no template holds up the event loop: a job that does not end in time ends
- * with its thread, which is started again.
+ * Parses and renders templates in threads, so that no template blocks the event loop: a job that does not end in time is
+ * terminated with its thread, which is restarted.
  *
- * Organizations take turns, and each has one job at a time in work: an organization with slow templates waits for its own. The second
- * thread is for organizations that sent none lately, however many others do.
+ * Organizations take turns, and each has one running job at a time: an organization with slow templates delays its own only. The
+ * second thread is reserved for organizations without slow templates lately.
  */
 export class RenderThreads {
   private readonly threads = [new RenderThread(), new RenderThread()] as const;
@@ -75,15 +75,15 @@ export class RenderThreads {
   }
 
   /**
-   * Undefined: it did not end in time.
+   * Returns undefined when it did not end in time.
    * @param variables JSON of an object
-   * @throws UnavailableError when too much waits, no thread can be started, or the service stops
+   * @throws UnavailableError when too many jobs wait, no thread can be started, or the service stops
    */
   render(template: StoredTemplate, variables: string): Promise<RenderResult | undefined> {
     return this.ask<RenderResult>(template.organizationId, { kind: 'render', template, variables });
   }
 
-  /** What waits or is in work is refused: the same call may succeed elsewhere. */
+  /** Rejects waiting and running jobs: another process may be able to serve the request. */
   async close(): Promise<void> {
     this.closed = true;
     for (const { reject } of this.waiting.takeAll()) reject(stopping());
@@ -113,7 +113,7 @@ export class RenderThreads {
     this.inWork.add(job.organizationId);
     try {
       const answer = await thread.ask(job.question);
-      // The thread has ended with the service; that is not about the template.
+      // The service has stopped the thread; the template is not at fault.
       if (answer === undefined && this.closed) throw stopping();
       if (answer === undefined) this.noteStopped(job.organizationId);
       job.resolve(answer);
@@ -140,19 +140,19 @@ function stopping(): UnavailableError {
   return new UnavailableError('The service is stopping');
 }
 
-/** One thread and the job that it works on. Started by its first job, and again by the one after a job that it died of. */
+/** One thread and its current job. It is started by its first job, and again by the next job after it was terminated. */
 class RenderThread {
   busy = false;
   private worker: Promise<Started> | undefined;
 
-  /** Undefined when it returns no result in time, or ends. @throws UnavailableError when it cannot be started */
+  /** Returns undefined when the thread returns no result in time, or ends. @throws UnavailableError when it cannot be started */
   async ask(question: Question): Promise<CheckResult | RenderResult | undefined> {
     this.busy = true;
     try {
       const { worker, cpuMs } = await (this.worker ?? this.begin());
       worker.ref();
       const answer = await answerOf(worker, cpuMs, question);
-      // An idle thread holds up no process that ends.
+      // An idle thread must not keep a process alive.
       worker.unref();
       if (answer === undefined) await this.end();
       return answer;
@@ -164,7 +164,7 @@ class RenderThread {
     }
   }
 
-  /** A thread that ended by itself, busy or idle, gets no more requests: it would never reply. */
+  /** Starts a thread. One that ended by itself, busy or idle, gets no more jobs. */
   private begin(): Promise<Started> {
     const started = start();
     const forget = (): void => {
@@ -184,11 +184,11 @@ class RenderThread {
 
 interface Started {
   readonly worker: Worker;
-  /** What it has worked. */
+  /** CPU time of the thread. */
   readonly cpuMs: () => number;
 }
 
-/** Resolves once it has loaded the library: that time is charged to no organization. */
+/** Resolves once the thread has loaded the library, so that this time counts for no template. */
 function start(): Promise<Started> {
   const worker = new Worker(THREAD, {
     eval: true,
@@ -229,8 +229,8 @@ function answerOf(
 }
 
 /**
- * Milliseconds that one thread has worked, from its Linux file (`/proc/…/schedstat`: nanoseconds come first). Elsewhere those
- * of the whole process, others' work included.
+ * CPU time of one thread in milliseconds, from its Linux file (`/proc/…/schedstat`: nanoseconds come first). On other systems
+ * that of the whole process.
  *
  * Passed to threads as text: it uses nothing outside itself.
  * @param read a file as text; may throw

@@ -7,14 +7,14 @@ export interface TemplateParts {
   readonly text: string | undefined;
 }
 
-/** One that does not change: sources that are stored under a key are parsed once. */
+/** A template that never changes: the parsed sources are cached under its key. */
 export interface StoredTemplate extends TemplateParts {
   readonly organizationId: string;
-  /** Of one version of one template. */
+  /** Identifies one version of one template. */
   readonly key: string;
 }
 
-/** Where a template is wrong. Lines and columns count from 1. */
+/** An error in a template. Lines and columns count from 1. */
 export interface TemplateProblem {
   readonly field: keyof TemplateParts;
   readonly message: string;
@@ -27,7 +27,7 @@ export type CheckResult =
   | { readonly kind: 'valid'; readonly variables: readonly string[] }
   | { readonly kind: 'invalid'; readonly problems: readonly TemplateProblem[] };
 
-/** `missing`: variables that the template uses and that were not given; `failed`: anything else, in words. */
+/** `missing`: variables that the template uses and that were not given; `failed`: any other problem, as a message. */
 export type RenderResult =
   | ({ readonly kind: 'rendered' } & TemplateParts)
   | { readonly kind: 'missing'; readonly names: readonly string[] }
@@ -41,22 +41,22 @@ type Fault = Error & { errors?: Fault[]; originalError?: Fault; variableName?: s
  * Parses and renders templates with Liquid. Values are escaped in html; a variable that is not given is an error unless the
  * template handles its absence (`if`, `default`). No template reaches a file or another template.
  *
- * Its text is run in threads (`render-threads.ts`): it refers to nothing outside itself but types. The end of the thread bounds
- * what its limits miss.
+ * Threads run its source text (`render-threads.ts`), so it must not refer to anything outside itself except types. Terminating
+ * the thread covers what its limits miss.
  */
 export class TemplateEngine {
   static readonly FIELDS = ['subject', 'html', 'text'] as const;
-  /** Of work, not of waiting for a processor. */
+  /** CPU time, without waiting for a processor. */
   static readonly RENDER_MS = 100;
   /** Bytes of all parts of one result. */
   static readonly MAX_OUTPUT = 1024 * 1024;
-  /** Characters and elements that filters and ranges may make. */
+  /** Characters and elements that filters and ranges may create. */
   static readonly MEMORY = 16_000_000;
   static readonly MAX_NAMED = 50;
-  /** Of one part of a template: its list of variables is shown wherever it is, and what is missing in refusals. */
+  /** Variables of one part of a template: lists of templates and errors contain their names. */
   static readonly MAX_VARIABLES = 500;
   static readonly MAX_VARIABLE_LENGTH = 200;
-  /** Parsed sources are kept for so many organizations, of each at most so many characters of source. */
+  /** Size of the cache of parsed sources: organizations, and characters of source for each. */
   static readonly CACHED_ORGANIZATIONS = 64;
   static readonly CACHED_CHARACTERS = 512 * 1024;
 
@@ -64,7 +64,7 @@ export class TemplateEngine {
   private readonly plain: Liquidjs.Liquid;
   private readonly parsed = new Map<string, Map<string, { size: number; parts: Map<Field, Parsed> }>>();
 
-  /** @param cpuMs what this thread has worked: another one's work is no reason to end a template */
+  /** @param cpuMs CPU time of this thread: the load of others must not end a rendering */
   constructor(
     private readonly library: typeof Liquidjs,
     private readonly cpuMs: () => number,
@@ -137,7 +137,7 @@ export class TemplateEngine {
     return this.storable(output);
   }
 
-  /** Throws once the time is over. On a busy machine a thread waits longer than it works: its work is its bound. */
+  /** Returns a function that throws once RENDER_MS of CPU time are used up; on a busy machine, elapsed time would include waiting. */
   private startTimer(): () => void {
     const began = performance.now();
     const before = this.cpuMs();
@@ -168,7 +168,7 @@ export class TemplateEngine {
     return liquid;
   }
 
-  /** Filters whose result is markup: it is not escaped again when they are the last ones. */
+  /** Registers filters whose result is markup: as the last filter, their result is not escaped again. */
   private registerMarkupFilters(): void {
     const { escape, escape_once: escapeOnce, newline_to_br: breakLines } = this.library.filters;
     type Handler = (this: unknown, value: unknown) => unknown;
@@ -186,7 +186,7 @@ export class TemplateEngine {
     return (field === 'html' ? this.markup : this.plain).parse(source);
   }
 
-  /** Those of an organization that were used least recently make room, then those of another organization. */
+  /** The parsed part, cached. Evicts the organization's least recently used sources first, then another organization. */
   private parsedPart(field: Field, template: StoredTemplate): Parsed {
     const { organizationId, key } = template;
     const own = this.parsed.get(organizationId) ?? new Map<string, { size: number; parts: Map<Field, Parsed> }>();
@@ -226,7 +226,7 @@ export class TemplateEngine {
     });
   }
 
-  /** The variables whose absence is the whole of a failure; none when anything else is wrong. */
+  /** The missing variables, if they are the only cause of a failure; empty when there is another one. */
   private namesOf(fault: Fault): string[] {
     if (fault.errors) {
       const names = fault.errors.map((each) => this.namesOf(each));
@@ -251,7 +251,7 @@ export class TemplateEngine {
       : undefined;
   }
 
-  /** Templates from before may have longer ones. */
+  /** Shortens names: templates of earlier releases may have longer ones. */
   private inShort(names: readonly string[]): string[] {
     const { MAX_NAMED, MAX_VARIABLE_LENGTH } = TemplateEngine;
     return names.slice(0, MAX_NAMED).map((name) => name.slice(0, MAX_VARIABLE_LENGTH));
@@ -261,18 +261,18 @@ export class TemplateEngine {
     const others = fault.errors?.filter((each) => this.namesOf(each).length === 0);
     const first = others?.[0];
     if (first) return this.reasonOf(first);
-    if (fault.message.startsWith('memory alloc limit')) return 'it makes too much: shorten its loops and texts';
+    if (fault.message.startsWith('memory alloc limit')) return 'it creates too much text: shorten its loops and texts';
     if (fault.message.startsWith('Maximum call stack')) return 'it is nested too deeply';
-    // The library adds the place to the message.
+    // Removes the position that the library appends to the message.
     return fault.message.replace(/, line:\d+, col:\d+$/, '').slice(0, 200);
   }
 
-  /** Filters decode and cut: what comes out may hold what no text in the database, or in a mail, may hold. */
+  /** Replaces characters that text in the database or in mail must not contain; filters that decode or cut can produce them. */
   private storable(text: string): string {
     return (text as string & { toWellFormed(): string }).toWellFormed().replaceAll('\0', '');
   }
 
-  /** A header field is one line, whatever the values bring. */
+  /** A header field must be one line, whatever the values contain. */
   private oneLine(text: string): string {
     return text.replace(/[\s\u0000-\u001f\u007f\u2028\u2029]+/g, ' ').trim();
   }

@@ -2,10 +2,10 @@ import { NIL_ID } from '../../../../common/ids';
 import type { Statement } from '../../../../database/statement';
 import type { PartKey, PrivacyRequestType, RequestKey } from '../privacy-request.entity';
 
-// Requests, beyond single rows.
-// Locks the request whose turn it is: of the next organization after $3 with one that is due at $2 and none that a worker
-// has, the one that has waited longest since its last turn. Two workers look for the same row, and one of them gets it: so
-// an organization has one request of a type under way at a time.
+// Statements on more than single requests.
+// Locks the request whose turn it is: in the next organization after $3 that has a request due at $2 and none leased by a worker,
+// the one that has waited longest since its last turn. Two workers select the same row, and one of them gets it, so that an
+// organization has one request of a type in progress at a time.
 // Reads: privacy_requests (indexes privacy_requests_due, one look-up for each organization, and privacy_requests_leased).
 // Locks: the row until the end of the transaction, skip locked. Rows: 0 or 1.
 // Without organization: a background job of the whole installation.
@@ -55,7 +55,7 @@ export function lockTurn(type: PrivacyRequestType, now: Date, after: string): St
   return { name: 'lock-privacy-turn', text: LOCK_TURN, values: [type, now, after] };
 }
 
-// Ends what else there is about an erased subject: exports, open ones too, and erasures of before.
+// Ends the other requests of an erased subject: open and completed exports, and earlier erasures.
 // Writes: privacy_requests (index privacy_requests_subject). Locks: the rows; an export that writes a part is waited for.
 // Rows: the requests of one subject.
 // Not the ORM: several columns by the row's own state, with `returning`.
@@ -88,9 +88,9 @@ export function closeRequests(
   return { name: 'close-privacy-requests', text: CLOSE, values: [organizationId, mode, hashes, now, id] };
 }
 
-// The encrypted subjects of all organizations' requests in key order, up to $4 after the key ($1, $2, $3).
+// Lists the encrypted subjects of all organizations' requests in key order, up to $4 after the key ($1, $2, $3).
 // Reads: privacy_requests (primary key). Locks: none. Rows: up to $4.
-// Without organization: the master key is the operator's, and encrypts what all of them have.
+// Without organization: the master key belongs to the operator and encrypts the data of all organizations.
 // Not the ORM: pages by a row comparison.
 
 export interface EncryptedSubject extends RequestKey {
@@ -104,16 +104,16 @@ const LIST = `
   order by organization_id, mode, id
   limit $4`;
 
-/** @param after the last row of the page before; by default the first page */
+/** @param after the last row of the page before; undefined for the first page */
 export function listEncryptedSubjects(limit: number, after?: EncryptedSubject): Statement<EncryptedSubject> {
   const { organizationId = NIL_ID, mode = '', id = NIL_ID } = after ?? {};
   return { name: 'list-encrypted-subjects', text: LIST, values: [organizationId, mode, id, limit] };
 }
 
-// Parts of results, of all organizations.
-// Deletes parts of results that have expired at $1, and of requests that have failed.
+// Statements on the parts of results.
+// Deletes parts, of all organizations, of results that have expired at $1 and of failed requests.
 // Writes: privacy_export_parts; reads privacy_requests (primary key). Locks: the rows, skip locked. Rows: up to $2.
-// All parts are looked at: there are no others than those of a week.
+// Scans all parts: they are a week old at most.
 // Not the ORM: a bounded delete.
 const DELETE_OLD = `
   delete from privacy_export_parts p
@@ -133,13 +133,14 @@ const DELETE_OLD = `
     and p.section = old.section and p.part = old.part
   returning 1 as deleted`;
 
+/** Returns one row per deleted part. */
 export function deleteOldParts(now: Date, limit: number): Statement<{ deleted: 1 }> {
   return { name: 'delete-old-export-parts', text: DELETE_OLD, values: [now, limit] };
 }
 
-// The encrypted parts of all organizations' exports in key order, up to $6 after the key ($1, …, $5).
+// Lists the encrypted parts of all organizations' exports in key order, up to $6 after the key ($1, …, $5).
 // Reads: privacy_export_parts (primary key). Locks: none. Rows: up to $6, of about 1 MiB.
-// Without organization: the master key is the operator's, and encrypts what all of them have.
+// Without organization: the master key belongs to the operator and encrypts the data of all organizations.
 // Not the ORM: pages by a row comparison.
 
 export interface EncryptedPart extends PartKey {
@@ -153,7 +154,7 @@ const LIST_PARTS = `
   order by organization_id, mode, request_id, section, part
   limit $6`;
 
-/** @param after the last row of the page before; by default the first page */
+/** @param after the last row of the page before; undefined for the first page */
 export function listEncryptedParts(limit: number, after?: EncryptedPart): Statement<EncryptedPart> {
   const { organizationId = NIL_ID, mode = '', id = NIL_ID, section = '', part = 0 } = after ?? {};
   return { name: 'list-encrypted-parts', text: LIST_PARTS, values: [organizationId, mode, id, section, part, limit] };
