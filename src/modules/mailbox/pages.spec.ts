@@ -44,7 +44,7 @@ describe('the pages', () => {
     expect(list).toContain('1 message, newest first');
     const page = messagePage({ message: bare, head: [], content: { kind: 'too-large' } });
     expect(page).toContain('<dt>Return path</dt><dd><bdi>&lt;&gt;</bdi></dd>');
-    expect(page).toContain('too large to be taken apart');
+    expect(page).toContain('too large to be parsed');
   });
 
   it.each([

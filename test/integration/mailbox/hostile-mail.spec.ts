@@ -211,7 +211,7 @@ describe('hostile mail', () => {
     expect(deep.page).toContain('deep');
     await app.query('delete from mailbox_messages');
     const large = await pagesOf(`Subject: large\r\n\r\n${`${'x'.repeat(998)}\r\n`.repeat(11_000)}`);
-    expect(large.page).toContain('too large to be taken apart');
+    expect(large.page).toContain('too large to be parsed');
     expect((await app.get(`/mailbox/${large.id}/html`)).status).toBe(404);
   });
 

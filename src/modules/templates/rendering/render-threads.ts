@@ -14,14 +14,14 @@ import {
 } from './template-engine';
 
 /** A request to a thread. */
-type Question =
+type Task =
   | { readonly kind: 'check'; readonly source: TemplateParts }
   | { readonly kind: 'render'; readonly template: StoredTemplate; readonly variables: string };
 
 interface Job {
   readonly organizationId: string;
-  readonly question: Question;
-  readonly resolve: (answer: CheckResult | RenderResult | undefined) => void;
+  readonly task: Task;
+  readonly resolve: (result: CheckResult | RenderResult | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -35,9 +35,9 @@ const THREAD = `
   } catch {}
   const clock = (${cpuClock.toString()})((path) => readFileSync(path, 'latin1'), '/proc/self/task/' + thread + '/schedstat');
   const engine = new (${TemplateEngine.toString()})(require(workerData.library), clock);
-  parentPort.on('message', (question) => {
+  parentPort.on('message', (task) => {
     parentPort.postMessage(
-      question.kind === 'check' ? engine.check(question.source) : engine.render(question.template, question.variables),
+      task.kind === 'check' ? engine.check(task.source) : engine.render(task.template, task.variables),
     );
   });
   parentPort.postMessage(thread);
@@ -71,7 +71,7 @@ export class RenderThreads {
   constructor(private readonly metrics: Metrics) {}
 
   check(organizationId: string, source: TemplateParts): Promise<CheckResult | undefined> {
-    return this.ask<CheckResult>(organizationId, { kind: 'check', source });
+    return this.submit<CheckResult>(organizationId, { kind: 'check', source });
   }
 
   /**
@@ -80,7 +80,7 @@ export class RenderThreads {
    * @throws UnavailableError when too many jobs wait, no thread can be started, or the service stops
    */
   render(template: StoredTemplate, variables: string): Promise<RenderResult | undefined> {
-    return this.ask<RenderResult>(template.organizationId, { kind: 'render', template, variables });
+    return this.submit<RenderResult>(template.organizationId, { kind: 'render', template, variables });
   }
 
   /** Rejects waiting and running jobs: another process may be able to serve the request. */
@@ -90,14 +90,14 @@ export class RenderThreads {
     await Promise.all(this.threads.map((thread) => thread.end()));
   }
 
-  private ask<T>(organizationId: string, question: Question): Promise<T | undefined> {
+  private submit<T>(organizationId: string, task: Task): Promise<T | undefined> {
     if (this.closed) return Promise.reject(stopping());
     const own = this.waiting.sizeOf(organizationId);
     if (this.waiting.size >= MAX_WAITING || own >= MAX_WAITING_PER_ORGANIZATION) {
       return Promise.reject(new UnavailableError('Too many templates are waiting to be rendered'));
     }
     return new Promise<T | undefined>((resolve, reject) => {
-      this.waiting.add(organizationId, { organizationId, question, resolve: resolve as Job['resolve'], reject });
+      this.waiting.add(organizationId, { organizationId, task, resolve: resolve as Job['resolve'], reject });
       this.dispatch();
     });
   }
@@ -112,11 +112,11 @@ export class RenderThreads {
   private async work(thread: RenderThread, job: Job): Promise<void> {
     this.inWork.add(job.organizationId);
     try {
-      const answer = await thread.ask(job.question);
+      const result = await thread.run(job.task);
       // The service has stopped the thread; the template is not at fault.
-      if (answer === undefined && this.closed) throw stopping();
-      if (answer === undefined) this.noteStopped(job.organizationId);
-      job.resolve(answer);
+      if (result === undefined && this.closed) throw stopping();
+      if (result === undefined) this.noteStopped(job.organizationId);
+      job.resolve(result);
     } catch (error) {
       job.reject(error);
     }
@@ -146,16 +146,16 @@ class RenderThread {
   private worker: Promise<Started> | undefined;
 
   /** Returns undefined when the thread returns no result in time, or ends. @throws UnavailableError when it cannot be started */
-  async ask(question: Question): Promise<CheckResult | RenderResult | undefined> {
+  async run(task: Task): Promise<CheckResult | RenderResult | undefined> {
     this.busy = true;
     try {
       const { worker, cpuMs } = await (this.worker ?? this.begin());
       worker.ref();
-      const answer = await answerOf(worker, cpuMs, question);
+      const result = await resultOf(worker, cpuMs, task);
       // An idle thread must not keep a process alive.
       worker.unref();
-      if (answer === undefined) await this.end();
-      return answer;
+      if (result === undefined) await this.end();
+      return result;
     } catch (error) {
       await this.end();
       throw new UnavailableError('No thread can be started for templates', error);
@@ -205,18 +205,14 @@ function start(): Promise<Started> {
   });
 }
 
-function answerOf(
-  worker: Worker,
-  cpuMs: () => number,
-  question: Question,
-): Promise<CheckResult | RenderResult | undefined> {
+function resultOf(worker: Worker, cpuMs: () => number, task: Task): Promise<CheckResult | RenderResult | undefined> {
   return new Promise((resolve) => {
     const before = cpuMs();
     let deadlines = 0;
-    const end = (answer: CheckResult | RenderResult | undefined): void => {
+    const end = (result: CheckResult | RenderResult | undefined): void => {
       clearInterval(timer);
       worker.off('message', end).off('exit', nothing);
-      resolve(answer);
+      resolve(result);
     };
     const nothing = (): void => end(undefined);
     const timer = setInterval(() => {
@@ -224,7 +220,7 @@ function answerOf(
       if (cpuMs() - before >= DEADLINE_MS || deadlines >= MAX_DEADLINES) nothing();
     }, DEADLINE_MS);
     worker.on('message', end).on('exit', nothing);
-    worker.postMessage(question);
+    worker.postMessage(task);
   });
 }
 
