@@ -12,11 +12,11 @@ import type { PublishedRecord } from './verification/record-state';
 export interface DomainDetail {
   readonly domain: Domain;
   readonly records: readonly PublishedRecord[];
-  /** Recipients a day while the domain warms up; null without a limit. */
+  /** Recipients per day while the domain warms up; null without a limit. */
   readonly warmingCurrentLimit: number | null;
 }
 
-/** Domains together with the records that their owners publish. */
+/** Domains with the records that their owners should publish. */
 @Injectable()
 export class DomainDetailsService {
   constructor(
@@ -33,7 +33,7 @@ export class DomainDetailsService {
     return this.describe(domain, keys, checks, inbound);
   }
 
-  /** In the order of the domains: three look-ups, however many they are. */
+  /** In the order of the domains: three queries for any number of them. */
   async detailsOf(organizationId: string, domains: readonly Domain[]): Promise<DomainDetail[]> {
     const ids = domains.map(({ id }) => id);
     const keys = await this.keys.publishedOf(organizationId, ids);

@@ -15,7 +15,7 @@ import { domainEvent } from './registry/domain-transitions.service';
 import { DomainsRepository } from './registry/domains.repository';
 
 const TOKEN_BYTES = 16;
-/** A removed name that is added twice at the same time gets the same id too. */
+/** Constraints violated by a taken name; the second one by a removed name that is added twice at the same time, with its old id. */
 const NAME_TAKEN = ['domains_name', 'domains_pkey'];
 
 /** Adds and removes domains, with their keys. An organization with domains has exactly one default. */
@@ -31,8 +31,8 @@ export class DomainRegistrationService {
   ) {}
 
   /**
-   * Registers a domain with a fresh DKIM key; an organization's first becomes its default. One that was removed and had
-   * sent mail gets its id and its place in the warm-up and its sending status back.
+   * Registers a domain with a new DKIM key; an organization's first domain becomes its default. One that was removed and had
+   * sent mail gets its id, warm-up and sending status back.
    * @throws AppError domain_already_exists
    */
   async add(organizationId: string, name: DomainName, actor: string): Promise<Domain> {
@@ -56,8 +56,8 @@ export class DomainRegistrationService {
   }
 
   /**
-   * Removes a domain with its keys and checks. Mail of it that is still queued fails with `domain_removed` when a worker
-   * comes to it, as nothing can sign it any more; API keys that are bound to it are revoked.
+   * Removes a domain with its keys and checks. Its queued mail fails with `domain_removed` when a worker claims it, since it can
+   * no longer be signed; API keys that are bound to it are revoked.
    * @throws NotFoundError, AppError default_domain_in_use
    */
   async remove(organizationId: string, domainId: string, actor: string): Promise<void> {
@@ -74,7 +74,7 @@ export class DomainRegistrationService {
   }
 }
 
-/** The owner of a first key, with no results yet; its first check is due at once. */
+/** A new domain with its first key and without results; its first check is due at once. */
 function newDomain(key: DkimKey, { domain, subdomain }: DomainName): Domain {
   const { organizationId, domainId: id, createdAt: now } = key;
   return {

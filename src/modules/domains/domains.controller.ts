@@ -76,7 +76,7 @@ export class DomainsController {
   @Patch(':id')
   @ApiOperation({
     summary: 'Change a domain',
-    description: 'Fields that are left out stay. It holds for all mail that has not left yet, within seconds.',
+    description: 'Fields that are left out stay. It applies to all mail that has not been sent yet, within seconds.',
   })
   @ApiData(DomainDto)
   @ApiErrors('invalid_request', 'resource_not_found')
@@ -111,7 +111,8 @@ export class DomainsController {
   @HttpCode(200)
   @ApiOperation({
     summary: 'Delete a domain',
-    description: 'Its queued mail fails, and API keys that are bound to it are revoked. The default goes last.',
+    description:
+      'Its queued mail fails, and API keys that are bound to it are revoked. The default domain can only be deleted last.',
   })
   @ApiResponse({
     status: 200,
@@ -151,7 +152,7 @@ export class DomainsController {
     operationId: 'domains.rotateDkim',
     summary: 'Rotate the DKIM key',
     description:
-      'Makes a new 2048-bit key, which signs as soon as its record has been seen in DNS; the one before stays published ' +
+      'Creates a new 2048-bit key, which signs as soon as its record is found in DNS; the previous one stays published ' +
       'and valid for 48 hours from now, and signs until then.',
   })
   @ApiData(DomainDto)

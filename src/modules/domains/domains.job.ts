@@ -11,16 +11,16 @@ import { DomainsRepository, type DueDomain } from './registry/domains.repository
 import { DomainVerificationService } from './verification/domain-verification.service';
 
 const EVERY_MS = 10 * SECOND;
-/** A run takes no more domains after this time, so that it ends within a stopping worker's patience. */
+/** A run takes no more domains after this time, so that it ends within the drain time of a stopping worker. */
 const TAKE_FOR_MS = 10 * SECOND;
 const MAXIMUM_AT_ONCE = 10;
-/** Far beyond the ten seconds of a check: a domain is taken again only when its worker has crashed. */
+/** Much longer than the ten seconds of a check: another worker takes a domain only after a crash. */
 const LEASE_MS = 5 * MINUTE;
 
 /**
- * Checks the records of every domain again whose time has come, in turn among organizations. Taking a domain moves its time ahead, which is the
- * worker's lease, so any number of processes may run this; the end of the check sets the real time. In local mode, where
- * mail goes nowhere, it needs `DNS_SERVERS`: a demonstration on a laptop sends no queries by itself.
+ * Repeats the DNS checks of domains when they are due, round robin over the organizations. Taking a domain moves its due time
+ * ahead, which is the worker's lease, so any number of processes may run this; the end of the check sets the real time. In local
+ * mode it needs `DNS_SERVERS`: a demonstration on a laptop sends no queries by itself.
  */
 @Injectable()
 export class DomainRecheckJob implements OnApplicationBootstrap {
@@ -45,8 +45,8 @@ export class DomainRecheckJob implements OnApplicationBootstrap {
   }
 
   /**
-   * Checks what is due, several domains at a time: a slow one takes up its own place and no other, and a place that is free
-   * goes to the next organization.
+   * Checks due domains, several at a time: a slow one occupies one place only, and a free place goes to the next
+   * organization.
    */
   async run(): Promise<void> {
     const underWay = new Set<Promise<void>>();
@@ -62,13 +62,13 @@ export class DomainRecheckJob implements OnApplicationBootstrap {
     await Promise.all(underWay);
   }
 
-  /** Organizations with something to check, from the one after the last that had a turn. */
+  /** Organizations with due domains, beginning after the last one that had a turn. */
   private async turns(): Promise<string[]> {
     const owners = await this.domains.dueOwners(this.clock.now());
     return [...owners.filter((id) => id > this.last), ...owners.filter((id) => id <= this.last)];
   }
 
-  /** Of the next organizations the same number each; those that had any come again after the others. */
+  /** Takes the same number from each of the next organizations and moves these to the end of the queue. */
   private async take(turns: string[], limit: number): Promise<DueDomain[]> {
     const next = turns.splice(0, limit);
     const now = this.clock.now();
@@ -96,11 +96,11 @@ export class DomainRecheckJob implements OnApplicationBootstrap {
   }
 }
 
-/** Thirteen months, as emails. */
+/** Thirteen months, like emails. */
 const KEPT_DAYS = 400;
 const BATCH = 5_000;
 
-/** Removes what receivers have reported of domains, on DMARC and on TLS, long ago. */
+/** Deletes old reports about domains, DMARC and TLS. */
 @Injectable()
 export class ClearReportsJob implements OnApplicationBootstrap {
   constructor(
@@ -119,7 +119,7 @@ export class ClearReportsJob implements OnApplicationBootstrap {
   }
 }
 
-/** Removes retired DKIM keys once they need not be published any more. */
+/** Deletes retired DKIM keys that no longer need to be published. */
 @Injectable()
 export class ExpiredDkimKeysJob implements OnApplicationBootstrap {
   constructor(

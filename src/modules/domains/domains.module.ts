@@ -39,7 +39,7 @@ const WARM_UP = [WarmUpChangesService, WarmUpService];
 const REPORTS = [DmarcReportsService, TlsReportsService];
 const JOBS = [ClearReportsJob, DomainRecheckJob, ExpiredDkimKeysJob, ReputationJob, RestrictionsJob, WarmUpJob];
 
-/** Sender domains. Global because auth and stats, which are below, use domains through `DomainDirectory`. */
+/** Sender domains. Global because auth and stats, which are lower layers, use domains through `DomainDirectory`. */
 @Global()
 @Module({
   imports: [
@@ -64,8 +64,8 @@ const JOBS = [ClearReportsJob, DomainRecheckJob, ExpiredDkimKeysJob, ReputationJ
 export class DomainsModule {}
 
 /**
- * Part of every process that encrypts, decrypts or signs. Apart from the rest of the domains: the role `inbound` needs no
- * more of them, and the command line, which repairs a wrong master key, must start without the check.
+ * Part of every process that encrypts, decrypts or signs. Separate from the rest of the domains, because the role `inbound`
+ * needs nothing else of them, and the command line, which repairs a wrong master key, must start without the check.
  */
 @Module({
   imports: [TypeOrmModule.forFeature([DkimKey])],

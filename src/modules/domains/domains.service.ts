@@ -13,7 +13,7 @@ import { domainEvent } from './registry/domain-transitions.service';
 import type { Domain } from './registry/domain.entity';
 import { type DomainFilter, DomainsRepository } from './registry/domains.repository';
 
-/** The sender domains of an organization, as other features and the command line see them. */
+/** The sender domains of organizations, for other features and the command line. */
 @Injectable()
 export class DomainsService {
   constructor(
@@ -26,7 +26,7 @@ export class DomainsService {
   ) {}
 
   /**
-   * Registers a domain with a fresh DKIM key; an organization's first becomes its default.
+   * Registers a domain with a new DKIM key; an organization's first domain becomes its default.
    * @param actor for the audit log
    * @throws ValidationError, AppError domain_already_exists
    */
@@ -51,7 +51,7 @@ export class DomainsService {
   }
 
   /**
-   * Whether mail from the domain may go over encrypted connections only.
+   * Sets whether mail from the domain is sent over encrypted connections only.
    * @throws NotFoundError
    */
   async requireTls(organizationId: string, domainId: string, requiresTls: boolean, actor: string): Promise<void> {
@@ -64,7 +64,7 @@ export class DomainsService {
     });
   }
 
-  /** The operator vouches for a domain. @throws NotFoundError, AppError domain_already_exists */
+  /** Marks a domain as verified by the operator's decision, without DNS. @throws NotFoundError, AppError domain_already_exists */
   async markVerified(organizationId: string, nameOrId: string): Promise<Domain> {
     const domain = isUuid(nameOrId)
       ? await this.domains.find(organizationId, nameOrId)
@@ -89,22 +89,22 @@ export class DomainsService {
     return this.domains.list(organizationId);
   }
 
-  /** Oldest first, with how many there are. */
+  /** Oldest first, with the total number. */
   page(organizationId: string, filter: DomainFilter): Promise<[Domain[], number]> {
     return this.domains.page(organizationId, filter);
   }
 
-  /** Of all organizations: those that are slowed or paused. */
+  /** Slowed and paused domains of all organizations. */
   countRestricted(): Promise<number> {
     return this.domains.countRestricted();
   }
 
-  /** @param name undefined for the organization's default domain */
+  /** The domain that mail is sent from. @param name undefined for the organization's default domain */
   findForSending(organizationId: string, name: string | undefined): Promise<Domain | null> {
     return this.domains.findForSending(organizationId, name);
   }
 
-  /** Of whichever organization has it verified. */
+  /** The domain of this name that an organization has verified. */
   async findVerified(name: string): Promise<Domain | undefined> {
     return (await this.domains.findByName(name)).find(({ verificationStatus }) => verificationStatus === 'verified');
   }
@@ -127,7 +127,7 @@ function notVerified(name: string): AppError {
   });
 }
 
-/** For auth and stats. Apart from `DomainsService`, which needs auth's keys itself: the two would wait for each other. */
+/** For auth and stats. Separate from `DomainsService`, which itself depends on auth's keys: that would be a cycle. */
 @Injectable()
 export class DomainDirectoryService extends DomainDirectory {
   constructor(private readonly domains: DomainsRepository) {

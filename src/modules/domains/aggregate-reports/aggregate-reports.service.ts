@@ -16,11 +16,11 @@ import {
 } from '../registry/aggregate-report';
 import { DomainsRepository } from '../registry/domains.repository';
 
-/** Of one domain; receivers and senders send one a day each. */
+/** Reports per domain; each receiver or sender sends one a day. */
 const MAX_REPORTS_PER_DAY = 200;
-/** Of one report and domain; those with the most messages are kept. */
+/** Sources per report and domain; those with the most messages are kept. */
 const MAX_SOURCES = 1_000;
-/** Domains that one report may be about: of DMARC that of the policy, and its subdomains. */
+/** Domains per report: for DMARC the domain of the policy and its subdomains. */
 const MAX_DOMAINS = 20;
 const SHOWN_SOURCES = 200;
 
@@ -29,14 +29,14 @@ interface Owner {
   readonly domainId: string;
 }
 
-/** Whose domain it is; undefined when no organization has verified it. */
+/** The owner of a domain; undefined when no organization has verified it. */
 async function ownerOf(name: string, domains: DomainsRepository): Promise<Owner | undefined> {
   const named = await domains.findByName(name);
   const domain = named.find(({ verificationStatus }) => verificationStatus === 'verified');
   return domain && { organizationId: domain.organizationId, domainId: domain.id };
 }
 
-/** A report's data on one domain. */
+/** The part of a report about one domain. */
 export interface DmarcShare {
   readonly owner: Owner;
   readonly report: DmarcReport;
@@ -44,19 +44,19 @@ export interface DmarcShare {
 
 export interface DmarcView {
   readonly totals: DmarcTotals;
-  /** The 200 of which most failed, and then the largest. */
+  /** At most 200: those with the most failed messages first, then the largest. */
   readonly sources: readonly DmarcSource[];
   readonly recommendation: DmarcRecommendation;
 }
 
-/** What receivers report of mail in the names of our tenants' domains. */
+/** Aggregate reports of receivers on mail in the name of tenants' domains (DMARC, RFC 7489). */
 @Injectable()
 export class DmarcReportsService {
   constructor(private readonly domains: DomainsRepository) {}
 
   /**
-   * The verified domains that a report is about, each with its part of it: by the domain that people saw, else by that of the
-   * policy. It changes nothing.
+   * The verified domains that a report is about, each with its part of the report: by the From domain, else by the domain of the
+   * policy. Reads only.
    * @throws UnavailableError
    */
   async sharesOf(report: DmarcReport): Promise<DmarcShare[]> {
@@ -68,14 +68,14 @@ export class DmarcReportsService {
     return shares;
   }
 
-  /** Stores a report, once. */
+  /** Stores a report; one that is stored already changes nothing. */
   async record(shares: readonly DmarcShare[], tx: Transaction): Promise<void> {
     for (const { owner, report } of shares) {
       await this.domains.addDmarcReport(owner, report, MAX_REPORTS_PER_DAY, tx);
     }
   }
 
-  /** The reports of the last days. @throws NotFoundError */
+  /** Sums the reports of the last days. @throws NotFoundError */
   async view(organizationId: string, domainId: string, days: number): Promise<DmarcView> {
     if (!(await this.domains.find(organizationId, domainId))) throw new NotFoundError('Domain');
     const owner = { organizationId, domainId };
@@ -84,13 +84,13 @@ export class DmarcReportsService {
     return { totals, sources, recommendation: recommend(totals) };
   }
 
-  /** Returns how many rows went. */
+  /** Returns the number of deleted rows. */
   deleteOld(days: number, limit: number): Promise<number> {
     return this.domains.deleteOldDmarc(days, limit);
   }
 }
 
-/** Mail in the name of a foreign domain is not the policy's: a report cannot reach beyond its own domain. */
+/** Records by domain; those of names outside the policy's domain are dropped, since a report can only be about its own domain. */
 function byDomain({ domain, records }: DmarcReport): Map<string, DmarcRecord[]> {
   const groups = new Map<string, DmarcRecord[]>();
   for (const record of records) {
@@ -103,7 +103,7 @@ function byDomain({ domain, records }: DmarcReport): Map<string, DmarcRecord[]> 
   return groups;
 }
 
-/** One for each source, result and disposition. */
+/** Merges records with the same source, result and disposition. */
 function summedRecords(records: readonly DmarcRecord[]): DmarcRecord[] {
   const sums = new Map<string, DmarcRecord>();
   for (const record of records) {
@@ -116,24 +116,24 @@ function summedRecords(records: readonly DmarcRecord[]): DmarcRecord[] {
 
 export type { DmarcRecord, DmarcReport };
 
-/** Of one report and domain; the largest are kept. */
+/** Results per report and domain; the largest are kept. */
 const MAX_RESULTS = 300;
 const SHOWN_RESULTS = 200;
 
-/** A report's data on one domain. */
+/** The part of a report about one domain. */
 export interface TlsShare {
   readonly owner: Owner;
   readonly report: Omit<TlsReport, 'domains'>;
   readonly results: readonly TlsResult[];
 }
 
-/** What senders report of their connections to the mail exchangers of our tenants' domains. */
+/** Reports of senders on their connections to the mail exchangers of tenants' domains (TLSRPT, RFC 8460). */
 @Injectable()
 export class TlsReportsService {
   constructor(private readonly domains: DomainsRepository) {}
 
   /**
-   * The verified domains that a report is about, each with its part of it. It changes nothing.
+   * The verified domains that a report is about, each with its part of the report. Reads only.
    * @throws UnavailableError
    */
   async sharesOf({ domains, ...report }: TlsReport): Promise<TlsShare[]> {
@@ -145,26 +145,26 @@ export class TlsReportsService {
     return shares;
   }
 
-  /** Stores a report, once. */
+  /** Stores a report; one that is stored already changes nothing. */
   async record(shares: readonly TlsShare[], tx: Transaction): Promise<void> {
     for (const { owner, report, results } of shares) {
       await this.domains.addTlsResults({ owner, report, results }, MAX_REPORTS_PER_DAY, tx);
     }
   }
 
-  /** The reports of the last days; of results the 200 largest, failures before successes. @throws NotFoundError */
+  /** Sums the reports of the last days, with the 200 largest results, failures before successes. @throws NotFoundError */
   async view(organizationId: string, domainId: string, days: number): Promise<TlsTotals> {
     if (!(await this.domains.find(organizationId, domainId))) throw new NotFoundError('Domain');
     return this.domains.sumTlsResults({ organizationId, domainId }, days, SHOWN_RESULTS);
   }
 
-  /** Returns how many rows went. */
+  /** Returns the number of deleted rows. */
   deleteOld(days: number, limit: number): Promise<number> {
     return this.domains.deleteOldTlsResults(days, limit);
   }
 }
 
-/** One for each kind. */
+/** Merges results of the same kind. */
 function summedResults(results: readonly TlsResult[]): TlsResult[] {
   const sums = new Map<string, TlsResult>();
   for (const result of results) {

@@ -7,7 +7,7 @@ import { RequireScope } from '../../../common/http/scopes';
 import { DmarcReportsService, TlsReportsService } from './aggregate-reports.service';
 import { DmarcDto, ReportDaysQuery, TlsReportsDto, toDmarcDto, toTlsReportsDto } from './dto/domain-reports.dto';
 
-/** What receivers and senders report of a domain. A key that is bound to a domain sees only that one. */
+/** `/v1/domains/{id}`: reports of receivers and senders about a domain. A key that is bound to a domain sees only that one. */
 @ApiTags('Domains')
 @Controller('v1/domains')
 @RequireScope('domain:read')
@@ -22,7 +22,7 @@ export class DomainReportsController {
     operationId: 'domains.dmarc',
     summary: 'Read who sends as a domain',
     description:
-      'From the DMARC reports of receivers: sources, what of their mail passes, and whether the policy can be raised.',
+      'From the DMARC reports of receivers: sources, how much of their mail passes, and whether the policy can be raised.',
   })
   @ApiData(DmarcDto)
   @ApiErrors('invalid_request', 'resource_not_found')

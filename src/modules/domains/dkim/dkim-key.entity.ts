@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * `pending`: its record has not been seen in DNS yet, the older key signs. `active`: signs. `retiring`: published until
- * `expiresAt`, for mail that is under way.
+ * `pending`: its record has not been found in DNS yet, so the older key signs. `active`: signs. `retiring`: stays published
+ * until `expiresAt`, for mail that is still on its way.
  */
 export type DkimKeyState = 'pending' | 'active' | 'retiring';
 

@@ -11,8 +11,8 @@ import type { DkimKey } from './dkim-key.entity';
 export type KeyOwner = Pick<DkimKey, 'organizationId' | 'domainId' | 'selector'>;
 
 /**
- * Encrypts private DKIM keys under the master key, and also decrypts those under the previous one. The owner is authenticated
- * with the key: a ciphertext copied to another domain does not decrypt.
+ * Encrypts private DKIM keys under the master key, and decrypts them under the current and the previous one. The owner is
+ * authenticated data of the ciphertext, so that a copy in another domain's row does not decrypt.
  */
 @Injectable()
 export class DkimKeyring {
@@ -31,12 +31,12 @@ export class DkimKeyring {
     return this.keyring.decrypt(encrypted, contextOf(owner));
   }
 
-  /** Whether it was encrypted under one of the master keys; a damaged one may still not decrypt. */
+  /** Whether it is encrypted under one of the two master keys; a damaged ciphertext may still fail to decrypt. */
   knows(encrypted: Buffer): boolean {
     return this.keyring.knows(encrypted);
   }
 
-  /** Whether it is encrypted under the present master key. */
+  /** Whether it is encrypted under the current master key. */
   isCurrent(encrypted: Buffer): boolean {
     return this.keyring.isCurrent(encrypted);
   }
@@ -57,10 +57,10 @@ export interface DkimKeyPair {
 
 const RSA_BITS = 2048;
 const NUMBERED = /^wb(\d+)$/;
-/** The selector of a domain's very first key, delegated zone or not. */
+/** The selector of a domain's first key, with and without a delegated zone. */
 const FIRST_SELECTOR = ALTERNATING_SELECTORS[0];
 
-/** Makes the keys of domains: first the pair, outside of any transaction, then the row that holds it encrypted. */
+/** Generates the keys of domains: first the pair, outside of any transaction, then the row that holds it encrypted. */
 @Injectable()
 export class DkimKeyMaker {
   private readonly turns = new FairLimit(1);
@@ -72,15 +72,15 @@ export class DkimKeyMaker {
   ) {}
 
   /**
-   * In the organization's turn: one at a time in the process. A key takes 100 ms of a core, and one of the four threads that
-   * file access and look-ups share; sixty at once delayed all other requests by seconds.
+   * Generates a pair; the process runs one generation at a time, round robin over the organizations. A key takes 100 ms of CPU
+   * time on one of the four threads that file access and DNS lookups share; sixty at once delayed other requests by seconds.
    * @throws TooManyAtATimeError when too many keys of this organization wait
    */
   generate(organizationId: string): Promise<DkimKeyPair> {
     return this.turns.run(organizationId, () => this.makePair());
   }
 
-  /** In the thread pool, so that the event loop does not stall. */
+  /** Runs in libuv's thread pool, so that the event loop is not blocked. */
   protected async makePair(): Promise<DkimKeyPair> {
     const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', {
       modulusLength: RSA_BITS,
@@ -90,12 +90,12 @@ export class DkimKeyMaker {
     return { privateKey, publicKey: publicKey.toString('base64') };
   }
 
-  /** A new domain's key: nothing else could sign, so it does from the start. */
+  /** A new domain's first key. It is active from the start, since there is no other to sign. */
   first(pair: DkimKeyPair, owner: Owner): DkimKey {
     return this.encrypt(pair, { ...owner, selector: FIRST_SELECTOR }, 'active');
   }
 
-  /** The key that takes over once its record has been seen; undefined when both selectors of a zone are taken. */
+  /** A pending key, which becomes active once its record is found; undefined when both selectors of a zone are taken. */
   successor(pair: DkimKeyPair, owner: Owner, keys: readonly Pick<DkimKey, 'selector'>[]): DkimKey | undefined {
     const taken = keys.map((key) => key.selector);
     const selector = nextSelector(taken, this.config.dns.dkimZone !== undefined);
@@ -112,16 +112,16 @@ export class DkimKeyMaker {
   }
 }
 
-/** Reads a private key in DER, PKCS #8. @throws for other bytes */
+/** Reads a private key in DER, PKCS #8. @throws Error for other bytes */
 export function parsePrivateKey(der: Buffer): KeyObject {
   return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
 }
 
 /**
- * The selector of a new key. In a delegated zone the one of the two that is free; otherwise one that the domain has not had
- * before, because resolvers may still cache an earlier one.
+ * The selector of a new key: in a delegated zone the free one of the two, otherwise one that the domain has not had before,
+ * because resolvers may still cache an earlier record.
  * @param taken the selectors of all keys of the domain
- * @returns undefined when both of the two are taken
+ * @returns undefined when both are taken
  */
 export function nextSelector(taken: readonly string[], isDelegated: boolean): string | undefined {
   if (isDelegated) return ALTERNATING_SELECTORS.find((selector) => !taken.includes(selector));

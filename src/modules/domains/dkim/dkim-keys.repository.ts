@@ -21,7 +21,7 @@ export type { EncryptedKeyRow, KnownKey, PublishedKeyRow, ReEncryptedKey };
 
 type Owner = Pick<DkimKey, 'organizationId' | 'domainId'>;
 
-/** Owner of `dkim_keys`. Private keys leave it encrypted only. */
+/** Owner of `dkim_keys`. It returns private keys in encrypted form only. */
 @Injectable()
 export class DkimKeysRepository {
   constructor(
@@ -41,7 +41,7 @@ export class DkimKeysRepository {
     });
   }
 
-  /** Of several domains, oldest first; expired ones may still be among them. */
+  /** The keys of several domains, oldest first; may include expired ones. */
   listOf(organizationId: string, domainIds: readonly string[], tx?: Transaction): Promise<DkimKey[]> {
     const keys = tx ? tx.manager.getRepository(DkimKey) : this.keys;
     return keys.find({
@@ -67,7 +67,7 @@ export class DkimKeysRepository {
     await tx.manager.delete(DkimKey, { organizationId, domainId, ...expired });
   }
 
-  /** Of every organization. */
+  /** Deletes retiring keys of all organizations that have expired; returns them. */
   deleteExpired(before: Date, limit: number, tx: Transaction): Promise<ExpiredDkimKey[]> {
     return tx.run(deleteExpiredDkimKeys(before, limit));
   }
@@ -77,18 +77,18 @@ export class DkimKeysRepository {
     return (await this.database.run(findKeyByName(domain, selector)))[0];
   }
 
-  /** The public keys of several domains: one list for each, in their order; an unknown domain has none. @throws UnavailableError */
+  /** The public keys of several domains: one list for each, in the order given, empty for an unknown domain. @throws UnavailableError */
   async findPublished(domainIds: readonly string[]): Promise<PublishedKeyRow[][]> {
     const rows = await this.database.run(findPublishedKeys(domainIds));
     return domainIds.map((domainId) => rows.filter((row) => row.domainId === domainId));
   }
 
-  /** Encrypted private keys of every organization, in key order. @param after the last one of the page before */
+  /** Encrypted private keys of all organizations, in key order. @param after the last one of the page before */
   listEncrypted(limit: number, after?: EncryptedKeyRow): Promise<EncryptedKeyRow[]> {
     return this.database.run(listEncryptedKeys(limit, after));
   }
 
-  /** Returns how many were still as they had been read. */
+  /** Replaces keys that have not changed since they were read; returns their number. */
   async replaceEncrypted(keys: readonly ReEncryptedKey[]): Promise<number> {
     return keys.length === 0 ? 0 : (await this.database.run(replaceEncryptedKeys(keys))).length;
   }

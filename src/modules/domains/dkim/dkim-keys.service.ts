@@ -12,15 +12,15 @@ import { DkimKeysRepository } from './dkim-keys.repository';
 
 /** How long the old key stays published, from the rotation. */
 const OVERLAP_MS = 48 * HOUR;
-/** The least that the old key stays published after its last signature: the new record may be seen late. */
+/** The old key stays published at least this long after its last signature: the new record may be found late. */
 const LEAST_AFTERLIFE_MS = 24 * HOUR;
 const EXPIRED_BATCH = 500;
 
 type Owner = Pick<DkimKey, 'organizationId' | 'domainId'>;
 
 /**
- * The DKIM keys of domains. `pending`: waits until its record has been seen. `active`: signs; there is
- * always exactly one. `retiring`: signs no more, and is published until `expiresAt` for mail that is under way.
+ * The DKIM keys of domains. `pending`: waits until its record is found in DNS. `active`: signs; there is always exactly
+ * one. `retiring`: no longer signs, and stays published until `expiresAt` for mail that is still on its way.
  */
 @Injectable()
 export class DkimKeysService {
@@ -33,7 +33,7 @@ export class DkimKeysService {
     private readonly clock: Clock,
   ) {}
 
-  /** The keys whose records are to be found in DNS, oldest first. */
+  /** The keys whose records must be in DNS, oldest first. */
   async published(organizationId: string, domainId: string, tx?: Transaction): Promise<DkimKey[]> {
     return this.withoutExpired(await this.keys.listOf(organizationId, [domainId], tx));
   }
@@ -44,28 +44,28 @@ export class DkimKeysService {
     return new Map(domainIds.map((id) => [id, keys.filter(({ domainId }) => domainId === id)]));
   }
 
-  /** The first key of a new domain, still to be stored with it. */
+  /** Generates the first key of a new domain; `insert` stores it. */
   async makeFirst(owner: Owner): Promise<DkimKey> {
     return this.maker.first(await this.maker.generate(owner.organizationId), owner);
   }
 
-  /** With a domain that is being added. */
+  /** Stores the key of a domain within the transaction that adds it. */
   async insert(key: DkimKey, tx: Transaction): Promise<void> {
     await this.keys.insert(key, tx);
   }
 
-  /** With a domain that is being removed. */
+  /** Deletes the keys of a domain within the transaction that removes it. */
   async deleteOf(owner: Owner, tx: Transaction): Promise<void> {
     await this.keys.deleteOf(owner, tx);
   }
 
   /**
-   * Gives a domain a new key, which signs as soon as its record has been seen in DNS. Until then the older one does,
-   * however long that takes: a rotation never leaves mail unsigned.
+   * Gives a domain a new key, which signs as soon as its record is found in DNS. Until then the older one signs, however
+   * long that takes: a rotation never leaves mail unsigned.
    * @throws NotFoundError, AppError dkim_rotation_in_progress
    */
   async rotate(organizationId: string, domainId: string, actor: string): Promise<void> {
-    // Before the costly part; what counts is the same question under the lock.
+    // A first check before the expensive part; the same check under the lock decides.
     refuseWhileRotating(await this.published(organizationId, domainId));
     const pair = await this.maker.generate(organizationId);
     await this.database.transaction(async (tx) => {
@@ -76,22 +76,22 @@ export class DkimKeysService {
   }
 
   /**
-   * The record of a pending key was found: from now on it signs, and the previous one retires. No effect on a key that is not
-   * pending. The caller writes the audit entry, as it has the actor.
+   * Makes a pending key, whose record was found, the active one; the previous one retires. No effect on a key that is not
+   * pending. The caller writes the audit entry, since it knows the actor.
    */
   async activate(organizationId: string, domainId: string, selector: string, tx: Transaction): Promise<void> {
     const keys = await this.keys.listOf(organizationId, [domainId], tx);
     const pending = keys.find((key) => key.selector === selector && key.state === 'pending');
     if (!pending) return;
     const expiresAt = this.expiryOfOlder(pending);
-    // In this order: a domain has one active key at any time.
+    // In this order, because a unique index allows one active key per domain.
     for (const older of keys.filter(({ state }) => state === 'active')) {
       await this.keys.changeState(older, { state: 'retiring', expiresAt }, tx);
     }
     await this.keys.changeState(pending, { state: 'active', expiresAt: null }, tx);
   }
 
-  /** Removes retiring keys whose time is over, of every organization. Returns how many. */
+  /** Deletes expired keys of all organizations; returns their number. */
   async removeExpired(): Promise<number> {
     for (let removed = 0; ;) {
       const batch = await this.database.transaction((tx) => this.removeBatch(tx));

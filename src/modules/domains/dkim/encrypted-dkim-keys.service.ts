@@ -7,19 +7,19 @@ import { AppConfig } from '../../../config/config';
 import { DkimKeyring } from './dkim-keyring';
 import { DkimKeysRepository, type EncryptedKeyRow } from './dkim-keys.repository';
 
-/** What the master key can do for some of the keys in this database. */
+/** Whether the master key fits some of the keys in this database. */
 interface SampleOfKeys {
   readonly tried: number;
-  /** Encrypted under a master key that this process has. */
+  /** Number of keys encrypted under a master key of this process. */
   readonly known: number;
   readonly opened: number;
 }
 
-/** A wrong master key decrypts none of them, so a few are enough. */
+/** Sample size: a wrong master key decrypts no key at all, so a few are enough. */
 const SAMPLE = 20;
 const PAGE = 100;
 
-/** The private DKIM keys of all organizations, as they are stored: for the operator of the master key. */
+/** The encrypted private DKIM keys of all organizations: checks and changes of the master key. */
 @Injectable()
 export class EncryptedDkimKeysService {
   constructor(
@@ -38,7 +38,7 @@ export class EncryptedDkimKeysService {
     };
   }
 
-  /** All keys, at a change to this master key. A key is named `<domain id>/<selector>`. */
+  /** All keys, to be re-encrypted under this master key; their names are `<domain id>/<selector>`. */
   recordsUnder(masterKey: Buffer): EncryptedRecords<EncryptedKeyRow> {
     const keyring = new DkimKeyring({ ...this.config, ...masterKeysAfter(masterKey, this.config) });
     return {
@@ -71,13 +71,13 @@ function decrypts(keyring: DkimKeyring, row: EncryptedKeyRow): boolean {
   }
 }
 
-/** The database was there when the process began to start: a restart of it just now is no reason to fail. */
+/** How long to wait for the database: it was available when the process started, so a restart of it must not fail the start. */
 const WAIT_MS = MINUTE;
 const RETRY_MS = SECOND / 4;
 
 /**
- * Keeps a process from starting with a master key that is not this database's: it would leave all mail unsent, encrypt
- * new keys that no other process decrypts, and issue return paths that are refused.
+ * Refuses to start a process with a master key that does not belong to this database: it could send no mail, would encrypt
+ * new keys that no other process can decrypt, and would issue return paths that other processes refuse.
  */
 @Injectable()
 export class MasterKeyCheck implements OnModuleInit {
@@ -86,7 +86,7 @@ export class MasterKeyCheck implements OnModuleInit {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws when there are keys and none of a sample is encrypted under our keys; a single damaged one does not matter. */
+  /** @throws Error when no key of a sample is encrypted under this process's keys; a single damaged one does not matter */
   async onModuleInit(): Promise<void> {
     const { tried, known } = await this.sample();
     if (tried === 0 || known > 0) return;
@@ -96,7 +96,7 @@ export class MasterKeyCheck implements OnModuleInit {
     );
   }
 
-  /** @throws UnavailableError when the database stays away */
+  /** @throws UnavailableError when the database stays unavailable */
   private async sample(): Promise<SampleOfKeys> {
     for (const untilMs = this.clock.monotonicMs() + WAIT_MS; ;) {
       try {

@@ -5,8 +5,8 @@ import { DkimKeysRepository } from './dkim-keys.repository';
 import { PublicKeysService } from './public-keys.service';
 
 /**
- * Public keys only, apart from the rest of the domains: the DNS responder (role `dns`) and the recognition of our own mail
- * need no master key and run no checks.
+ * Public keys only, separate from the rest of the domains: the DNS responder (role `dns`) and the recognition of this
+ * service's own mail need no master key and run no DNS checks.
  */
 @Module({
   imports: [TypeOrmModule.forFeature([DkimKey])],

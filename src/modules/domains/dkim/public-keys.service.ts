@@ -13,18 +13,18 @@ interface Remembered {
   askAgainAtMs: number;
 }
 
-/** Upper bound for noticing a rotation. */
+/** Lifetime of cached keys: a rotation is visible within this time. */
 const FRESH_MS = 5 * SECOND;
 /** Age up to which cached keys are served while the database is unavailable: retired keys stay published as long. */
 const REMEMBERED_MS = 48 * HOUR;
-/** Resolvers query another server, or repeat the query, after one to five seconds. */
+/** How long a response may wait for the database: resolvers query another server, or repeat, after one to five seconds. */
 const PATIENCE_MS = SECOND;
 const MAX_DOMAINS = 10_000;
-/** A cache of its own, so that invented names do not push existing domains out. */
+/** Unknown names have a cache of their own, so that invented names do not evict existing domains. */
 const MAX_UNKNOWN = 1_000;
 const BATCH = { maxWeight: 100, concurrency: 2 };
 
-/** DNS names are no longer; a selector is one or more of our labels. */
+/** The longest DNS name. */
 const MAX_NAME = 253;
 const NAME = /^[a-z0-9_.-]+$/i;
 
@@ -55,7 +55,7 @@ export class PublicKeysService {
   /**
    * TXT records of a domain's keys by selector; none for an unknown domain.
    * @param domainId a UUID in lower case
-   * @throws when the database is unavailable and the domain is not cached
+   * @throws UnavailableError when the database is unavailable and the domain is not cached
    */
   async publishedBy(domainId: string): Promise<ReadonlyMap<string, string>> {
     const remembered = this.known.get(domainId) ?? this.unknown.get(domainId);
@@ -81,7 +81,7 @@ export class PublicKeysService {
     return remembered;
   }
 
-  /** A cached "unknown" is not reused: the domain may have been added since. */
+  /** The cached keys while the database is unavailable. A cached "unknown" does not count: the domain may have been added since. */
   private fallBackOn(domainId: string, error: unknown): Remembered {
     const nowMs = this.clock.monotonicMs();
     const remembered = this.known.get(domainId);

@@ -13,18 +13,18 @@ import { returnPathHostOf, trackingHostOf } from '../registry/wanted-records';
 
 type Owner = { readonly organizationId: string; readonly domainId: string };
 
-/** A rotation, a removal, a pause or a verified record is seen within this time. */
+/** A rotation, a removal, a pause or a verified record takes effect within this time. */
 const CACHE_MS = 5 * SECOND;
-/** A key that cannot be decrypted is logged once in this time. */
+/** A key that cannot be decrypted is logged once per this time. */
 const CACHE_DAMAGED_MS = MINUTE;
 const MAX_DOMAINS = 10_000;
 
-/** The keys to sign with: read every few seconds, decrypted and parsed once. */
+/** Signing keys: rows are cached for some seconds, and each key is decrypted and parsed once. */
 @Injectable()
 export class SigningKeysService extends SigningKeySource {
   private readonly logger = new Logger(SigningKeysService.name);
   private readonly cache: LRUCache<string, KeyState>;
-  /** By public half. */
+  /** Parsed private keys, by public key. */
   private readonly parsed = new LRUCache<string, KeyObject>(atMost(MAX_DOMAINS));
 
   constructor(
@@ -39,7 +39,7 @@ export class SigningKeysService extends SigningKeySource {
 
   async keysFor(owners: readonly Owner[]): Promise<Map<string, KeyState>> {
     const found = new Map<string, KeyState>();
-    // Read at once: a key that expires while others are read must not seem removed.
+    // All entries are read before the query: an entry that expires in between must not look like a removed domain.
     for (const { domainId } of owners) {
       const key = this.cache.get(domainId);
       if (key) found.set(domainId, key);
@@ -61,7 +61,7 @@ export class SigningKeysService extends SigningKeySource {
     });
   }
 
-  /** A damaged key must hold up its own domain's mail and no other's. */
+  /** Returns the error for a damaged key, which must delay only its own domain's mail. */
   private signingKeyOf(key: DkimKey, sender: Sender): SigningKey | Error {
     const { domain, returnPathVerified, trackingVerified, requiresTls } = sender;
     try {
@@ -73,7 +73,7 @@ export class SigningKeysService extends SigningKeySource {
       return { domain, selector: key.selector, privateKey, returnPathHost, trackingHost, requiresTls };
     } catch (error) {
       this.logger.error(
-        `The DKIM key ${key.selector} of domain ${key.domainId} cannot be opened: ${(error as Error).message}`,
+        `The DKIM key ${key.selector} of domain ${key.domainId} cannot be decrypted: ${(error as Error).message}`,
       );
       return error as Error;
     }
@@ -86,7 +86,7 @@ const CAUSE_OF_PAUSE: Readonly<Record<PauseReason | 'operator', string>> = {
   operator: 'by the operator of this service',
 };
 
-/** The operator's note is shown to the sender. */
+/** Why mail is not sent, with the operator's note, as shown to the sender. */
 function whyPaused({ domain, sending: { reason, note, since } }: Sender): string {
   const when = since ? ` since ${since.toISOString().slice(0, 19)}Z` : '';
   const causes = [reason && CAUSE_OF_PAUSE[reason], reason === 'operator' && note].filter(Boolean);

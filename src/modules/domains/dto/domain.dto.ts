@@ -16,6 +16,7 @@ const NULLABLE_DATE = { type: String, nullable: true, format: 'date-time' };
 const NULLABLE_INTEGER = { type: 'integer' as const, nullable: true };
 const NULLABLE_STRING = { type: String, nullable: true };
 
+/** Body of `POST /v1/domains`. */
 export class AddDomainDto {
   @ApiProperty({
     minLength: 4,
@@ -29,12 +30,14 @@ export class AddDomainDto {
 }
 
 const REQUIRE_TLS =
-  'Mail from the domain goes over encrypted connections only; where a receiver offers none it waits, and bounces in the end';
+  'Mail from the domain is sent over encrypted connections only; where a receiver offers none, it waits and finally bounces';
 
+/** Body of `PATCH /v1/domains/{id}`. */
 export class ChangeDomainDto {
   @ApiPropertyOptional({ description: REQUIRE_TLS }) @IsOptional() @IsBoolean() require_tls?: boolean;
 }
 
+/** Query of `GET /v1/domains`. */
 export class ListDomainsQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
 
@@ -51,15 +54,16 @@ class DnsRecordDto {
   @ApiProperty({ enum: RECORD_PURPOSES }) purpose!: RecordPurpose;
   @ApiProperty({ description: 'Whether the last DNS check found it' }) verified!: boolean;
   @ApiProperty({ type: 'integer', description: 'Seconds', example: 300 }) ttl!: number;
-  @ApiProperty({ ...NULLABLE_INTEGER, description: 'Of MX records; null for others' }) priority!: number | null;
+  @ApiProperty({ ...NULLABLE_INTEGER, description: 'Only for MX records, else null' }) priority!: number | null;
   @ApiPropertyOptional({ description: 'What the last DNS check found wrong, in a sentence' }) problem?: string;
   @ApiPropertyOptional({
     type: [String],
-    description: 'After a verification: what stands in its place, at most 5 values of 300 characters',
+    description: 'After a verification: the values found in its place, at most 5 of 300 characters',
   })
   found?: string[];
 }
 
+/** A domain with the records to publish. Absent values are null here, unlike elsewhere in the API. */
 export class DomainDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ example: 'mail.example.com' }) domain!: string;
@@ -74,12 +78,15 @@ export class DomainDto {
   @ApiProperty(NULLABLE_DATE) verified_at!: string | null;
   @ApiProperty({
     ...NULLABLE_STRING,
-    description: 'Of the newest key, which signs as soon as its record has been seen',
+    description: 'Selector of the newest key, which signs as soon as its record is found',
     example: 'wb1',
   })
   dkim_selector!: string | null;
   @ApiProperty({ enum: DKIM_STATUSES }) dkim_status!: DkimStatus;
-  @ApiProperty({ ...NULLABLE_INTEGER, description: 'Recipients a day while the domain warms up; null without a limit' })
+  @ApiProperty({
+    ...NULLABLE_INTEGER,
+    description: 'Recipients per day while the domain warms up; null without a limit',
+  })
   warming_current_limit!: number | null;
   @ApiProperty({
     type: 'integer',
@@ -91,15 +98,16 @@ export class DomainDto {
   @ApiProperty({ description: REQUIRE_TLS }) require_tls!: boolean;
   @ApiPropertyOptional({ enum: RESTRICTIONS, description: 'Only while the domain may send less, or nothing' })
   sending_status?: (typeof RESTRICTIONS)[number];
-  @ApiPropertyOptional({ enum: RESTRICTION_REASONS, description: 'Why, beside `sending_status`' })
+  @ApiPropertyOptional({ enum: RESTRICTION_REASONS, description: 'The reason for `sending_status`' })
   sending_status_reason?: (typeof RESTRICTION_REASONS)[number];
 }
 
+/** Response of `POST /v1/domains/{id}/verify`; `errors` has a sentence for each record that is missing or wrong. */
 export class DomainVerificationDto {
   @ApiProperty({ description: 'Whether the ownership record was found' }) success!: boolean;
   @ApiProperty({
     enum: VERIFICATION_STATUSES,
-    description: 'The status of the domain: it stays verified for 72 hours after its record has gone',
+    description: 'The status of the domain: it stays verified for 72 hours after its record has disappeared',
   })
   status!: VerificationStatus;
   @ApiProperty({ description: 'The ownership record is in DNS' }) domain_verified!: boolean;
@@ -112,6 +120,7 @@ export class DomainVerificationDto {
 /** The score of a domain that has sent too little for one of its own. */
 const DEFAULT_SCORE = 100;
 
+/** The sending status is present only while the domain is restricted. */
 export function toDomainDto({ domain, records, warmingCurrentLimit }: DomainDetail): DomainDto {
   const { status, reason } = domain.sending;
   return {
@@ -134,6 +143,7 @@ export function toDomainDto({ domain, records, warmingCurrentLimit }: DomainDeta
   };
 }
 
+/** `success` means that the ownership record was found. */
 export function toVerificationDto(report: VerificationReport): DomainVerificationDto {
   return {
     success: report.domainVerified,

@@ -4,21 +4,21 @@ export type DmarcPolicy = 'none' | 'quarantine' | 'reject';
 export interface DmarcRecord {
   readonly sourceIp: string;
   readonly messages: number;
-  /** The domain that recipients see; undefined when the report has none. */
+  /** The From domain; undefined when the report has none. */
   readonly headerFrom: string | undefined;
-  /** Whether a signature passed, and was aligned. */
+  /** Whether a signature passed and was aligned. */
   readonly dkim: boolean;
-  /** Whether the return path passed, and was aligned. */
+  /** Whether the return path passed and was aligned. */
   readonly spf: boolean;
-  /** What the receiver did. */
+  /** What the receiver did with the mail. */
   readonly disposition: DmarcPolicy;
 }
 
 /** A receiver's report on mail in a domain's name (RFC 7489 appendix C). Its author is not authenticated. */
 export interface DmarcReport {
-  /** Whose policy it was. */
+  /** The domain of the DMARC policy. */
   readonly domain: string;
-  /** The receiver, by its own account. */
+  /** The receiver, as it calls itself. */
   readonly reporter: string;
   readonly reportId: string;
   readonly begin: Date;
@@ -30,9 +30,9 @@ export interface DmarcReport {
 export interface DmarcTotals {
   readonly reports: number;
   readonly reporters: number;
-  /** Of the newest report; undefined without one. */
+  /** The policy in the newest report; undefined without one. */
   readonly policy: DmarcPolicy | undefined;
-  /** From the start of the first to the end of the last report. */
+  /** Days from the start of the first to the end of the last report. */
   readonly days: number;
   readonly messages: number;
   readonly passed: number;
@@ -43,9 +43,9 @@ export interface DmarcSource {
   readonly messages: number;
   readonly dkimAligned: number;
   readonly spfAligned: number;
-  /** By either. */
+  /** Messages aligned by DKIM or SPF. */
   readonly passed: number;
-  /** Quarantined or rejected. */
+  /** Messages that were quarantined or rejected. */
   readonly refused: number;
 }
 
@@ -58,10 +58,10 @@ export interface DmarcRecommendation {
 
 const MIN_DAYS = 14;
 const MIN_MESSAGES = 100;
-/** Forwarding breaks SPF, and some lists break DKIM: never all passes. */
+/** The share that must pass. It is below 1 because forwarding breaks SPF, and some mailing lists break DKIM. */
 const ENOUGH = 0.98;
 
-/** Whether the policy can be raised by one step, and what stands in the way. Pure. */
+/** Whether the policy can be raised by one step, and what prevents it. */
 export function recommend({ policy, days, messages, passed }: DmarcTotals): DmarcRecommendation {
   if (policy === 'reject') {
     return { code: 'keep', message: 'The policy is p=reject already; there is nothing to raise' };
@@ -79,13 +79,13 @@ export function recommend({ policy, days, messages, passed }: DmarcTotals): Dmar
   return { code: `raise_to_${next}`, message: `${share}: the policy can be raised from p=${policy} to p=${next}` };
 }
 
-/** A sender's connections to a domain, of one kind. */
+/** One kind of result of a sender's connections to a domain. */
 export interface TlsResult {
-  /** The type of the policy that they were checked against. */
+  /** The type of the policy that the sessions were checked against. */
   readonly policyType: TlsPolicyType;
-  /** `success`, or a failure in the words of RFC 8460 section 4.3. */
+  /** `success`, or a failure type of RFC 8460 section 4.3. */
   readonly result: string;
-  /** Of the receiving side; empty when the report has none. */
+  /** The receiving host; empty when the report has none. */
   readonly mxHost: string;
   readonly sessions: number;
 }
@@ -98,12 +98,12 @@ export const TLS_SUCCESS = 'success';
 
 /** A sender's report on its connections to the mail exchangers of domains (RFC 8460). Its author is not verified. */
 export interface TlsReport {
-  /** The sender, by its own account. */
+  /** The sender, as it calls itself. */
   readonly reporter: string;
   readonly reportId: string;
   readonly begin: Date;
   readonly end: Date;
-  /** By the domain of the policy. */
+  /** Results by the domain of the policy. */
   readonly domains: ReadonlyMap<string, readonly TlsResult[]>;
 }
 

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { RecordPurpose } from './wanted-records';
 
-/** What the last DNS check of one record found. */
+/** The result of the last DNS check of one record. */
 @Entity('domain_checks')
 export class DomainCheck {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -11,7 +11,7 @@ export class DomainCheck {
   /** `unreachable`: DNS did not reply; `verified` keeps its last value. */
   @Column('text') result!: 'verified' | 'missing' | 'wrong' | 'unreachable';
   @Column('boolean') verified!: boolean;
-  /** Since when a record that had been found has been missing, without a break. */
+  /** Since when a record that had been found has been missing without interruption. */
   @Column('timestamptz', { name: 'failing_since', nullable: true }) failingSince!: Date | null;
   /** A sentence for the person who edits the zone. */
   @Column('text', { nullable: true }) problem!: string | null;

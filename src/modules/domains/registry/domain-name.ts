@@ -10,15 +10,15 @@ export interface DomainName {
   readonly subdomain: string | null;
 }
 
-/** RFC 1035 section 2.3.4: 253 characters are left for the written form. */
+/** The longest written form is 253 characters (RFC 1035 section 2.3.4). */
 const MIN_LENGTH = 4;
 const MAX_LENGTH = 253;
 const LENGTH = `must be ${MIN_LENGTH} to ${MAX_LENGTH} characters long`;
-/** The rest is plain once the mistakes below are out of the way. */
+/** The message for names that the list of mistakes below does not cover. */
 const SPELLING = 'has an internationalized label that is not valid or not in its usual spelling';
 
 /**
- * Brings a sender domain into normal form.
+ * Normalizes a sender domain.
  * @throws ValidationError for a malformed name or a public suffix
  */
 export function normalizeDomainName(text: string): DomainName {
@@ -52,7 +52,7 @@ const MISTAKES: readonly [RegExp, string][] = [
   [/[^a-z\d.\-\u0080-\uffff]/i, 'must consist of letters, digits, hyphens and dots'],
 ];
 
-/** Common mistakes, each with its own message. The grammar itself is checked afterwards. */
+/** The message for a common mistake. The grammar itself is checked afterwards. */
 function findMistake(text: string): string | undefined {
   if (text.length < MIN_LENGTH || text.length > MAX_LENGTH) {
     return LENGTH;
@@ -60,7 +60,7 @@ function findMistake(text: string): string | undefined {
   return MISTAKES.find(([pattern]) => pattern.test(text))?.[1];
 }
 
-/** The part of the configuration that names hosts. */
+/** The part of the configuration with host names. */
 interface HostNames {
   readonly delivery: Pick<DeliveryConfig, 'mailHost'>;
   readonly http: Pick<HttpConfig, 'publicUrl'>;
@@ -68,7 +68,7 @@ interface HostNames {
 }
 
 /**
- * Whether a name is the service's own: a customer who could publish keys or records for it would speak for the service.
+ * Whether a name belongs to the service: a customer who registered it could send in the name of the service.
  * @param domain in normal form
  */
 export function isOwnName(domain: string, { delivery, dns, http }: HostNames): boolean {

@@ -6,7 +6,7 @@ import { Database } from '../../../database/database.service';
 import type { Domain } from './domain.entity';
 import { type DomainChange, DomainsRepository, type ExpectedState } from './domains.repository';
 
-/** The entry in the audit log about a change to a domain. */
+/** The audit record of a change to a domain. */
 export function domainEvent(
   action: string,
   { organizationId, id }: Pick<Domain, 'organizationId' | 'id'>,
@@ -16,7 +16,7 @@ export function domainEvent(
   return { organizationId, actor, action, targetType: 'domain', targetId: id, data };
 }
 
-/** Moves domains from state to state: of several concurrent processes one succeeds, and writes the audit entry. */
+/** Changes the state of domains: one of several concurrent processes succeeds and writes the audit entry. */
 @Injectable()
 export class DomainTransitionsService {
   constructor(
@@ -26,14 +26,14 @@ export class DomainTransitionsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Of any organization: for the operator. @throws NotFoundError */
+  /** A domain of any organization, for the operator. @throws NotFoundError */
   async find(id: string): Promise<Domain> {
     const domain = await this.domains.findById(id);
     if (!domain) throw new NotFoundError('Domain');
     return domain;
   }
 
-  /** Returns false when another process was first. @param entry without one nothing is written to the audit log */
+  /** Returns false when another process was faster. @param entry undefined: nothing is written to the audit log */
   move(
     domain: Domain,
     expected: ExpectedState,

@@ -11,18 +11,18 @@ export type SendingStatus = 'active' | 'slowed' | 'paused';
 export class SendingState {
   @Column('text', { name: 'sending_status', default: 'active' }) status!: SendingStatus;
   @Column('text', { name: 'sending_status_reason', nullable: true }) reason!: PauseReason | 'operator' | null;
-  /** The operator's own words. */
+  /** The operator's note. */
   @Column('text', { name: 'sending_status_note', nullable: true }) note!: string | null;
   @Column('timestamptz', { name: 'sending_status_since', nullable: true }) since!: Date | null;
-  /** The last resumption: earlier results do not count again. */
+  /** Time of the last resumption: earlier results no longer count. */
   @Column('timestamptz', { name: 'sending_judged_since', nullable: true }) evaluatedSince!: Date | null;
-  /** Of a slowed domain: since when it has been below the limits without a break. */
+  /** For a slowed domain: since when it has been below the limits without interruption. */
   @Column('timestamptz', { name: 'sending_below_since', nullable: true }) belowSince!: Date | null;
-  /** Recipients a UTC day while it is slowed. */
+  /** Recipients per UTC day while the domain is slowed. */
   @Column('integer', { name: 'sending_daily_limit', nullable: true }) dailyLimit!: number | null;
 }
 
-/** Not restricted, and never has been. */
+/** The state of a domain that has never been restricted. */
 export const SENDING_FREELY: Readonly<SendingState> = {
   ...{
     status: 'active',
@@ -46,7 +46,7 @@ export class Domain {
   @Column('text', { name: 'verification_status', default: 'pending' }) verificationStatus!: VerificationStatus;
   @Column('text', { name: 'verification_token' }) verificationToken!: string;
   @Column('timestamptz', { name: 'verified_at', nullable: true }) verifiedAt!: Date | null;
-  /** Of the newest key, whether it signs yet or not. */
+  /** Selector of the newest key, active or pending. */
   @Column('text', { name: 'dkim_selector', nullable: true }) dkimSelector!: string | null;
   @Column('text', { name: 'dkim_status', nullable: true }) dkimStatus!: DkimStatus | null;
   @Column('text', { name: 'warming_status', default: 'not_started' }) warmingStatus!: WarmingStatus;
@@ -54,20 +54,20 @@ export class Domain {
   @Column('timestamptz', { name: 'warming_started_at', nullable: true }) warmingStartedAt!: Date | null;
   @Column('timestamptz', { name: 'warming_paused_at', nullable: true }) warmingPausedAt!: Date | null;
   @Column('text', { name: 'warming_pause_reason', nullable: true }) warmingPauseReason!: PauseReason | null;
-  /** The last resumption: earlier results do not count again. */
+  /** Time of the last resumption: earlier results no longer count. */
   @Column('timestamptz', { name: 'warming_judged_since', nullable: true }) warmingEvaluatedSince!: Date | null;
   @Column(() => SendingState, { prefix: false }) sending!: SendingState;
   @Column('boolean', { name: 'is_default', default: false }) isDefault!: boolean;
-  /** When a worker checks the records next; a worker that does moves it ahead. */
+  /** When the records are checked next; the worker that starts a check moves it ahead as its lease. */
   @Column('timestamptz', { name: 'next_check_at', default: () => 'now()' }) nextCheckAt!: Date;
   @Column('timestamptz', { name: 'last_checked_at', nullable: true }) lastCheckedAt!: Date | null;
-  /** Since when the ownership record has been missing without a break. */
+  /** Since when the ownership record has been missing without interruption. */
   @Column('timestamptz', { name: 'verification_failing_since', nullable: true })
   verificationFailingSince!: Date | null;
   @Column('timestamptz', { name: 'dkim_failing_since', nullable: true }) dkimFailingSince!: Date | null;
   @Column('boolean', { name: 'return_path_verified', default: false }) returnPathVerified!: boolean;
   @Column('boolean', { name: 'tracking_verified', default: false }) trackingVerified!: boolean;
-  /** Whether mail from the domain may go over encrypted connections only. */
+  /** Whether mail from the domain is sent over encrypted connections only. */
   @Column('boolean', { name: 'require_tls', default: false }) requiresTls!: boolean;
   /** 0 to 100; null until it has been computed. */
   @Column('smallint', { name: 'reputation_score', nullable: true }) reputationScore!: number | null;
@@ -76,7 +76,7 @@ export class Domain {
 }
 
 /**
- * A removed domain that has sent live mail. Added again, it gets its id, its warm-up and its sending status back: otherwise
+ * A removed domain that has sent live mail. When it is added again, it gets its id, warm-up and sending status back: otherwise
  * removing and adding would bypass every limit and pause.
  */
 @Entity('removed_domains')
@@ -93,20 +93,20 @@ export class RemovedDomain {
   @Column('timestamptz', { name: 'removed_at' }) removedAt!: Date;
 }
 
-/** The data kept of a removed domain. */
+/** The data that is kept of a removed domain. */
 export function removedDomain(domain: Domain, removedAt: Date): RemovedDomain {
   const { organizationId, id, domain: name } = domain;
   return { organizationId, domain: name, id, ...standingOf(domain), removedAt };
 }
 
-/** Where a domain is in its warm-up, and whether it is restricted. */
+/** The warm-up and sending state of a domain, which survives its removal. */
 export function standingOf(domain: Domain | RemovedDomain) {
   const { warmingStatus, warmingStartedAt, warmingPausedAt, warmingPauseReason, warmingEvaluatedSince, sending } =
     domain;
   return { warmingStatus, warmingStartedAt, warmingPausedAt, warmingPauseReason, warmingEvaluatedSince, sending };
 }
 
-/** An aggregate report's data on one source of mail in a domain's name. Rows are written by a statement (sql/). */
+/** One source of mail in a domain's name, from a DMARC report. Rows are written by a statement (sql/). */
 @Entity('dmarc_sources')
 export class DmarcSourceRow {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -125,7 +125,7 @@ export class DmarcSourceRow {
   @Column('timestamptz', { name: 'received_at', default: () => 'now()' }) receivedAt!: Date;
 }
 
-/** A report's data on one kind of connections to a domain's mail exchangers. Rows are written by a statement (sql/). */
+/** One kind of result of connections to a domain's mail exchangers, from a TLS report. Rows are written by a statement (sql/). */
 @Entity('tls_results')
 export class TlsResultRow {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -142,15 +142,15 @@ export class TlsResultRow {
   @Column('timestamptz', { name: 'received_at', default: () => 'now()' }) receivedAt!: Date;
 }
 
-/** Recipients that a domain in warm-up, or a slowed one, has used of a day, including those being accepted now. */
+/** Recipients that a limited domain has used on a day, including those being accepted now. */
 @Entity('warm_up_usage')
 export class WarmUpUsage {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
   @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
-  /** A UTC date, as `2026-01-05`. */
+  /** A UTC date, for example `2026-01-05`. */
   @PrimaryColumn('date') day!: string;
   @Column('integer') recipients!: number;
-  /** What the last reservation was limited to, and what it was granted. */
+  /** The limit of the last reservation, and the granted recipients. */
   @Column('integer', { name: 'daily_limit' }) dailyLimit!: number;
   @Column('integer', { name: 'last_grant' }) lastGrant!: number;
 }

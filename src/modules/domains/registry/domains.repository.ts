@@ -23,13 +23,13 @@ import { addTlsResults, countTlsReports, deleteOldTlsResults, sumTlsResults } fr
 export type { DueDomain };
 
 export interface DomainFilter {
-  /** Only this one. */
+  /** Only the domain with this id. */
   readonly id: string | undefined;
   readonly skip: number;
   readonly take: number;
 }
 
-/** What a domain is compared with before it changes. */
+/** The state that a domain must have for a change. */
 export interface ExpectedState {
   readonly warmingStatus?: readonly WarmingStatus[];
   readonly sending?: Pick<SendingState, 'status' | 'reason'>;
@@ -38,7 +38,7 @@ export interface ExpectedState {
 export type DomainChange = Partial<Omit<Domain, 'sending'>> & { readonly sending?: Partial<SendingState> };
 
 type Owner = { readonly organizationId: string; readonly domainId: string };
-/** What sending from a domain goes by. */
+/** The properties of a domain that sending depends on. */
 export type Sender = Pick<
   Domain,
   'id' | 'domain' | 'returnPathVerified' | 'trackingVerified' | 'requiresTls' | 'sending'
@@ -55,12 +55,12 @@ export class DomainsRepository {
     @InjectRepository(DomainCheck) private readonly checks: Repository<DomainCheck>,
   ) {}
 
-  /** Blocks other changes to which domains the organization has, and which is its default, until the end. */
+  /** Blocks other changes to the organization's list of domains and its default until the transaction ends. */
   async lockList(organizationId: string, tx: Transaction): Promise<void> {
     await tx.run(lockList(`domains of ${organizationId}`));
   }
 
-  /** Blocks other changes to one domain; null when it is not there. */
+  /** Locks a domain until the transaction ends; null when there is none. */
   lock(organizationId: string, id: string, tx: Transaction): Promise<Domain | null> {
     return tx.manager.findOne(Domain, { where: { organizationId, id }, lock: { mode: 'pessimistic_write' } });
   }
@@ -71,7 +71,7 @@ export class DomainsRepository {
     await tx.manager.insert(Domain, domain);
   }
 
-  /** With the state of its records; a domain that has sent, or is restricted, is kept as removed. */
+  /** Deletes a domain and its checks; one that has sent live mail, or is restricted, is kept as a removed domain. */
   async delete(domain: Domain, at: Date, tx: Transaction): Promise<void> {
     const { organizationId, id } = domain;
     const isFresh = domain.warmingStatus === 'not_started' && domain.sending.status === 'active';
@@ -84,7 +84,7 @@ export class DomainsRepository {
     return this.removed.findOneBy({ organizationId, domain });
   }
 
-  /** Removed domains that are remembered included. */
+  /** Names by id, including removed domains that are kept. */
   async findNames(organizationId: string, ids: readonly string[]): Promise<{ id: string; domain: string }[]> {
     const named = { select: { id: true, domain: true }, where: { organizationId, id: Any(ids) } };
     return [...(await this.removed.find(named)), ...(await this.domains.find(named))];
@@ -100,12 +100,12 @@ export class DomainsRepository {
     return this.domains.findOneBy({ organizationId, id });
   }
 
-  /** For the operator, who gives only a domain's id; reads the whole table. */
+  /** For operators, who give only a domain's id; scans the whole table. */
   findById(id: string): Promise<Domain | null> {
     return this.domains.findOneBy({ id });
   }
 
-  /** For the operator: of every organization that has it, oldest first. */
+  /** For operators: the domains of this name in all organizations, oldest first. */
   findByName(domain: string): Promise<Domain[]> {
     return this.domains.find({ where: { domain }, order: { id: 'ASC' } });
   }
@@ -114,7 +114,7 @@ export class DomainsRepository {
     return this.domains.find({ where: { organizationId }, order: { id: 'ASC' } });
   }
 
-  /** Oldest first, with how many there are. */
+  /** Oldest first, with the total number. */
   page(organizationId: string, filter: DomainFilter): Promise<[Domain[], number]> {
     const { id, skip, take } = filter;
     const where = { organizationId, ...(id !== undefined && { id }) };
@@ -125,12 +125,12 @@ export class DomainsRepository {
     return tx.manager.countBy(Domain, { organizationId });
   }
 
-  /** Of every organization: for the operator. */
+  /** Slowed and paused domains of all organizations, for operators. */
   countRestricted(): Promise<number> {
     return this.domains.countBy({ sending: { status: Not('active') } });
   }
 
-  /** True when the organization has the name, or another one has it verified. */
+  /** Whether the organization has the name, or another one has verified it. */
   isTaken(organizationId: string, domain: string): Promise<boolean> {
     const taken = [
       { organizationId, domain },
@@ -169,7 +169,7 @@ export class DomainsRepository {
     await tx.manager.update(Domain, { organizationId, id }, change);
   }
 
-  /** Returns false when the domain is no longer as expected. */
+  /** Changes a domain; returns false when its state is not the expected one. */
   async updateIf(
     { organizationId, id }: Domain,
     { warmingStatus, sending }: ExpectedState,
@@ -184,19 +184,19 @@ export class DomainsRepository {
     return affected === 1;
   }
 
-  /** Takes the mark from the present default first: a unique index holds at every moment. */
+  /** Unsets the current default first, since a unique index allows one per organization. */
   async makeDefault(organizationId: string, id: string, at: Date, tx: Transaction): Promise<void> {
     await tx.manager.update(Domain, { organizationId, isDefault: true }, { isDefault: false, updatedAt: at });
     await tx.manager.update(Domain, { organizationId, id }, { isDefault: true, updatedAt: at });
   }
 
-  /** The state of the records of several domains. */
+  /** The results of the last DNS checks of several domains. */
   checksOf(organizationId: string, domainIds: readonly string[], tx?: Transaction): Promise<DomainCheck[]> {
     const checks = tx ? tx.manager.getRepository(DomainCheck) : this.checks;
     return checks.findBy({ organizationId, domainId: In([...domainIds]) });
   }
 
-  /** The hosts of inbound routes, by domain: those for which an MX is wanted. */
+  /** The hosts of inbound routes by domain, for which an MX record is wanted. */
   async inboundHosts(
     organizationId: string,
     domainIds: readonly string[],
@@ -210,7 +210,7 @@ export class DomainsRepository {
     return hosts;
   }
 
-  /** Forgets the records that the domain no longer needs. */
+  /** Stores check results, and deletes those of records that the domain no longer needs. */
   async saveChecks(
     { organizationId, domainId }: Owner,
     states: readonly CheckedState[],
@@ -222,12 +222,12 @@ export class DomainsRepository {
     await tx.manager.upsert(DomainCheck, rows, ['organizationId', 'domainId', 'purpose', 'host']);
   }
 
-  /** Organizations with domains whose check is due, in the order of their ids. */
+  /** Ids of organizations with domains whose check is due, in their order. */
   async dueOwners(now: Date): Promise<string[]> {
     return (await this.database.run(listDueOwners(now))).map(({ organizationId }) => organizationId);
   }
 
-  /** Domains of these organizations whose check is due; no other process gets them before `until`. */
+  /** Leases domains of these organizations whose check is due; no other process gets them before `until`. */
   takeDue(due: DueDomains, organizationIds: readonly string[]): Promise<DueDomain[]> {
     return this.database.run(takeDueDomains(due, organizationIds));
   }
@@ -236,7 +236,7 @@ export class DomainsRepository {
     return (await this.database.run(countDueDomains(now)))[0]?.count ?? 0;
   }
 
-  /** Unless the domain has had so many reports within a day. @param report each source, result and disposition once */
+  /** Adds a report, unless the domain has had the maximum of reports within a day. @param report each source, result and disposition once */
   async addDmarcReport(domain: Owner, report: DmarcReport, maxReportsPerDay: number, tx: Transaction): Promise<void> {
     await tx.run(addSources(domain, report, maxReportsPerDay));
   }
@@ -251,7 +251,7 @@ export class DomainsRepository {
     return this.database.run(sumDmarcSources(domain, days, limit));
   }
 
-  /** Unless the domain has had so many reports within a day. @param share each kind of result once */
+  /** Adds a report, unless the domain has had the maximum of reports within a day. @param share each kind of result once */
   async addTlsResults(
     { owner, report, results }: { owner: Owner; report: Omit<TlsReport, 'domains'>; results: readonly TlsResult[] },
     maxReportsPerDay: number,
@@ -270,12 +270,12 @@ export class DomainsRepository {
     };
   }
 
-  /** Returns how many rows went. */
+  /** Returns the number of deleted rows. */
   async deleteOldTlsResults(days: number, limit: number): Promise<number> {
     return (await this.database.run(deleteOldTlsResults(days, limit))).length;
   }
 
-  /** Returns how many rows went. */
+  /** Returns the number of deleted rows. */
   async deleteOldDmarc(days: number, limit: number): Promise<number> {
     return (await this.database.run(deleteOldDmarc(days, limit))).length;
   }

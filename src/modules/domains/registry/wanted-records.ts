@@ -13,31 +13,31 @@ export interface WantedRecord {
   readonly host: string;
   readonly value: string;
   readonly ttlSeconds: number;
-  /** Of MX records. */
+  /** Only for MX records. */
   readonly priority?: number;
 }
 
-/** What the DNS returns for a wanted record. `unreachable`: SERVFAIL or a timeout, so nothing follows from it. */
+/** The result of checking a wanted record in DNS. `unreachable`: SERVFAIL or a timeout, so the state is unknown. */
 export type RecordCheck =
   | { readonly result: 'verified' }
   | { readonly result: 'missing' | 'wrong' | 'unreachable'; readonly problem: string };
 
 type NamedDomain = Pick<Domain, 'id' | 'domain' | 'verificationToken'>;
-/** A key whose record has to be in DNS. */
+/** A key whose record must be in DNS. */
 interface PublishedKey {
   readonly selector: string;
   /** Base64 of the DER public key. */
   readonly publicKey: string;
 }
 
-/** With a delegated zone the keys alternate between two selectors, so that the customer's two CNAMEs never change. */
+/** With a delegated zone, keys alternate between two selectors, so that the customer's two CNAME records never change. */
 export const ALTERNATING_SELECTORS = ['wb1', 'wb2'] as const;
 
 const TTL_SECONDS = 300;
 const MX_PRIORITY = 10;
 
 /**
- * The records that a domain's owner publishes, in the order in which to set them up.
+ * The records that a domain's owner should publish, in the order in which to set them up.
  * @param keys all keys to be published, oldest first; in a delegated zone the responder publishes them
  */
 export function wantedRecords(domain: NamedDomain, keys: readonly PublishedKey[], dns: DnsConfig): WantedRecord[] {
@@ -60,12 +60,12 @@ export function inboundRecords(hosts: readonly string[], mailHost: string): Want
   }));
 }
 
-/** Host of the envelope sender once its record is found; the bounce listener accepts genuine return paths at any such host. */
+/** Host of the envelope sender, used once its record is found; the bounce listener accepts genuine return paths at any such host. */
 export function returnPathHostOf(domain: string): string {
   return `bounce.${domain}`;
 }
 
-/** Host of tracked links once its record is found. */
+/** Host of tracked links, used once its record is found. */
 export function trackingHostOf(domain: string): string {
   return `click.${domain}`;
 }
@@ -75,12 +75,12 @@ export function dkimRecordText(publicKey: string): string {
   return `v=DKIM1; k=rsa; p=${publicKey}`;
 }
 
-/** Where the responder publishes the key of a selector. */
+/** The name under which the responder publishes the key of a selector. */
 function delegatedKeyHost(selector: string, domainId: string, dkimZone: string): string {
   return `${selector}.${domainId}.${dkimZone}`;
 }
 
-/** A key from before the zone was delegated stays where it is until a rotation replaces it. */
+/** Keys created before the zone was delegated keep their TXT record until a rotation replaces them. */
 function dkimRecords({ id, domain }: NamedDomain, keys: readonly PublishedKey[], { dkimZone }: DnsConfig) {
   const host = (selector: string): string => `${selector}._domainkey.${domain}`;
   const texts = keys.map(({ selector, publicKey }) => text('dkim', host(selector), dkimRecordText(publicKey)));

@@ -19,7 +19,7 @@ import { RestrictionsRepository } from './restrictions.repository';
 import { RestrictionsService } from './restrictions.service';
 import { WarmUpService } from './warm-up.service';
 
-/** How many domains are restricted, shown by a worker. */
+/** Metric: the number of restricted domains, reported by one worker. */
 @Injectable()
 export class RestrictionsMetrics implements OnModuleInit {
   constructor(
@@ -40,9 +40,9 @@ const BATCH = 500;
 const LIMITS = { minRecipients: MIN_RECIPIENTS, perMille: LIMITS_PER_MILLE };
 
 /**
- * Slows and pauses domains that bounce or are complained about, and lets them send again; a domain in its warm-up is
- * evaluated by `WarmUpJob`. Reads only domains above a limit and restricted ones, however many send. Not in local mode:
- * nothing leaves the machine.
+ * Slows and pauses domains with too many bounces or complaints, and resumes them; `WarmUpJob` evaluates domains in their
+ * warm-up. Reads only domains above a limit and restricted ones, however many send. Not in local mode, where nothing leaves
+ * the machine.
  */
 @Injectable()
 export class RestrictionsJob implements OnApplicationBootstrap {
@@ -62,7 +62,7 @@ export class RestrictionsJob implements OnApplicationBootstrap {
     this.jobs.start({ name: 'evaluate-restrictions', everyMs: MINUTE, exclusive: true, run: () => this.run() });
   }
 
-  /** One round over all domains. Of several processes, one makes each change. */
+  /** One run over all domains. When several processes run it, each change is made once. */
   async run(): Promise<void> {
     const now = this.clock.now();
     await forEachPage(
@@ -110,7 +110,7 @@ export class RestrictionsJob implements OnApplicationBootstrap {
         return;
       case 'ease':
         if (await this.restrictions.ease(domain)) {
-          this.logger.log({ msg: 'Sending goes on slowly', domainId: domain.id });
+          this.logger.log({ msg: 'Sending continues slowly', domainId: domain.id });
         }
         return;
       case 'resume':
@@ -131,7 +131,7 @@ const PAST = { slow: 'slowed', pause: 'paused' } as const;
 
 const SCORED_AT_ONCE = 500;
 
-/** Keeps the domains' reputation scores current, from the live mail of their last 30 days. */
+/** Updates the domains' reputation scores from the live mail of the last 30 days. */
 @Injectable()
 export class ReputationJob implements OnApplicationBootstrap {
   constructor(
@@ -144,7 +144,7 @@ export class ReputationJob implements OnApplicationBootstrap {
     this.jobs.start({ name: 'refresh-reputation', everyMs: HOUR, exclusive: true, run: () => this.run() });
   }
 
-  /** One round over all domains; returns how many scores have changed. */
+  /** One run over all domains; returns the number of changed scores. */
   async run(): Promise<number> {
     let changed = 0;
     await forEachPage(

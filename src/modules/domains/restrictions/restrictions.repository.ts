@@ -24,7 +24,7 @@ interface Owner {
   readonly domainId: string;
 }
 
-/** Owner of `warm_up_usage`; and the domains as the evaluation of their sending goes through them. */
+/** Owner of `warm_up_usage`; also pages through domains to evaluate their sending. */
 @Injectable()
 export class RestrictionsRepository {
   constructor(
@@ -33,7 +33,7 @@ export class RestrictionsRepository {
     @InjectRepository(WarmUpUsage) private readonly usage: Repository<WarmUpUsage>,
   ) {}
 
-  /** @param limits of day 1, day 2 and so on of a warm-up; null: none is applied */
+  /** @param limits of day 1, day 2 and so on of a warm-up; null: no warm-up is applied */
   reserve(
     wanted: readonly (Owner & { recipients: number })[],
     limits: readonly number[] | null,
@@ -44,7 +44,7 @@ export class RestrictionsRepository {
   }
 
   async giveBack(unused: readonly UnusedReservation[]): Promise<void> {
-    // What an earlier request could not give back is with it.
+    // `unused` may include reservations of earlier requests.
     await acrossTenants(() => this.database.run(returnRecipients(unused)));
   }
 
@@ -57,17 +57,17 @@ export class RestrictionsRepository {
     tx.write(startWarmUp(domains, now));
   }
 
-  /** Warming and paused domains of every organization after the given one, in key order. */
+  /** Domains of all organizations with a warm-up that runs or is paused, in key order, after the given one. */
   findWarming(after: Domain | undefined, limit: number): Promise<Domain[]> {
     return this.findAfter(after, limit, "d.warming_status in ('warming', 'paused')");
   }
 
-  /** Slowed and paused domains of every organization after the given one, in key order. */
+  /** Slowed and paused domains of all organizations, in key order, after the given one. */
   findRestricted(after: Domain | undefined, limit: number): Promise<Domain[]> {
     return this.findAfter(after, limit, "d.sending_status <> 'active'");
   }
 
-  /** Those of the domains that are not restricted. */
+  /** The given domains without the restricted ones. */
   findActive(owners: readonly Owner[]): Promise<Domain[]> {
     return this.domains.findBy({
       organizationId: In([...new Set(owners.map((owner) => owner.organizationId))]),
@@ -93,7 +93,7 @@ export class RestrictionsRepository {
     return (await query.getMany()).map(({ organizationId, id }) => ({ organizationId, domainId: id }));
   }
 
-  /** Returns how many have changed. */
+  /** Returns the number of changed scores. */
   async writeScores(scores: readonly DomainScore[]): Promise<number> {
     return (await this.database.run(writeScores(scores))).length;
   }

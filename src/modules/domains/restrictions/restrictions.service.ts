@@ -7,8 +7,8 @@ import { type Counts, evidenceOf, slowedLimit } from './evaluate-restriction';
 import { RestrictionsRepository } from './restrictions.repository';
 
 /**
- * Which domains are restricted, of every organization. Slows, pauses and resumes their sending with an entry in the audit
- * log; each change returns false when another process was first.
+ * Restrictions of domains, of all organizations. Slows, pauses and resumes their sending with an entry in the audit log; each
+ * change returns false when another process was faster.
  */
 @Injectable()
 export class RestrictionsService {
@@ -23,7 +23,7 @@ export class RestrictionsService {
     return this.domains.findRestricted(after, limit);
   }
 
-  /** Those of the domains that are not restricted. */
+  /** The given domains without the restricted ones. */
   findActive(owners: readonly { readonly organizationId: string; readonly domainId: string }[]): Promise<Domain[]> {
     return this.domains.findActive(owners);
   }
@@ -42,7 +42,7 @@ export class RestrictionsService {
     return this.move(domain, { status: 'paused', reason }, SYSTEM, { reason, ...evidenceOf(counts) });
   }
 
-  /** The end of a pause: the domain sends slowly, and earlier results do not count again. */
+  /** Ends a pause: the domain becomes slowed, and earlier results no longer count. */
   ease(domain: Domain): Promise<boolean> {
     const { reason, dailyLimit } = domain.sending;
     const data = { reason, dailyLimit, after: 'pause' };
@@ -51,17 +51,17 @@ export class RestrictionsService {
 
   resume(domain: Domain, actor: string): Promise<boolean> {
     const freely = { status: 'active' as const, reason: null, dailyLimit: null };
-    // The operator vouches for the domain: earlier results do not count again.
+    // After a decision of the operator, earlier results no longer count.
     const fields = actor === OPERATOR ? { ...freely, evaluatedSince: this.clock.now() } : freely;
     return this.move(domain, fields, actor, {});
   }
 
-  /** Without an entry in the audit log. */
+  /** Stores since when a slowed domain has been below its limits, without an audit entry. */
   note(domain: Domain, belowSince: Date | null): Promise<boolean> {
     return this.transitions.move(domain, { sending: domain.sending }, { sending: { belowSince } });
   }
 
-  /** In whatever state the domain is; only the operator ends this. @throws NotFoundError */
+  /** Pauses a domain in any state; only the operator can end this pause. @throws NotFoundError */
   async pauseByOperator(id: string, note: string): Promise<Domain> {
     const domain = await this.transitions.find(id);
     const { status, reason } = domain.sending;
@@ -71,7 +71,7 @@ export class RestrictionsService {
     return this.transitions.find(id);
   }
 
-  /** A domain that is not restricted stays as it is. @throws NotFoundError */
+  /** Resumes a domain; one that is not restricted stays as it is. @throws NotFoundError */
   async resumeByOperator(id: string): Promise<Domain> {
     const domain = await this.transitions.find(id);
     if (domain.sending.status !== 'active') await this.resume(domain, OPERATOR);

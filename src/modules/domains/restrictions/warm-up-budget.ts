@@ -4,7 +4,7 @@ import type { PauseReason, SendingState, WarmingStatus } from '../registry/domai
 import { LIMITS_PER_MILLE, PAUSE_MS } from './evaluate-restriction';
 import { nextDay } from './warm-up-schedule';
 
-/** What a batch may use of a domain's day. */
+/** What a batch may use of a domain's daily limit. */
 export interface Allowance {
   readonly organizationId: string;
   readonly domainId: string;
@@ -15,22 +15,22 @@ export interface Allowance {
   readonly sendingStatus: SendingState['status'];
   readonly sendingReason: SendingState['reason'];
   readonly sendingSince: Date | null;
-  /** Remaining recipients of a slowed or paused domain, whatever its warm-up allows; null: it is active. */
+  /** The daily limit of a slowed or paused domain, without its warm-up; null: it is active. */
   readonly sendingLimit: number | null;
-  /** The smaller one, of the whole day; null: none. */
+  /** The effective daily limit, the smaller of both; null: none. */
   readonly limit: number | null;
-  /** Reserved for this batch: no other can use them. */
+  /** Recipients reserved for this batch; no other batch can use them. */
   readonly granted: number;
-  /** Of the day, by others. */
+  /** Recipients of the day used by other batches. */
   readonly usedByOthers: number;
 }
 
-/** The reservations of one batch of accepts, drawn upon email by email. Domains without a limit are not in it. */
+/** The reservations of one batch of accepts, charged email by email. Domains without a limit are not part of it. */
 export class WarmUpBudget {
   private readonly allowances: ReadonlyMap<string, Allowance>;
   private readonly charged = new Map<string, number>();
 
-  /** @param madeAt when the reservations were made: they are of that UTC day */
+  /** @param madeAt when the reservations were made: they belong to that UTC day */
   constructor(
     allowances: readonly Allowance[],
     readonly madeAt: Date,
@@ -38,12 +38,12 @@ export class WarmUpBudget {
     this.allowances = new Map(allowances.map((allowance) => [allowance.domainId, allowance]));
   }
 
-  /** Forgets what was charged: the transaction runs again, or has been rolled back. */
+  /** Resets the charges, when the transaction is retried or has been rolled back. */
   restart(): void {
     this.charged.clear();
   }
 
-  /** Takes recipients out of the domain's allowance, all or none; returns the refusal when there are not enough. */
+  /** Charges recipients to the domain's allowance, all or none; returns the error when there are not enough. */
   charge(domainId: string, requested: number): AppError | undefined {
     const allowance = this.allowances.get(domainId);
     if (!allowance || allowance.limit === null) return undefined;
@@ -53,14 +53,14 @@ export class WarmUpBudget {
     return undefined;
   }
 
-  /** Domains whose first live send this is. */
+  /** Domains for which this is the first live send. */
   starting(): Allowance[] {
     return [...this.allowances.values()].filter(
       ({ status, domainId }) => status === 'not_started' && this.charged.has(domainId),
     );
   }
 
-  /** What is left of the reservations. */
+  /** The unused rest of the reservations. */
   unused(): { organizationId: string; domainId: string; recipients: number }[] {
     return [...this.allowances.values()]
       .map(({ organizationId, domainId, granted }) => ({
@@ -100,16 +100,16 @@ interface Pause {
   readonly reason: PauseReason | null;
 }
 
-/** The day's recipients are used up, or fewer are left than the email has. */
+/** The error when fewer recipients of the day are left than the email has. */
 function limitReached(domain: string, use: Use, now: Date): AppError {
   const { limit, used, requested } = use;
-  const counts = `${limit} recipients today, of which ${used} are used and ${requested} more were asked for`;
+  const counts = `${limit} recipients today, of which ${used} are used and ${requested} more were requested`;
   return exceeded(`The domain ${domain} is warming up: it may send to ${counts}`, use, nextDay(now), now, {
     suggestion: 'Send the rest tomorrow: the limit grows day by day; the operator can mark the domain as warmed',
   });
 }
 
-/** Each reason in words, and what helps. */
+/** The text of each reason, and the remedy. */
 const REASONS: Record<PauseReason, { text: string; remedy: string }> = {
   bounces: {
     text: `more than ${LIMITS_PER_MILLE.bounces / 10} % of its recipients bounced`,
@@ -121,7 +121,7 @@ const REASONS: Record<PauseReason, { text: string; remedy: string }> = {
   },
 };
 
-/** The warm-up is paused: nothing is accepted until it is resumed. */
+/** The error while the warm-up is paused: nothing is accepted until it is resumed. */
 function warmUpPaused(domain: string, use: Use, { pausedAt, reason }: Pause, now: Date): AppError {
   const { text, remedy } = REASONS[reason ?? 'bounces'];
   const resumesAt = new Date(Math.max(pausedAt.getTime() + PAUSE_MS, now.getTime() + SECOND));
@@ -131,18 +131,18 @@ function warmUpPaused(domain: string, use: Use, { pausedAt, reason }: Pause, now
   });
 }
 
-/** The day's recipients of a slowed domain are used up, or fewer remain than the email has. */
+/** The error when fewer recipients of a slowed domain's day are left than the email has. */
 function sendingSlowed(domain: string, use: Use, { reason }: Restriction, now: Date): AppError {
   const { limit, used, requested } = use;
   const { text, remedy } = explain(reason);
-  const counts = `${limit} recipients today, of which ${used} are used and ${requested} more were asked for`;
+  const counts = `${limit} recipients today, of which ${used} are used and ${requested} more were requested`;
   return exceeded(`The domain ${domain} is slowed because ${text}: it may send to ${counts}`, use, nextDay(now), now, {
     reason: 'sending_slowed',
     suggestion: `${remedy}; it may send to ${limit} recipients a day until it has been below for an hour, or the operator lifts that`,
   });
 }
 
-/** Nothing is accepted until the pause is over. */
+/** The error while sending is paused. */
 function sendingPaused(domain: string, use: Use, { reason, since }: Restriction, now: Date): AppError {
   const { text, remedy } = explain(reason);
   const message = `Sending from the domain ${domain} is paused because ${text}`;

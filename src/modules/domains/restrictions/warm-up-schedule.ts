@@ -2,7 +2,7 @@ import { DAY } from '../../../common/clock';
 import type { PauseReason, WarmingStatus } from '../registry/domain.entity';
 import { type Counts, exceededLimit, PAUSE_MS } from './evaluate-restriction';
 
-/** Recipients a day, by the last day of each step: what receivers accept from a new domain. */
+/** Recipients per day that receivers accept from a new domain, by the last day of each step. */
 const STEPS: readonly { readonly untilDay: number; readonly limit: number }[] = [
   { untilDay: 1, limit: 20 },
   { untilDay: 2, limit: 40 },
@@ -30,7 +30,7 @@ const dayNumber = (time: Date): number => Math.floor(time.getTime() / DAY);
  * @param startedAt the first live send; null: not yet
  */
 export function warmUpLimit(startedAt: Date | null, now: Date): number | null {
-  // A clock behind another process's must not lift the limit.
+  // A clock that is behind another process's must not lift the limit.
   const daysGone = startedAt ? Math.max(0, dayNumber(now) - dayNumber(startedAt)) : 0;
   return DAILY_LIMITS[daysGone] ?? null;
 }
@@ -40,7 +40,7 @@ export function nextDay(now: Date): Date {
   return new Date((dayNumber(now) + 1) * DAY);
 }
 
-/** The UTC day of a moment, as `2026-01-05`. */
+/** The UTC date of a time, for example `2026-01-05`. */
 export function utcDay(now: Date): string {
   return now.toISOString().slice(0, 10);
 }
@@ -60,8 +60,8 @@ export type WarmUpDecision =
 const NONE: WarmUpDecision = { change: 'none' };
 
 /**
- * What becomes of a warm-up now. warming → paused above a limit, → warmed after the last day of the schedule;
- * paused → warming a day after the pause, unless the counts are still above.
+ * Decides the next state of a warm-up. warming → paused above a limit, → warmed after the last day of the schedule;
+ * paused → warming a day after the pause, unless the counts are still above a limit.
  */
 export function evaluateWarmUp(
   { status, startedAt, pausedAt }: WarmUpState,

@@ -12,7 +12,7 @@ import { evaluateWarmUp, utcDay, type WarmUpState } from './warm-up-schedule';
 
 const BATCH = 500;
 
-/** Pauses warm-ups that go wrong, resumes them a day later, and ends those that are through. */
+/** Pauses warm-ups with too many bounces or complaints, resumes them a day later, and ends completed ones. */
 @Injectable()
 export class WarmUpJob implements OnApplicationBootstrap {
   private readonly logger = new Logger(WarmUpJob.name);
@@ -30,7 +30,7 @@ export class WarmUpJob implements OnApplicationBootstrap {
     this.jobs.start({ name: 'evaluate-warm-ups', everyMs: MINUTE, exclusive: true, run: () => this.run() });
   }
 
-  /** One round over all domains in their warm-up. Of several processes, one makes each change. */
+  /** One run over all domains in their warm-up. When several processes run it, each change is made once. */
   async run(): Promise<void> {
     if (!this.warmUp.isEnabled) return;
     const now = this.clock.now();
@@ -38,7 +38,7 @@ export class WarmUpJob implements OnApplicationBootstrap {
       (after: Domain | undefined) => this.warmUps.findWarming(after, BATCH),
       (page) => this.evaluate(page, now),
     );
-    // A process whose clock lags may still be counting for yesterday.
+    // A process whose clock is behind may still count for yesterday.
     await this.warmUps.deleteUsage(utcDay(new Date(now.getTime() - DAY)));
   }
 

@@ -9,7 +9,7 @@ import { RestrictionsRepository, type UnusedReservation } from './restrictions.r
 import { WarmUpBudget } from './warm-up-budget';
 import { DAILY_LIMITS, utcDay, warmUpLimit } from './warm-up-schedule';
 
-/** Recipients of live mail in a batch, of one domain. */
+/** The recipients of live mail of one domain in a batch. */
 export interface WantedRecipients {
   readonly organizationId: string;
   readonly domainId: string;
@@ -19,15 +19,14 @@ export interface WantedRecipients {
 /**
  * Keeps a new domain within its warm-up, and a slowed or paused one within its allowance.
  *
- * A batch of accepts reserves what it needs in a short statement of its own, before its transaction: no batch waits for another
+ * A batch of accepts reserves recipients in a short statement of its own, before its transaction: no batch waits for another
  * one's commit, and the limit is never exceeded. Unused recipients are returned right afterwards; after a crash or a lost
- * connection in between, those of the running batches stay reserved until the day ends. Batches without a limited domain cost
- * nothing.
+ * connection in between, they stay reserved until the day ends. Batches without a limited domain cost nothing.
  */
 @Injectable()
 export class WarmUpService {
   private readonly logger = new Logger(WarmUpService.name);
-  /** Reservations that could not be given back yet. */
+  /** Unused reservations that could not be returned yet. */
   private owed: UnusedReservation[] = [];
 
   constructor(
@@ -36,28 +35,28 @@ export class WarmUpService {
     private readonly clock: Clock,
   ) {}
 
-  /** False in local mode too: nothing leaves the machine, so there is no receiver to win over. */
+  /** Whether warm-ups apply; false in local mode, where nothing leaves the machine. */
   get isEnabled(): boolean {
     return this.config.limits.warmupEnabled && this.config.delivery.mode !== 'local';
   }
 
-  /** True: its live mail counts against a limit. */
+  /** Whether the domain's live mail counts against a limit. */
   isLimited(domain: Pick<Domain, 'warmingStatus' | 'sending'>): boolean {
     return domain.sending.status !== 'active' || this.isUnderWay(domain);
   }
 
-  /** True: the domain is in its warm-up, or about to start it. */
+  /** Whether the domain is in its warm-up, or about to start it. */
   isUnderWay({ warmingStatus }: Pick<Domain, 'warmingStatus'>): boolean {
     return this.isEnabled && warmingStatus !== 'warmed';
   }
 
-  /** Recipients that the domain's warm-up allows today; null: as many as it likes. */
+  /** Recipients that the domain's warm-up allows today; null: unlimited. */
   currentLimit(domain: Pick<Domain, 'warmingStatus' | 'warmingStartedAt'>): number | null {
     if (!this.isEnabled || domain.warmingStatus === 'warmed') return null;
     return domain.warmingStatus === 'paused' ? 0 : warmUpLimit(domain.warmingStartedAt, this.clock.now());
   }
 
-  /** @param wanted of domains that are limited; each may come several times */
+  /** Reserves recipients for a batch. @param wanted of limited domains; a domain may appear several times */
   async reserve(wanted: readonly WantedRecipients[]): Promise<WarmUpBudget> {
     const now = this.clock.now();
     if (wanted.length === 0) return new WarmUpBudget([], now);
@@ -68,19 +67,19 @@ export class WarmUpService {
     );
   }
 
-  /** Notes the domains whose first live send is in the transaction. */
+  /** Records the domains whose first live send is in the transaction. */
   start(budget: WarmUpBudget, tx: Transaction): void {
     const starting = this.isEnabled ? budget.starting() : [];
     if (starting.length > 0) this.warmUps.startWarmUp(starting, budget.madeAt, tx);
   }
 
-  /** Gives back the whole budget: the transaction has been rolled back. */
+  /** Returns the whole budget after the transaction has been rolled back. */
   cancel(budget: WarmUpBudget): Promise<void> {
     budget.restart();
     return this.settle(budget);
   }
 
-  /** Gives back what is left of a budget; what cannot be given back now is with the next one. Never rejects. */
+  /** Returns the unused part of a budget; when that fails, together with the next one. Never rejects. */
   async settle(budget: WarmUpBudget): Promise<void> {
     const day = utcDay(budget.madeAt);
     const due = [...this.owed, ...budget.unused().map((unused) => ({ ...unused, day }))];
@@ -107,10 +106,10 @@ function sumByDomain(wanted: readonly WantedRecipients[]): WantedRecipients[] {
 export type { WarmUpBudget } from './warm-up-budget';
 
 /**
- * Moves warm-ups from state to state, with an entry in the audit log.
+ * Changes the state of warm-ups, with an entry in the audit log.
  *
  * not_started → warming with the first live send (the accept path does that), warming ⇄ paused, warming → warmed; an
- * operator also takes a domain from any state to warmed, and back to not_started.
+ * operator can also set a domain in any state to warmed, and back to not_started.
  */
 @Injectable()
 export class WarmUpChangesService {
@@ -119,7 +118,7 @@ export class WarmUpChangesService {
     private readonly clock: Clock,
   ) {}
 
-  /** Returns false when another process was first. */
+  /** Returns false when another process was faster. */
   pause(domain: Domain, reason: PauseReason, actor: string, data: object): Promise<boolean> {
     const warmingPausedAt = this.clock.now();
     const fields = { warmingStatus: 'paused' as const, warmingPausedAt, warmingPauseReason: reason };
@@ -130,14 +129,14 @@ export class WarmUpChangesService {
     });
   }
 
-  /** Earlier results do not count again. */
+  /** Resumes a warm-up; earlier results no longer count. */
   resume(domain: Domain, actor: string): Promise<boolean> {
     const fields = { warmingStatus: 'warming' as const, ...NOT_PAUSED, warmingEvaluatedSince: this.clock.now() };
     const entry = { actor, action: 'domain.warming_resumed' };
     return this.transitions.move(domain, { warmingStatus: ['paused'] }, fields, entry);
   }
 
-  /** What happened before is the warm-up's, and does not slow the domain afterwards. */
+  /** Ends a warm-up; its results do not count for restrictions afterwards. */
   finish(domain: Domain, actor: string): Promise<boolean> {
     const fields = { warmingStatus: 'warmed' as const, ...NOT_PAUSED, warmingEvaluatedSince: this.clock.now() };
     const expected = { warmingStatus: ['not_started', 'warming', 'paused'] as const };
@@ -154,7 +153,7 @@ export class WarmUpChangesService {
   }
 
   /**
-   * A change by the operator; a domain that is in the wanted state already stays as it is.
+   * Applies a change by the operator; a domain that is in the wanted state already stays as it is.
    * @throws NotFoundError
    */
   async byOperator(id: string, change: 'resume' | 'finish' | 'restart'): Promise<Domain> {

@@ -21,9 +21,9 @@ export type KeyState = Pick<DkimKey, 'selector' | 'state' | 'createdAt'>;
 
 export interface CheckResult {
   readonly domain: DomainState;
-  /** What earlier checks found. */
+  /** The states after earlier checks. */
   readonly known: readonly KnownState[];
-  /** The keys whose records were checked, as they are now. */
+  /** The keys whose records were checked, with their current state. */
   readonly keys: readonly KeyState[];
   readonly checked: readonly CheckedRecord[];
   /** Another organization has verified the name. */
@@ -45,15 +45,15 @@ export interface Decision {
   readonly change: Omit<DomainState, 'domain'> & Pick<Domain, 'verificationFailingSince' | 'dkimFailingSince'>;
   /** In the order of the checked records. */
   readonly states: readonly RecordState[];
-  /** Selector of the key whose record has been seen and that signs from now on. */
+  /** Selector of the key that becomes active because its record was found. */
   readonly activated: string | undefined;
   readonly transitions: readonly Transition[];
 }
 
 /**
- * The results of a DNS check. A status becomes verified as soon as its record is seen, and fails only when a record **that had
- * been seen** has been missing or wrong in every reply of 72 hours: a domain that the operator trusts without DNS never fails.
- * An unreachable DNS changes no status.
+ * Decides what follows from a DNS check. A status becomes verified as soon as its record is found, and fails only when a record
+ * **that had been found** has been missing or wrong in every reply of 72 hours: a domain that the operator trusts without DNS
+ * never fails. An unreachable DNS changes no status.
  */
 export function applyChecks(result: CheckResult, now: Date): Decision {
   const { domain, keys } = result;
@@ -84,7 +84,7 @@ export function applyChecks(result: CheckResult, now: Date): Decision {
   };
 }
 
-/** A record that proves ownership is of no use to the second who shows it. */
+/** Marks the ownership record as wrong when another organization has verified the name. */
 function withoutTakenName({ record, check }: CheckedRecord, { domain, isNameTaken }: CheckResult): CheckedRecord {
   const counts = isNameTaken && domain.verificationStatus !== 'verified' && check.result === 'verified';
   if (!counts || record.purpose !== 'verification') return { record, check };
@@ -112,7 +112,7 @@ function nextStatus<Status extends VerificationStatus | DkimStatus | null>(
   return status === 'verified' && isLost(state, now) ? 'failed' : status;
 }
 
-/** Of the key that signs, unless its successor's record has not come for so long that the rotation has failed. */
+/** The status of the active key, unless the record of its successor has been missing for so long that the rotation has failed. */
 function nextDkimStatus(
   { domain, keys }: CheckResult,
   states: readonly RecordState[],

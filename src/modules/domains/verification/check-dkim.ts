@@ -14,14 +14,14 @@ import {
 
 const MAXIMUM_HOPS = 8;
 
-/** Where a chain of CNAMEs leads. `none`: the host has no CNAME, be it that it does not exist. */
+/** Where a chain of CNAMEs leads. `none`: the host has no CNAME, or does not exist. */
 export type AliasTrail =
   | { readonly kind: 'reached' | 'none' }
   | { readonly kind: 'elsewhere'; readonly end: string }
   | { readonly kind: 'endless' }
   | { readonly kind: 'temporary'; readonly reason: string };
 
-/** Follows the CNAMEs of a host until the wanted target comes up. */
+/** Follows the CNAMEs of a host until the wanted target is found. */
 async function followAlias({ host, value }: WantedRecord, lookups: DnsLookups): Promise<AliasTrail> {
   const seen = new Set([host]);
   let name = host;
@@ -38,7 +38,7 @@ async function followAlias({ host, value }: WantedRecord, lookups: DnsLookups): 
   return { kind: 'endless' };
 }
 
-/** A record that must be a CNAME of the wanted target, directly or through others. */
+/** Checks a record that must be a CNAME of the wanted target, directly or through others. */
 export async function checkAlias(record: WantedRecord, lookups: DnsLookups): Promise<RecordCheck> {
   const trail = await followAlias(record, lookups);
   return trail.kind === 'none' ? checkFlattened(record, lookups) : evaluateTrail(record, trail);
@@ -60,7 +60,7 @@ function evaluateTrail({ host, value }: WantedRecord, trail: AliasTrail): Record
 }
 
 /**
- * Addresses instead of a CNAME: a copy that gets outdated, made manually or by a provider that "flattens" or proxies aliases.
+ * Checks for addresses instead of a CNAME: a copy that becomes outdated, made manually or by a provider that "flattens" or proxies aliases.
  */
 async function checkFlattened(record: WantedRecord, lookups: DnsLookups): Promise<RecordCheck> {
   const { host, value } = record;
@@ -75,7 +75,7 @@ async function checkFlattened(record: WantedRecord, lookups: DnsLookups): Promis
 type Tags = ReadonlyMap<string, string>;
 
 /**
- * A key record by the rules that a verifier applies (RFC 6376 section 3.6.1).
+ * Checks a key record by the rules that a verifier applies (RFC 6376 section 3.6.1).
  * @param publicKey base64, as in `p=`
  */
 export function evaluateDkim(host: string, publicKey: string, answer: DnsAnswer<string>): RecordCheck {
@@ -93,9 +93,9 @@ export function evaluateDkim(host: string, publicKey: string, answer: DnsAnswer<
 }
 
 /**
- * A DKIM record that is a CNAME into the delegated zone. Once there is a key under its selector, the key itself must be
- * seen through it, as verifiers will; a provider that answers with the TXT instead of the CNAME ("flattening") is then
- * as good.
+ * Checks a DKIM record that is a CNAME into the delegated zone. Once there is a key under its selector, the key itself must be
+ * found through it, as verifiers do; a provider that returns the TXT record instead of the CNAME ("flattening") is then
+ * acceptable.
  * @param publicKey undefined while nothing is published under the selector
  */
 export async function checkDelegatedKey(
@@ -117,12 +117,12 @@ function notPublished({ host, value }: WantedRecord): string {
   return `The CNAME at ${host} is right, but ${value} does not answer with the key yet`;
 }
 
-/** Meant as a key record, well made or not. */
+/** Whether a text is meant as a key record, valid or not. */
 function isKeyRecord(text: string): boolean {
   return /^"?\s*v\s*=\s*DKIM1/i.test(text) || parseTagList(text)?.has('p') === true;
 }
 
-/** Ends a sentence. */
+/** The problem of a key record as the end of a sentence; undefined when there is none. */
 function problemOf(tags: Tags | undefined, publicKey: string): string | undefined {
   if (tags === undefined) return 'is not a list of tags like "v=DKIM1; k=rsa; p=…"';
   return problemOfKey(tags.get('p'), publicKey) ?? problemOfUse(tags);
@@ -139,7 +139,7 @@ function problemOfKey(value: string | undefined, publicKey: string): string | un
   return 'has another key than this domain signs with';
 }
 
-/** Tags that keep a right key from being used for what we sign: rsa-sha256, mail. */
+/** Tags that exclude the use of a correct key for mail signed with rsa-sha256. */
 function problemOfUse(tags: Tags): string | undefined {
   if (tags.has('v') && (firstTag(tags) !== 'v' || tags.get('v') !== 'DKIM1')) return 'must begin with v=DKIM1';
   if ((tags.get('k') ?? 'rsa').toLowerCase() !== 'rsa') return 'must have k=rsa';
@@ -148,7 +148,7 @@ function problemOfUse(tags: Tags): string | undefined {
   return undefined;
 }
 
-/** A list with colons; absent, it allows everything. */
+/** Whether a colon-separated list allows one of the names; an absent list allows everything. */
 function allows(list: string | undefined, ...names: string[]): boolean {
   return list === undefined || list.split(':').some((item) => names.includes(item.trim().toLowerCase()));
 }

@@ -20,9 +20,9 @@ import { parseSpf } from './parse-spf';
 type PublishedKey = Pick<DkimKey, 'selector' | 'publicKey'>;
 
 /**
- * Compares the records that a domain should have with live DNS: one check per record, in their order, within ten seconds and
- * forty look-ups. Never throws for results of DNS.
- * @param keys with a delegated zone, the keys that must be seen through the aliases of their selectors
+ * Compares the records that a domain should have with DNS: one check per record, in their order, within ten seconds and
+ * forty lookups. Never throws for results of DNS.
+ * @param keys with a delegated zone, the keys that must be found through the aliases of their selectors
  */
 export function checkRecords(
   resolver: DnsResolver,
@@ -67,7 +67,7 @@ function includeOf({ value }: WantedRecord): string {
   return (parsed.ok && parsed.record.find((term) => term.name === 'include')?.value) || '';
 }
 
-/** The host's mail must reach us by one of its MX records; their order is the owner's choice. */
+/** One of the host's MX records must name this service; their order is the owner's choice. */
 async function checkInboundMx({ host, value }: WantedRecord, lookups: DnsLookups): Promise<RecordCheck> {
   const answer = await lookups.mx(host);
   switch (answer.kind) {
@@ -88,7 +88,7 @@ async function checkInboundMx({ host, value }: WantedRecord, lookups: DnsLookups
 
 const POLICIES: readonly (string | undefined)[] = ['none', 'quarantine', 'reject'];
 
-/** The policy of the domain, else that of its organizational domain (RFC 7489 section 6.6.3). */
+/** Checks the policy of the domain, else that of its organizational domain (RFC 7489 section 6.6.3). */
 export async function checkDmarc(record: WantedRecord, domain: string, lookups: DnsLookups): Promise<RecordCheck> {
   const own = evaluateDmarc(record.host, await lookups.txt(record.host));
   if (own) return own;
@@ -100,13 +100,13 @@ export async function checkDmarc(record: WantedRecord, domain: string, lookups: 
 }
 
 /**
- * The DMARC policy at one name (RFC 7489 section 6.3): any valid one counts, whatever its policy. Undefined: no policy
+ * Checks the DMARC record at one name (RFC 7489 section 6.3): any valid policy passes. Undefined: no policy
  * is published there.
  */
 export function evaluateDmarc(host: string, answer: DnsAnswer<string>): RecordCheck | undefined {
   if (answer.kind === 'temporary') return unreachable(host, answer.reason);
   if (answer.kind !== 'found') return undefined;
-  // Other texts are to be ignored (RFC 7489 section 6.6.3).
+  // Other texts are ignored (RFC 7489 section 6.6.3).
   const [text, ...others] = answer.records.filter((record) => /^\s*v\s*=\s*DMARC1\s*(;|$)/i.test(record));
   if (text === undefined) return undefined;
   if (others.length > 0) return wrong(`There is more than one DMARC record at ${host}, so that none applies`);

@@ -3,19 +3,19 @@ import type { RecordCheck } from '../registry/wanted-records';
 import { missing, shown, unreachable, VERIFIED, wrong } from './dns-lookups';
 import { isSpfRecord, parseSpf, type SpfMechanism, type SpfModifier, type SpfRecord } from './parse-spf';
 
-/** RFC 7208 section 4.6.4: mechanisms and modifiers that make a receiver query the DNS. */
+/** Mechanisms and modifiers that make a receiver query DNS (RFC 7208 section 4.6.4). */
 const LOOKING_UP: readonly string[] = ['include', 'a', 'mx', 'ptr', 'exists', 'redirect'];
 const MAXIMUM_LOOKUPS = 10;
 const WITHIN_LIMIT = `receivers stop at ${MAXIMUM_LOOKUPS} DNS look-ups (RFC 7208 section 4.6.4)`;
 
 type QueryTxt = (name: string) => Promise<DnsAnswer<string>>;
-/** `absent`: read to the end without finding it. */
+/** `absent`: the record was evaluated to its end without finding the include. */
 type Finding = RecordCheck | 'absent';
 
 /**
- * Whether the SPF record of a domain authorises what `include:<wanted>` authorises: the include is in the record itself, or in
- * one that it includes or redirects to. Evaluates like a receiver, from left to right; errors that end a receiver's evaluation
- * before the include (a syntax error, an eleventh look-up, a domain without a record) ends the search too.
+ * Checks whether the SPF record of a domain authorises what `include:<wanted>` authorises: the include is in the record itself,
+ * or in one that it includes or redirects to. Evaluates like a receiver, from left to right; errors that end a receiver's
+ * evaluation before the include (a syntax error, an eleventh lookup, a domain without a record) end the search too.
  */
 export async function checkSpf(domain: string, wanted: string, query: QueryTxt): Promise<RecordCheck> {
   const finding = await new IncludeSearch(wanted, query).search(domain, []);
@@ -31,7 +31,7 @@ class IncludeSearch {
     private readonly query: QueryTxt,
   ) {}
 
-  /** @param path the domains whose records led here */
+  /** @param path the domains whose records have led to this one */
   async search(domain: string, path: readonly string[]): Promise<Finding> {
     if (path.includes(domain)) {
       return wrong(`The SPF records of ${[...path, domain].map(shown).join(', ')} include each other`);
@@ -41,7 +41,7 @@ class IncludeSearch {
     const read = readRecord(domain, answer.kind === 'found' ? answer.records : [], path.length === 0);
     if ('result' in read) return read;
     const terms = evaluated(read);
-    // What is in plain sight is not left to how others' DNS servers are today.
+    // An include in this record is found without queries, so the result does not depend on other DNS servers.
     return this.findDirectly(domain, terms) ?? this.walk(domain, terms, path);
   }
 
@@ -73,7 +73,7 @@ class IncludeSearch {
   }
 }
 
-/** The one SPF record among the texts of a name; a check result when it is ambiguous. */
+/** The SPF record among the texts of a name; a check result when there is none or more than one. */
 function readRecord(domain: string, texts: readonly string[], isOwn: boolean): SpfRecord | RecordCheck {
   const [text, ...others] = texts.filter(isSpfRecord);
   if (text === undefined) return noRecord(domain, texts, isOwn);
@@ -98,7 +98,7 @@ function noRecord(domain: string, texts: readonly string[], isOwn: boolean): Rec
     : wrong(`${shown(domain)}, which the SPF record includes, has no SPF record itself`);
 }
 
-/** The terms that a receiver comes to: none after `all`, and `redirect` only without it (RFC 7208 sections 5.1, 6.1). */
+/** The terms that a receiver evaluates: none after `all`, and `redirect` only without it (RFC 7208 sections 5.1, 6.1). */
 function evaluated(record: SpfRecord): SpfRecord {
   const end = record.findIndex((term) => term.name === 'all' && term.kind === 'mechanism');
   const mechanisms = record.slice(0, end < 0 ? undefined : end).filter((term) => term.kind === 'mechanism');
@@ -117,7 +117,7 @@ function passes(term: SpfMechanism | SpfModifier): boolean {
   return term.kind === 'modifier' || term.qualifier === '+';
 }
 
-/** The domain whose record is evaluated next; undefined where it depends on the message (macros) or is none. */
+/** The domain whose record is evaluated next; undefined when it depends on the message (macros) or there is none. */
 function targetOf({ name, value }: SpfMechanism | SpfModifier): string | undefined {
   if ((name !== 'include' && name !== 'redirect') || value === undefined || value.includes('%')) return undefined;
   return nameOf(value);

@@ -21,20 +21,20 @@ import type { CheckedRecord } from './record-state';
 
 const RESULTS: readonly RecordCheck['result'][] = ['verified', 'missing', 'wrong', 'unreachable'];
 
-/** Links and bounces would not find their way over hosts that are in no DNS; mail does without them. */
+/** Links and bounces need hosts that are in DNS, so those records stay missing; mail works without them. */
 function checkVouched({ purpose, host }: WantedRecord): RecordCheck {
   if (purpose !== 'return_path' && purpose !== 'tracking' && purpose !== 'inbound') return { result: 'verified' };
   return { result: 'missing', problem: `${host} is in no DNS: nothing under test is (RFC 6761)` };
 }
 
 export interface DnsCheck {
-  /** Those that the records were made from. */
+  /** The keys that the wanted records were built from. */
   readonly keys: readonly DkimKey[];
-  /** In the order in which the records are shown. */
+  /** In the order in which records are shown. */
   readonly checked: readonly CheckedRecord[];
 }
 
-/** Compares a domain's records with DNS at this moment. Writes nothing. */
+/** Compares a domain's records with DNS now, uncached. Writes nothing. */
 @Injectable()
 export class DnsCheckService {
   private readonly checks;
@@ -53,7 +53,7 @@ export class DnsCheckService {
     });
   }
 
-  /** Within ten seconds and forty look-ups. Never throws for results of DNS. */
+  /** Takes at most ten seconds and forty lookups. Never throws for results of DNS. */
   async check(domain: Domain): Promise<DnsCheck> {
     const keys = await this.keys.published(domain.organizationId, domain.id);
     const inbound = await this.domains.inboundHosts(domain.organizationId, [domain.id]);
@@ -73,7 +73,7 @@ export class DnsCheckService {
     return { keys, checked };
   }
 
-  /** Names under `test` are in no DNS (RFC 6761 section 6.2): in local mode the operator's decision counts instead. */
+  /** Names under `test` are never in DNS (RFC 6761 section 6.2): in local mode the operator's decision replaces the check. */
   private isVouchedFor({ domain, verificationStatus }: Domain): boolean {
     return this.config.delivery.mode === 'local' && verificationStatus === 'verified' && /(^|\.)test$/.test(domain);
   }
@@ -86,7 +86,7 @@ export class DnsCheckService {
 export interface InspectedRecord {
   readonly wanted: WantedRecord;
   readonly check: RecordCheck;
-  /** False: mail is trusted without it too. */
+  /** Whether receivers require the record; mail is accepted without the others. */
   readonly required: boolean;
 }
 
@@ -95,7 +95,7 @@ export interface DomainInspection {
   readonly records: readonly InspectedRecord[];
 }
 
-/** For the operator: the domain as the DNS shows it now. Writes nothing. */
+/** For operators: compares a domain with DNS now. Writes nothing. */
 @Injectable()
 export class DomainInspectionService {
   constructor(
@@ -105,7 +105,7 @@ export class DomainInspectionService {
   ) {}
 
   /**
-   * @param organizationId undefined: any organization that has the domain, best the one that has verified it
+   * @param organizationId undefined: any organization that has the domain, preferably the one that has verified it
    * @throws ValidationError, NotFoundError, AppError invalid_request when several organizations have it unverified
    */
   async inspect(name: string, organizationId: string | undefined): Promise<DomainInspection> {
@@ -129,7 +129,7 @@ export class DomainInspectionService {
     throw new AppError('invalid_request', message, { details: { organizations } });
   }
 
-  /** What the large receivers require of every sender; a key that does not sign (yet, or any more) can wait. */
+  /** Whether the large receivers require the record of every sender. Records of keys that are not active are not required. */
   private isRequired({ purpose, host }: WantedRecord, keys: readonly DkimKey[]): boolean {
     if (purpose === 'return_path' || purpose === 'tracking') return false;
     if (purpose !== 'dkim' || this.config.dns.dkimZone !== undefined) return true;

@@ -3,13 +3,13 @@ import type { DnsAnswer, DnsResolver, LookupOptions, MxRecord } from '../../../c
 import type { RecordCheck, WantedRecord } from '../registry/wanted-records';
 
 const TOTAL_MS = 10 * SECOND;
-/** A zone of many aliases and includes must not turn one check into hundreds of queries. */
+/** A zone with many aliases and includes must not turn one check into hundreds of queries. */
 const MAXIMUM_QUERIES = 40;
 
-/** Beside the texts of the same name, which stand for other records. */
+/** Key of a name's mail exchangers in the map, where the plain name is the key of its texts. */
 const exchangersOf = (name: string): string => `MX ${name}`;
 
-/** The look-ups of one check of one domain, bounded in time and number; whatever goes beyond is `temporary`. Never cached. */
+/** The lookups of one check of one domain, limited in time and number; further ones return `temporary`. Never cached. */
 export class DnsLookups {
   private readonly options: LookupOptions & { readonly signal: AbortSignal };
   private readonly seen = new Map<string, Set<string>>();
@@ -38,13 +38,13 @@ export class DnsLookups {
 
   async mx(name: string): Promise<DnsAnswer<MxRecord>> {
     const answer = await this.bounded(1, () => this.resolver.resolveMx(name, this.options));
-    // The root names no host: a null MX (RFC 7505).
+    // The root is a null MX (RFC 7505).
     const lineOf = ({ preference, exchange }: MxRecord) => `${preference} ${exchange || '.'}`;
     if (answer.kind === 'found') this.see(exchangersOf(name), answer.records.map(lineOf));
     return answer;
   }
 
-  /** A and AAAA: two queries. */
+  /** Queries A and AAAA records. */
   addresses(name: string): Promise<DnsAnswer<unknown>> {
     return this.bounded(2, () => this.resolver.resolveAddresses(name, this.options));
   }
@@ -85,14 +85,14 @@ export function unreachable(name: string, reason: string): RecordCheck {
   return { result: 'unreachable', problem: `The DNS servers of ${name} gave no usable answer (${reason})` };
 }
 
-/** The texts of the TXT records at a name, or what it means that there are none. */
+/** The texts of the TXT records at a name, or the check result when there are none. */
 export function textsAt(host: string, answer: DnsAnswer<string>): readonly string[] | RecordCheck {
   if (answer.kind === 'found') return answer.records;
   if (answer.kind === 'temporary') return unreachable(host, answer.reason);
   return missing(`There is no TXT record at ${host}`);
 }
 
-/** A text of a customer's zone for a message and a text column: short, printable ASCII only. */
+/** Text of a customer's zone, safe for messages and text columns: shortened, printable ASCII only. */
 export function shown(text: string): string {
   const printable = text.slice(0, SHOWN_CHARACTERS).replace(/[^\x20-\x7e]/g, '?');
   return `"${printable}${text.length > SHOWN_CHARACTERS ? '…' : ''}"`;
@@ -100,10 +100,10 @@ export function shown(text: string): string {
 
 const MAX_FOUND = 5;
 const MAX_FOUND_CHARACTERS = 300;
-/** Of the many texts at a domain's own name, those that are meant. */
+/** Which of the many texts at a domain's own name belong to a record. */
 const KINDS: Readonly<Partial<Record<WantedRecord['purpose'], RegExp>>> = { spf: /v=spf1/i, dmarc: /v=DMARC1/i };
 
-/** What a zone has where a record should be, to be shown beside it: some, short, without control characters. */
+/** What a zone has in place of a record, to be shown with it: a few values, shortened, without control characters. */
 export function foundFor({ purpose }: Pick<WantedRecord, 'purpose'>, seen: readonly string[]): string[] {
   const meant = seen.filter((text) => KINDS[purpose]?.test(text));
   return (meant.length > 0 ? meant : seen)
@@ -111,7 +111,7 @@ export function foundFor({ purpose }: Pick<WantedRecord, 'purpose'>, seen: reado
     .map((text) => text.slice(0, MAX_FOUND_CHARACTERS).replace(/[^\x20-\x7e]/g, '?'));
 }
 
-/** The ownership record: one of the TXT records is the wanted value; others beside it do not matter. */
+/** Checks the ownership record: one of the TXT records must be the wanted value; others do not matter. */
 export function evaluateOwnership({ host, value }: WantedRecord, answer: DnsAnswer<string>): RecordCheck {
   const records = textsAt(host, answer);
   if ('result' in records) return records;
@@ -125,7 +125,7 @@ export function evaluateOwnership({ host, value }: WantedRecord, answer: DnsAnsw
 
 /**
  * The tags of a DKIM or DMARC record in their order (RFC 6376 section 3.2): names are case-sensitive, white space around
- * names and values does not count. Undefined for anything else, which a tag that is there twice makes it too.
+ * names and values is ignored. Undefined for text that is not a tag list, or has a tag twice.
  */
 export function parseTagList(text: string): ReadonlyMap<string, string> | undefined {
   const tags = new Map<string, string>();

@@ -17,14 +17,14 @@ import { type DnsCheck, DnsCheckService } from './dns-check.service';
 import { nextCheckAt } from './next-check-at';
 import { checkOf, type RecordState, reportOn, type VerificationReport, type VerifiedRecord } from './record-state';
 
-/** Domains checked on request at a time in one process: at most some 800 queries within ten seconds. */
+/** Concurrent checks on request in one process: at most 800 queries within ten seconds. */
 const MAXIMUM_AT_ONCE = 20;
-/** Of one organization: name servers that do not respond keep a check waiting for ten seconds. */
+/** Per organization: a check takes ten seconds when name servers do not respond. */
 const OF_ONE = { atATime: 4, waiting: 60 };
 const MAXIMUM_ATTEMPTS = 3;
 
 export interface DomainVerification {
-  /** As it is afterwards. */
+  /** The domain after the check. */
   readonly domain: Domain;
   readonly checks: readonly VerifiedRecord[];
 }
@@ -36,8 +36,8 @@ interface RecordedCheck {
 }
 
 /**
- * Checks the records of a domain in live DNS, evaluates the results and writes them, all or nothing. Every call queries DNS: an
- * owner who has just edited the zone must not get an old result. No transaction is open during the look-ups.
+ * Checks the records of a domain in DNS, evaluates the results and writes them, all or nothing. Every call queries DNS without a
+ * cache: an owner who has just edited the zone must not get an old result. No transaction is open during the lookups.
  */
 @Injectable()
 export class DomainVerificationService {
@@ -57,15 +57,15 @@ export class DomainVerificationService {
     return this.limit.run(organizationId, () => this.verify(organizationId, domainId, actor));
   }
 
-  /** The same, and what it means for the owner. @throws NotFoundError */
+  /** The same, with a report for the owner. @throws NotFoundError */
   async verifyAndReport(organizationId: string, domainId: string, actor: string): Promise<VerificationReport> {
     const { domain, checks } = await this.verifyNow(organizationId, domainId, actor);
-    // Read afterwards: the check may have made a new key the one that signs.
+    // Read after the check, which may have activated another key.
     const keys = await this.keys.published(organizationId, domainId);
     return reportOn(domain, checks, keys.find(({ state }) => state === 'active')?.selector);
   }
 
-  /** For the background job, which bounds by itself how many run at a time. @throws NotFoundError */
+  /** For the background job, which limits its concurrency itself. @throws NotFoundError */
   recheck(organizationId: string, domainId: string): Promise<DomainVerification> {
     return this.verify(organizationId, domainId, SYSTEM);
   }
@@ -86,11 +86,11 @@ export class DomainVerificationService {
   private async record(domain: Domain, check: DnsCheck, actor: string): Promise<RecordedCheck> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        // Before the transaction, which sees one tenant's rows; a unique index decides.
+        // Read before the transaction, which sees one tenant's rows only; the unique index decides.
         const isNameTaken = await this.domains.isVerifiedElsewhere(domain);
         return await this.database.transaction((tx) => this.write({ ...check, isNameTaken }, domain, actor, tx));
       } catch (error) {
-        // Another organization has verified the name in this moment: the next attempt sees that it is taken.
+        // Another organization has just verified the name: the next attempt sees that it is taken.
         if (attempt < MAXIMUM_ATTEMPTS && violatedConstraint(error) === 'domains_verified_name') continue;
         throw error;
       }
@@ -122,7 +122,7 @@ export class DomainVerificationService {
     return { domain: { ...changed, nextCheckAt: due }, states };
   }
 
-  /** As they are now, without those made since the check: a selector may have got another key. */
+  /** The current state of the checked keys, without keys created since: a selector may have another key now. */
   private async checkedKeys(
     checked: readonly DkimKey[],
     { organizationId, id }: Domain,

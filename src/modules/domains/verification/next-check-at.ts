@@ -3,7 +3,7 @@ import type { DkimKey } from '../dkim/dkim-key.entity';
 import type { Domain } from '../registry/domain.entity';
 import type { RecordState } from './record-state';
 
-/** For so long after a record has been shown to its owner, it is expected at any moment. */
+/** How long after a record was first shown to its owner it is checked frequently. */
 const EAGER_FOR_MS = 3 * DAY;
 const JITTER = 0.1;
 
@@ -14,8 +14,8 @@ export interface Watched {
 }
 
 /**
- * When the records are checked again: every five minutes while new ones are awaited, hourly while a verified domain
- * loses something or cannot be checked, else daily; ± 10 %, so that domains do not stay in step.
+ * When the records are checked again: every five minutes while new ones are expected, hourly while records of a verified domain
+ * are missing or cannot be checked, else daily; ± 10 %, so that checks of many domains spread out.
  * @param random from 0 to 1
  */
 export function nextCheckAt(watched: Watched, now: Date, random = Math.random()): Date {

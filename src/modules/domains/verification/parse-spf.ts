@@ -9,7 +9,7 @@ export interface SpfMechanism {
   readonly kind: 'mechanism';
   readonly name: SpfMechanismName;
   readonly qualifier: SpfQualifier;
-  /** A domain, perhaps with macros, or an address. */
+  /** A domain, possibly with macros, or an address. */
   readonly value?: string;
   readonly ip4Length?: number;
   readonly ip6Length?: number;
@@ -25,12 +25,12 @@ export interface SpfModifier {
 /** The terms of an SPF record in their order (RFC 7208 section 4.6.1). */
 export type SpfRecord = readonly (SpfMechanism | SpfModifier)[];
 
-/** True for the records among the texts of a name that are SPF records at all (RFC 7208 section 4.5). */
+/** Whether a text at a name is an SPF record, valid or not (RFC 7208 section 4.5). */
 export function isSpfRecord(text: string): boolean {
   return /^v=spf1(?: |$)/i.test(text);
 }
 
-/** A record, or the first term that makes it a permanent error for every receiver, with what is wrong about it. */
+/** The record, or the first term that makes it a permanent error for every receiver, with the problem. */
 export type SpfParse =
   | { readonly ok: true; readonly record: SpfRecord }
   | { readonly ok: false; readonly term: string; readonly problem: string };
@@ -147,7 +147,7 @@ function network(
   return { value: address, [field]: lengthOf(lengths.slice(1), maximum) };
 }
 
-/** Without leading zeros (RFC 7208 section 12). */
+/** Parses a prefix length, which has no leading zeros (RFC 7208 section 12). */
 function lengthOf(digits: string, maximum: number): number {
   const length = Number(digits);
   return String(length) === digits && length <= maximum ? length : refuse('its prefix length is malformed');

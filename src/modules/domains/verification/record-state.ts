@@ -9,18 +9,18 @@ export const PATIENCE_MS = 72 * HOUR;
 export interface CheckedRecord {
   readonly record: WantedRecord;
   readonly check: RecordCheck;
-  /** What stands in its place, if anything does. */
+  /** The values found in its place. */
   readonly found?: readonly string[];
 }
 
-/** What is remembered of a record. */
+/** The state of a record after its last check. */
 export interface RecordState {
   readonly purpose: RecordPurpose;
   readonly host: string;
   readonly result: RecordCheck['result'];
   /** The last result; an unreachable DNS changes nothing. */
   readonly verified: boolean;
-  /** Since when a record that had been found has been missing; one that was never found cannot be. */
+  /** Since when a record that had been found has been missing; null for one that was never found. */
   readonly failingSince: Date | null;
   readonly problem: string | null;
 }
@@ -52,48 +52,48 @@ export function nextState({ record, check }: CheckedRecord, known: KnownState | 
   }
 }
 
-/** The check that led to a state. */
+/** The check result that led to a state. */
 export function checkOf({ result, problem }: RecordState): RecordCheck {
   return result === 'verified' ? { result } : { result, problem: problem ?? '' };
 }
 
-/** Seen by this check. */
+/** Whether this check has found the record. */
 export function isSeen(state: RecordState | undefined): boolean {
   return state?.result === 'verified';
 }
 
-/** By this check, or by an earlier one since the record was last given up. */
+/** Whether this check has found the record, or an earlier one since it was last lost. */
 export function wasSeen(state: RecordState | undefined): boolean {
   return state !== undefined && (state.verified || state.failingSince !== null);
 }
 
-/** Not there by this check. */
+/** Whether this check has not found the record. */
 export function isGone(state: RecordState | undefined): state is RecordState {
   return state?.result === 'missing' || state?.result === 'wrong';
 }
 
-/** Missing in this check, and in every one since it was last found, for longer than the grace period. */
+/** Whether the record has been missing in every check since it was last found, for longer than the grace period. */
 export function isLost(state: RecordState | undefined, now: Date): boolean {
   if (!isGone(state) || state.failingSince === null) return false;
   return now.getTime() - state.failingSince.getTime() >= PATIENCE_MS;
 }
 
-/** A record to publish, with what the last DNS check found. */
+/** A record to publish, with the result of the last DNS check. */
 export interface PublishedRecord {
   readonly record: WantedRecord;
   readonly verified: boolean;
   /** A sentence for the editor of the zone; undefined when nothing is wrong, or before the first check. */
   readonly problem?: string;
-  /** What this check found in its place; undefined when it is right, nothing is there, or the check was an earlier one. */
+  /** What this check found in its place; undefined when the record is correct, there is nothing, or the check was an earlier one. */
   readonly found?: readonly string[];
 }
 
 export interface VerifiedRecord extends CheckedRecord {
-  /** The result of DNS; the previous one while it is unreachable. */
+  /** The result of the last check; the previous one while DNS is unreachable. */
   readonly verified: boolean;
 }
 
-/** What a check of all records of a domain means for its owner. */
+/** The report of a check of all records for the domain's owner. */
 export interface VerificationReport {
   readonly status: VerificationStatus;
   readonly domainVerified: boolean;
@@ -103,7 +103,7 @@ export interface VerificationReport {
 }
 
 /**
- * Only the ownership record and that of the key which signs have a field of their own; the others are listed one by one.
+ * Only the ownership record and that of the active key have a field of their own; the others are in the list of records.
  * @param signingSelector undefined when no key signs
  */
 export function reportOn(
@@ -116,7 +116,7 @@ export function reportOn(
     checks.some(({ record, verified }) => verified && isWanted(record));
   return {
     status,
-    // The record may be right and the name another organization's all the same.
+    // The record may be correct although another organization has verified the name.
     domainVerified: status === 'verified' && has(({ purpose }) => purpose === 'verification'),
     dkimVerified: has(({ purpose, host }) => purpose === 'dkim' && host === signing),
     problems: checks.flatMap(({ record, check }) =>

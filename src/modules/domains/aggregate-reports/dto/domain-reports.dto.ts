@@ -12,6 +12,7 @@ import type { DmarcView } from '../aggregate-reports.service';
 
 const COUNT = { type: 'integer', minimum: 0 } as const;
 
+/** Query of `GET /v1/domains/{id}/dmarc` and `/tls-reports`. */
 export class ReportDaysQuery {
   @ApiPropertyOptional({
     type: 'integer',
@@ -29,8 +30,8 @@ class DmarcSourceDto {
   @ApiProperty(COUNT) messages!: number;
   @ApiProperty({ ...COUNT, description: 'With a signature that passed and is of the domain' }) dkimAligned!: number;
   @ApiProperty({ ...COUNT, description: 'With a return path that passed and is of the domain' }) spfAligned!: number;
-  @ApiProperty({ ...COUNT, description: 'By either' }) passed!: number;
-  @ApiProperty({ ...COUNT, description: 'By neither' }) failed!: number;
+  @ApiProperty({ ...COUNT, description: 'Aligned by either' }) passed!: number;
+  @ApiProperty({ ...COUNT, description: 'Aligned by neither' }) failed!: number;
   @ApiProperty({ ...COUNT, description: 'Quarantined or rejected' }) refused!: number;
 }
 
@@ -39,8 +40,9 @@ class DmarcRecommendationDto {
   @ApiProperty() message!: string;
 }
 
+/** Response of `GET /v1/domains/{id}/dmarc`; counts are of messages. */
 export class DmarcDto {
-  @ApiProperty({ type: 'integer', description: 'Of how many days' }) days!: number;
+  @ApiProperty({ type: 'integer', description: 'Length of the period in days' }) days!: number;
   @ApiPropertyOptional({ enum: ['none', 'quarantine', 'reject'], description: 'As the newest report saw it' })
   policy?: DmarcPolicy;
   @ApiProperty(COUNT) reports!: number;
@@ -48,11 +50,12 @@ export class DmarcDto {
   @ApiProperty(COUNT) messages!: number;
   @ApiProperty(COUNT) passed!: number;
   @ApiProperty(COUNT) failed!: number;
-  @ApiProperty({ type: [DmarcSourceDto], description: 'At most 200: those first of which most failed' })
+  @ApiProperty({ type: [DmarcSourceDto], description: 'At most 200, those with the most failed messages first' })
   sources!: DmarcSourceDto[];
   @ApiProperty({ type: DmarcRecommendationDto }) recommendation!: DmarcRecommendationDto;
 }
 
+/** `policy` is absent without a report. */
 export function toDmarcDto(days: number, { totals, sources, recommendation }: DmarcView): DmarcDto {
   const { policy, reports, reporters, messages, passed } = totals;
   return {
@@ -73,8 +76,9 @@ class TlsResultDto {
   @ApiProperty(COUNT) sessions!: number;
 }
 
+/** Response of `GET /v1/domains/{id}/tls-reports`; counts are of sessions. */
 export class TlsReportsDto {
-  @ApiProperty({ type: 'integer', description: 'Of how many days' }) days!: number;
+  @ApiProperty({ type: 'integer', description: 'Length of the period in days' }) days!: number;
   @ApiProperty(COUNT) reports!: number;
   @ApiProperty({ ...COUNT, description: 'Senders that have sent them' }) reporters!: number;
   @ApiProperty({ ...COUNT, description: 'Among those of `results`' }) succeeded!: number;
@@ -82,6 +86,7 @@ export class TlsReportsDto {
   @ApiProperty({ type: [TlsResultDto], description: 'At most 200, failures first' }) results!: TlsResultDto[];
 }
 
+/** `succeeded` and `failed` are the sums of the listed results, at most 200. */
 export function toTlsReportsDto(days: number, { reports, reporters, results }: TlsTotals): TlsReportsDto {
   const sum = (isWanted: (result: string) => boolean) =>
     results.reduce((sessions, result) => sessions + (isWanted(result.result) ? result.sessions : 0), 0);

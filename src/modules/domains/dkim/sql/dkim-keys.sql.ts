@@ -1,7 +1,7 @@
 import { NIL_ID } from '../../../../common/ids';
 import type { Statement } from '../../../../database/statement';
 
-// The public halves of keys, without the organization: whose key it is, is the question, and what the keys say is public.
+// Public keys are read without an organization: the owner is what is asked for, and the keys are public.
 export interface KnownKey {
   organizationId: string;
   domainId: string;
@@ -9,7 +9,7 @@ export interface KnownKey {
   publicKey: string;
 }
 
-// The public key that a selector of a verified domain names, whatever its state, expired ones included while they are kept.
+// Finds the public key of a selector of a verified domain, whatever its state; expired ones included while they are kept.
 // Reads: domains (unique index domains_verified_name), dkim_keys (primary key). Locks: none. Rows: 0 or 1.
 // Not the ORM: a join that returns two columns.
 const FIND_KEY_BY_NAME = `
@@ -18,6 +18,7 @@ const FIND_KEY_BY_NAME = `
   join dkim_keys k on k.organization_id = d.organization_id and k.domain_id = d.id
   where d.domain = $1 and d.verification_status = 'verified' and k.selector = $2`;
 
+/** @param domain in normal form */
 export function findKeyByName(domain: string, selector: string): Statement<KnownKey> {
   return { name: 'find-key-by-name', text: FIND_KEY_BY_NAME, values: [domain, selector] };
 }
@@ -29,21 +30,22 @@ export interface PublishedKeyRow {
   expiresAt: Date | null;
 }
 
-// The keys of up to 100 domains, for the DNS responder. The caller leaves out those that have expired, so that what it
-// remembers goes on expiring while the database is away.
+// Finds the keys of up to 100 domains, for the DNS responder. The caller filters expired ones, so that cached keys expire too while
+// the database is unavailable.
 // Reads: dkim_keys (index dkim_keys_domain). Locks: none. Rows: 0 to 3 for each domain.
-// Not the ORM: anyone on the Internet causes it, so it is prepared once, and one statement serves all who wait meanwhile.
+// Not the ORM: anyone on the Internet can cause it, so it is a prepared statement that serves all waiting queries at once.
 const FIND_PUBLISHED_KEYS = `
   select k.domain_id as "domainId", k.selector, k.public_key as "publicKey", k.expires_at as "expiresAt"
   from unnest($1::uuid[]) as wanted (domain_id)
   join dkim_keys k on k.domain_id = wanted.domain_id
   order by k.domain_id, k.selector`;
 
+/** Returns a row per key: none for an unknown domain, expired keys included. @param domainIds up to 100 */
 export function findPublishedKeys(domainIds: readonly string[]): Statement<PublishedKeyRow> {
   return { name: 'find-published-keys', text: FIND_PUBLISHED_KEYS, values: [[...domainIds]] };
 }
 
-// The encrypted private keys of all organizations: the master key is the operator's, and encrypts the keys of all of them.
+// Encrypted private keys of all organizations: the master key belongs to the operator and encrypts all of them.
 export interface EncryptedKeyRow {
   organizationId: string;
   domainId: string;
@@ -51,7 +53,7 @@ export interface EncryptedKeyRow {
   encrypted: Buffer;
 }
 
-// In key order, up to $4 of them after the key ($1, $2, $3).
+// Lists them in key order, up to $4 after the key ($1, $2, $3).
 // Reads: dkim_keys (primary key). Locks: none. Rows: up to $4. Not the ORM: pages by a row comparison.
 const LIST = `
   select organization_id as "organizationId", domain_id as "domainId", selector, private_key_sealed as encrypted
@@ -62,7 +64,7 @@ const LIST = `
 
 const START = { organizationId: NIL_ID, domainId: NIL_ID, selector: '' };
 
-/** @param after the last row of the page before; by default the first page */
+/** @param after the last row of the page before; undefined for the first page */
 export function listEncryptedKeys(
   limit: number,
   after: Omit<EncryptedKeyRow, 'encrypted'> = START,
@@ -75,7 +77,7 @@ export interface ReEncryptedKey extends EncryptedKeyRow {
   readonly reEncrypted: Buffer;
 }
 
-// Replaces keys as they were read by their new encryption; one that has changed or gone since stays as it is.
+// Replaces keys by their new encryption; one that has changed or been deleted since it was read stays as it is.
 // Writes: dkim_keys (primary key). Locks: the rows, in key order. Rows: up to 100.
 // Not the ORM: a comparison with what was read, and many rows in one statement.
 const REPLACE = `
@@ -96,6 +98,7 @@ const REPLACE = `
   where k.organization_id = locked.organization_id and k.domain_id = locked.domain_id and k.selector = locked.selector
   returning 1 as replaced`;
 
+/** Returns one row per replaced key. @param keys with `encrypted` as it was read */
 export function replaceEncryptedKeys(keys: readonly ReEncryptedKey[]): Statement<{ replaced: 1 }> {
   return {
     name: 'replace-encrypted-keys',
@@ -110,7 +113,7 @@ export function replaceEncryptedKeys(keys: readonly ReEncryptedKey[]): Statement
   };
 }
 
-// Removes keys whose overlap is over, of every organization.
+// Deletes retiring keys that have expired, of all organizations.
 // Writes: dkim_keys (index dkim_keys_retiring). Locks: the rows, skip locked. Rows: up to $2.
 // Not the ORM: a bounded delete that returns what it removed.
 export interface ExpiredDkimKey {
@@ -132,6 +135,7 @@ const TEXT = `
   where k.organization_id = expired.organization_id and k.domain_id = expired.domain_id and k.selector = expired.selector
   returning k.organization_id as "organizationId", k.domain_id as "domainId", k.selector`;
 
+/** Returns the deleted keys. @param before they expired at this time or earlier @param limit keys at most */
 export function deleteExpiredDkimKeys(before: Date, limit: number): Statement<ExpiredDkimKey> {
   return { name: 'delete-expired-dkim-keys', text: TEXT, values: [before, limit] };
 }

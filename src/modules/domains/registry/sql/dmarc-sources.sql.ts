@@ -1,4 +1,4 @@
-// What receivers report of mail in domains' names.
+// The DMARC reports of receivers.
 import type { Statement } from '../../../../database/statement';
 import type { DmarcPolicy, DmarcReport, DmarcSource } from '../aggregate-report';
 
@@ -7,8 +7,8 @@ export interface DomainOfReport {
   readonly domainId: string;
 }
 
-// Adds the sources of one report, once, however often it comes; none when the domain has had $13 reports within a day: anyone
-// can write them.
+// Adds the sources of one report, once, however often it arrives; none when the domain has had $13 reports within a day, since
+// reports are not authenticated.
 // Writes: dmarc_sources (primary key). Reads: it (dmarc_sources_received). Locks: those rows, in key order. Rows: up to 1,000.
 // Not the ORM: an insert of many rows under a condition.
 const ADD = `
@@ -62,8 +62,8 @@ export interface TotalsRow {
   readonly passed: number;
 }
 
-// Sums up the reports on a domain of the last $3 days.
-// Reads: dmarc_sources (primary key). Locks: none. Rows: one; what reports of the period hold, thousands as a rule.
+// Sums the reports on a domain of the last $3 days.
+// Reads: dmarc_sources (primary key). Locks: none. Rows: one, of usually thousands.
 // Not the ORM: aggregates.
 const TOTALS = `
   select count(distinct (reporter, report_id))::float8 as reports, count(distinct reporter)::float8 as reporters,
@@ -73,11 +73,12 @@ const TOTALS = `
     coalesce(sum(messages) filter (where dkim or spf), 0)::float8 as passed
   ${OF_DOMAIN}`;
 
+/** Returns one row: zeros, and a null policy, without reports. */
 export function sumDmarc({ organizationId, domainId }: DomainOfReport, days: number): Statement<TotalsRow> {
   return { name: 'sum-dmarc', text: TOTALS, values: [organizationId, domainId, days] };
 }
 
-// The sources of mail in a domain's name of the last $3 days: those first of which most failed.
+// Sums the sources of mail in a domain's name of the last $3 days, those with the most failed messages first.
 // Reads: dmarc_sources (primary key). Locks: none. Rows: up to $4.
 // Not the ORM: aggregates.
 const SOURCES = `
@@ -91,6 +92,7 @@ const SOURCES = `
   order by sum(messages) filter (where not dkim and not spf) desc nulls last, sum(messages) desc, source_ip
   limit $4`;
 
+/** Counts of messages per source address. @param limit sources at most */
 export function sumDmarcSources(
   { organizationId, domainId }: DomainOfReport,
   days: number,
@@ -99,7 +101,7 @@ export function sumDmarcSources(
   return { name: 'sum-dmarc-sources', text: SOURCES, values: [organizationId, domainId, days, limit] };
 }
 
-// Deletes up to $2 rows that came more than $1 days ago. Without organization: retention is the same for all.
+// Deletes up to $2 rows received more than $1 days ago. Without organization: retention is the same for all.
 // Writes: dmarc_sources (dmarc_sources_old). Locks: the rows, skip locked. Rows: up to $2.
 // Not the ORM: a bounded delete.
 const DELETE_OLD = `
@@ -109,6 +111,7 @@ const DELETE_OLD = `
   ))
   returning 1 as deleted`;
 
+/** Returns one row per deleted one. */
 export function deleteOldDmarc(days: number, limit: number): Statement<{ deleted: 1 }> {
   return { name: 'delete-old-dmarc', text: DELETE_OLD, values: [days, limit] };
 }

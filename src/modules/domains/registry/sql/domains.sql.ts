@@ -1,12 +1,12 @@
 import type { Statement } from '../../../../database/statement';
 
-// Statements on the table `domains` that the ORM has no words for.
+// Statements on the table `domains` that the ORM cannot express.
 export interface DueDomain {
   organizationId: string;
   id: string;
 }
 
-// The organizations with domains whose records are to be checked, in the order of their ids.
+// Lists the organizations with domains whose check is due, in the order of their ids.
 // Reads: domains (index domains_next_check, the entries that are due). Locks: none. Rows: one for each organization.
 // Not the ORM: it would read the rows.
 const LIST_DUE_OWNERS = `
@@ -16,14 +16,15 @@ const LIST_DUE_OWNERS = `
   group by organization_id
   order by organization_id`;
 
+/** @param now domains with a `next_check_at` up to this time are due */
 export function listDueOwners(now: Date): Statement<{ organizationId: string }> {
   return { name: 'list-due-domain-owners', text: LIST_DUE_OWNERS, values: [now] };
 }
 
-// Takes up to $4 domains of each of these organizations, and $3 in all, whose records are to be checked, the longest overdue
-// first; the caller has them until $2.
+// Leases domains whose check is due until $2: up to $4 of each of these organizations, the longest overdue first, and $3 in
+// total.
 // Writes: domains (index domains_next_check_of). Locks: the rows, skip locked. Rows: up to $3.
-// Not the ORM: a bounded update of rows that no other process has, with a limit for each organization.
+// Not the ORM: a bounded update of rows that no other process has locked, with a limit for each organization.
 const TAKE_DUE_DOMAINS = `
   with due as materialized (
     select domain.organization_id, domain.id
@@ -45,12 +46,13 @@ const TAKE_DUE_DOMAINS = `
 
 export interface DueDomains {
   readonly now: Date;
-  /** When they are due again, unless something else is written before. */
+  /** When they are due again, unless the check writes another time before. */
   readonly until: Date;
   readonly limit: number;
   readonly limitEach: number;
 }
 
+/** Returns the leased domains, in no order. */
 export function takeDueDomains(
   { now, until, limit, limitEach }: DueDomains,
   organizationIds: readonly string[],
@@ -59,18 +61,19 @@ export function takeDueDomains(
   return { name: 'take-due-domains', text: TAKE_DUE_DOMAINS, values };
 }
 
-// How many domains wait for a check of their records, counted to ten thousand.
+// Counts the domains whose check is due, up to ten thousand.
 // Reads: domains (index on next_check_at). Locks: none. Rows: one.
 // Not the ORM: a bounded count.
 const COUNT_DUE_DOMAINS = `
   select count(*)::int as count
   from (select from domains where next_check_at <= $1 limit 10000) due`;
 
+/** Returns one row: at most 10,000. */
 export function countDueDomains(now: Date): Statement<{ count: number }> {
   return { name: 'count-due-domains', text: COUNT_DUE_DOMAINS, values: [now] };
 }
 
-// The hosts of the inbound routes of some domains, up to ten of each: a check of the DNS has forty look-ups.
+// Lists the hosts of the inbound routes of some domains, up to ten of each: a DNS check may use forty lookups.
 // A host belongs to the domain of its name, or to the nearest one above it.
 // Reads: inbound_routes (range of the primary key: one organization's), domains (by name). Locks: none. Rows: few.
 // Not the ORM: distinct parts of a column, with a limit for each domain.
@@ -92,6 +95,7 @@ const INBOUND_HOSTS = `
   where id = any($2::uuid[]) and place <= 10
   order by id, host`;
 
+/** In the order of domain and host; domains without routes have no row. */
 export function listInboundHosts(
   organizationId: string,
   domainIds: readonly string[],

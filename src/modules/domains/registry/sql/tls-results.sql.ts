@@ -1,4 +1,4 @@
-// What senders report of their connections to domains' mail exchangers.
+// The TLS reports of senders (RFC 8460).
 import type { Statement } from '../../../../database/statement';
 import type { TlsReport, TlsResult } from '../aggregate-report';
 
@@ -7,8 +7,8 @@ interface Owner {
   readonly domainId: string;
 }
 
-// Adds what one report says of a domain, once, however often it comes; nothing when the domain has had $11 reports within a day:
-// anyone can write them.
+// Adds the results of one report on a domain, once, however often it arrives; none when the domain has had $11 reports within a
+// day, since reports are not authenticated.
 // Writes: tls_results (primary key). Reads: it (tls_results_received). Locks: those rows, in key order. Rows: up to 300.
 // Not the ORM: an insert of many rows under a condition.
 const ADD = `
@@ -56,6 +56,7 @@ const COUNT = `
   select count(distinct (reporter, report_id))::float8 as reports, count(distinct reporter)::float8 as reporters
   ${OF_DOMAIN}`;
 
+/** Returns one row. */
 export function countTlsReports(
   { organizationId, domainId }: Owner,
   days: number,
@@ -63,7 +64,7 @@ export function countTlsReports(
   return { name: 'count-tls-reports', text: COUNT, values: [organizationId, domainId, days] };
 }
 
-// Adds up what they say: the failures first, the most frequent before the others.
+// Sums their results: failures first, the most frequent before the others.
 // Reads: tls_results (primary key). Locks: none. Rows: up to $4. Not the ORM: aggregates.
 const SUM = `
   select policy_type as "policyType", result, mx_host as "mxHost", sum(sessions)::float8 as sessions
@@ -72,11 +73,12 @@ const SUM = `
   order by result = 'success', sum(sessions) desc, policy_type, result, mx_host
   limit $4`;
 
+/** Sessions per policy type, result and host. @param limit rows at most */
 export function sumTlsResults({ organizationId, domainId }: Owner, days: number, limit: number): Statement<TlsResult> {
   return { name: 'sum-tls-results', text: SUM, values: [organizationId, domainId, days, limit] };
 }
 
-// Deletes up to $2 rows that came more than $1 days ago. Without organization: retention is the same for all.
+// Deletes up to $2 rows received more than $1 days ago. Without organization: retention is the same for all.
 // Writes: tls_results (tls_results_old). Locks: the rows, skip locked. Rows: up to $2. Not the ORM: a bounded delete.
 const DELETE_OLD = `
   delete from tls_results
@@ -85,6 +87,7 @@ const DELETE_OLD = `
   ))
   returning 1 as deleted`;
 
+/** Returns one row per deleted one. */
 export function deleteOldTlsResults(days: number, limit: number): Statement<{ deleted: 1 }> {
   return { name: 'delete-old-tls-results', text: DELETE_OLD, values: [days, limit] };
 }

@@ -1,5 +1,5 @@
-// Takes recipients out of what limited domains may still send today, each as many as are left: those in their warm-up, and
-// those slowed or paused. Both at once leave the smaller allowance.
+// Reserves recipients of limited domains (in their warm-up, slowed or paused) for today, at most as many as are left. With both kinds
+// of limit the smaller one applies.
 // Reads: domains (primary key). Writes: warm_up_usage (primary key; no indexed column changes, so the update stays on its
 // page). Locks: usage rows in key order, for this statement only: no accept holds one while it waits for its own commit.
 // A domain with nothing left is read and not written. Rows: the limited domains of one batch.
@@ -19,12 +19,12 @@ export interface ReservationRow {
   sendingStatus: SendingState['status'];
   sendingReason: SendingState['reason'];
   sendingSince: Date | null;
-  /** Of a slowed or paused domain, whatever its warm-up allows; null: none. */
+  /** The limit of a slowed or paused domain, without its warm-up; null: none. */
   sendingLimit: number | null;
   /** null: none */
   limit: number | null;
   granted: number;
-  /** Of the day, those granted here included. */
+  /** Used recipients of the day, including those granted now. */
   used: number;
 }
 
@@ -72,7 +72,7 @@ const TEXT = `
 
 /**
  * @param wanted holds each domain once
- * @param dailyLimits of day 1, day 2 and so on of a warm-up; null: none is applied
+ * @param dailyLimits of day 1, day 2 and so on of a warm-up; null: no warm-up is applied
  * @param day the UTC date of `now`
  */
 export function reserveRecipients(

@@ -1,14 +1,14 @@
 import type { Statement } from '../../../../database/statement';
 
-// Statements of the background jobs on the table `domains`, of every organization.
+// Statements of background jobs on the table `domains`, over all organizations.
 export interface RestrictedCounts {
   slowed: number;
   paused: number;
 }
 
-// How many domains are slowed and how many paused.
+// Counts the slowed and the paused domains.
 // Reads: domains (index domains_restricted). Locks: none. Rows: one.
-// Of every organization: for the operator's metrics and doctor. Not the ORM: two counts in one look.
+// Over all organizations: for the operator's metrics and `waybill doctor`. Not the ORM: two counts in one statement.
 const COUNT_RESTRICTED = `
   select
     count(*) filter (where sending_status = 'slowed')::int as slowed,
@@ -16,6 +16,7 @@ const COUNT_RESTRICTED = `
   from domains
   where sending_status <> 'active'`;
 
+/** Returns one row. */
 export function countRestricted(): Statement<RestrictedCounts> {
   return { name: 'count-restricted', text: COUNT_RESTRICTED, values: [] };
 }
@@ -58,7 +59,7 @@ export function writeScores(scores: readonly DomainScore[]): Statement<{ id: str
   };
 }
 
-// What follows a reservation of recipients: the first send is noted, and what was not used is returned.
+// After a reservation of recipients: the first send is recorded, and unused recipients are returned.
 export interface UnusedReservation {
   readonly organizationId: string;
   readonly domainId: string;
@@ -67,7 +68,7 @@ export interface UnusedReservation {
   readonly recipients: number;
 }
 
-// Gives back what was reserved and not used after all: replays, refusals, transactions that failed.
+// Returns reserved recipients that were not used, because of replays, refusals or failed transactions.
 // Writes: warm_up_usage (primary key). Locks: its rows in key order. Rows: few; most batches use what they reserve.
 // Asynchronous commit, as for the reservation: losing it costs a domain some recipients of one day.
 // Not the ORM: one statement for several rows.
@@ -91,6 +92,7 @@ const RETURN_RECIPIENTS = `
   from locked l
   where u.organization_id = l.organization_id and u.domain_id = l.domain_id and u.day = l.day`;
 
+/** @param unused several entries of a domain and day are summed; the usage never falls below 0 */
 export function returnRecipients(unused: readonly UnusedReservation[]): Statement<never> {
   return {
     name: 'return-recipients',
@@ -104,7 +106,7 @@ export function returnRecipients(unused: readonly UnusedReservation[]): Statemen
   };
 }
 
-// Notes the first live send of domains, in the transaction that accepts it.
+// Records the first live send of domains, in the transaction that accepts it.
 // Writes: domains (primary key). Locks: the rows of domains that have not started, in key order: once in a domain's life.
 // Rows: few. Not the ORM: it runs inside the accept transaction, as a write that no caller waits for.
 const START_WARM_UP = `
@@ -121,6 +123,7 @@ const START_WARM_UP = `
   from starting s
   where d.organization_id = s.organization_id and d.id = s.id`;
 
+/** Changes only domains whose warm-up has not started. @param now becomes the start of day 1 */
 export function startWarmUp(
   domains: readonly { organizationId: string; domainId: string }[],
   now: Date,
