@@ -27,11 +27,12 @@ export function formatReport(result) {
     `duplicates ${duplicates.total}`,
     ...duplicates.byDisturbance.map(formatDisturbance),
     `recovery of ${recovery.count} mails of dead workers: p50 ${recovery.p50} ms, p99 ${recovery.p99} ms, longest ` +
-      `${recovery.longest} ms, limit ${recovery.limit} ms (p99 with the database's own outages: ${recovery.rawP99} ms)`,
+      `${recovery.longest} ms, limit ${recovery.limit} ms (p99 with times that had no database or no worker: ${recovery.rawP99} ms)`,
     `accepted to final dot, p50 / p99: quiet tenant ${formatPair(fairness.quiet)}, others ${formatPair(fairness.others)}`,
     `webhooks: ${webhooks.expected} events, ${webhooks.requests} requests; repeated API requests: ${JSON.stringify(result.repetitions)}`,
     ...(result.upgrade ? formatUpgrade(result.upgrade) : []),
-    `database outages: ${result.outages.join(', ')} ms`,
+    `database outages: ${formatTimes(result.outages)}`,
+    `times without a worker: ${formatTimes(result.workerless)}`,
     result.passed ? 'PASSED' : 'FAILED',
     '',
   ].join('\n');
@@ -50,6 +51,10 @@ function formatUpgrade({ migration, ...releases }) {
         `on the new schema, ${name} release: ${starts} starts, ${answered} requests answered, ${delivered} mails delivered`,
     ),
   ];
+}
+
+function formatTimes(times) {
+  return times.length === 0 ? 'none' : `${times.join(', ')} ms`;
 }
 
 function formatPair({ count, p50, p99 }) {

@@ -58,15 +58,22 @@ export class Storm {
   /** To be called when a process is ready. */
   started(life, port, release) {
     this.#releaseLog.started(life, port, release === this.#releases.old ? 'old' : 'new');
+    if (isWorker(life)) this.#log.workerReady(life);
+  }
+
+  /** To be called before a process is told to end in good order. */
+  ending(life) {
+    this.#log.workerGone(life);
   }
 
   /** To be called at the end of any process. */
   async died(life, isStopping) {
+    this.#log.workerGone(life);
     const isPlanned = this.#killed.delete(life.client);
     if (isStopping) return;
     if (!isPlanned) say(`${life.client} has ended by itself`);
     const disturbance = this.#log.begin(isPlanned ? 'kill' : 'crash', life);
-    if (!life.name.startsWith('worker')) return;
+    if (!isWorker(life)) return;
     const held = await this.#database.rows(HELD, [life.pid]);
     this.#log.orphaned(
       disturbance,
@@ -139,8 +146,11 @@ export class Storm {
     const { life } = member;
     const disturbance = this.#log.begin(fault.kind, life);
     begin(member);
+    this.#log.workerGone(life);
     await over();
-    if (member.life.client === life.client || fault.kind === 'partition') end(member);
+    const isSameLife = member.life.client === life.client;
+    if (isSameLife || fault.kind === 'partition') end(member);
+    if (isSameLife && isWorker(life) && !member.isDown) this.#log.workerReady(life);
     disturbance.until = performance.now();
   }
 
@@ -161,6 +171,10 @@ export class Storm {
     await over();
     proxy.toxic = undefined;
   }
+}
+
+function isWorker({ name }) {
+  return name.startsWith('worker');
 }
 
 function cutOff({ link }) {

@@ -47,7 +47,9 @@ export function evaluate({ plan, scene, service, exitCodes }) {
     countersCompared: service.statistics.compared,
     repetitions: client.repetitions,
     ...(plan.isUpgrade && { upgrade: scene.releaseLog.summary }),
-    outages: log.outages.map(({ at, until }) => Math.round(until - at)),
+    outages: log.outages.map(durationOf),
+    // What lasts until the end is the end itself.
+    workerless: log.workerless.filter(({ until }) => until < Infinity).map(durationOf),
   };
 }
 
@@ -115,12 +117,13 @@ function judgeDuplicates(expected, sink, log) {
 }
 
 /**
- * From the death of a worker to the delivery of what it held. Where the database itself was away in between, from its
- * return: nothing can be taken over meanwhile. `rawP99` leaves that out.
+ * From the death of a worker to the delivery of what it held. Where there was no database, or no worker that could claim, in
+ * between: from the end of that time, because nothing can take the mail over before. `rawP99` counts from the death.
  */
-function judgeRecovery({ recoveries, outages }, { leaseSeconds }) {
+function judgeRecovery({ recoveries, outages, workerless }, { leaseSeconds }) {
+  const pauses = [...outages, ...workerless];
   const sinceReturn = recoveries.map(({ disturbance, ms, answeredAt }) => {
-    const returns = outages
+    const returns = pauses
       .filter(({ until }) => until > disturbance.at && until < answeredAt)
       .map(({ until }) => until);
     const took = Math.min(ms, answeredAt - Math.max(disturbance.at, ...returns));
@@ -150,6 +153,10 @@ function judgeFairness({ acceptances }, sink) {
   }
   const describe = (values) => ({ count: values.length, p50: quantile(values, 0.5), p99: quantile(values, 0.99) });
   return { quiet: describe(latencies.quiet), others: describe(latencies.others) };
+}
+
+function durationOf({ at, until }) {
+  return Math.round(until - at);
 }
 
 /** In whole milliseconds; undefined of nothing. */

@@ -181,6 +181,31 @@ describe('recovery', () => {
     expect(passed).toBe(true);
   });
 
+  it('is counted from the first moment at which a worker can claim', () => {
+    const now = performance.now();
+    scene.log.workerReady(LIFE, now - 60_000);
+    scene.log.workerReady(OTHER, now - 60_000);
+    scene.log.orphaned(scene.log.begin('kill', LIFE, now - 50_000), [ADDRESS]);
+    scene.log.workerGone(LIFE, now - 50_000);
+    scene.log.workerGone(OTHER, now - 45_000);
+    scene.log.workerReady(OTHER, now - 30_000);
+    deliver(OTHER);
+    const { recovery, workerless } = result();
+    expect([recovery.p99, recovery.rawP99].map((ms) => Math.round(ms / 1_000))).toEqual([30, 50]);
+    expect(workerless).toEqual([15_000]);
+  });
+
+  it('is counted from the death while another worker can claim', () => {
+    const now = performance.now();
+    scene.log.workerReady(LIFE, now - 60_000);
+    scene.log.workerReady(OTHER, now - 60_000);
+    scene.log.orphaned(scene.log.begin('kill', LIFE, now - 36_000), [ADDRESS]);
+    scene.log.workerGone(LIFE, now - 36_000);
+    scene.log.workerReady({ client: 'worker-1-2' }, now - 10_000);
+    deliver(OTHER);
+    expect(result()).toMatchObject({ passed: false, workerless: [] });
+  });
+
   it('of an upgrade finds a release that was not tried on the new schema', () => {
     const releaseLog = new ReleaseLog(scene.sinkLedger);
     const upgrade = () =>

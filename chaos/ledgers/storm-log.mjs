@@ -12,6 +12,9 @@ export class StormLog {
   disturbances = [];
   /** `{at, until}` of each time without a database. */
   outages = [];
+  /** `{at, until}` of each time after the first start in which no worker could claim mail. */
+  workerless = [];
+  #workers = new Set();
   /** By address: what a worker held when it was killed, until somebody else delivers it. */
   #orphans = new Map();
   recoveries = [];
@@ -34,6 +37,18 @@ export class StormLog {
     this.outages.push({ at, until });
     if (until - at < (leaseSeconds * 1_000) / 2) return;
     this.disturbances.push({ kind: 'outage', name: 'database', client: undefined, at, until });
+  }
+
+  /** A worker is ready, or able to claim mail again. */
+  workerReady({ client }, at = performance.now()) {
+    const last = this.workerless.at(-1);
+    if (this.#workers.size === 0 && last) last.until = at;
+    this.#workers.add(client);
+  }
+
+  /** A worker claims nothing any more: it ends, has died, is stopped, cut off from the database, or has a wrong clock. */
+  workerGone({ client }, at = performance.now()) {
+    if (this.#workers.delete(client) && this.#workers.size === 0) this.workerless.push({ at, until: Infinity });
   }
 
   /** Addresses that the dead worker had claimed; those of them that have not been delivered are waited for. */

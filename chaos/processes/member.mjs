@@ -28,7 +28,7 @@ export class Member {
 
   /**
    * @param options `{name, roles, folder, database, env, observer, release}`; the observer's `died(life, isStopping)`,
-   *   `lostLease(life)` and `started(life, port, release)` are called.
+   *   `ending(life)`, `lostLease(life)` and `started(life, port, release)` are called.
    */
   constructor(options) {
     this.#options = options;
@@ -74,6 +74,7 @@ export class Member {
     await this.#ready;
     this.#isStopping = true;
     const { client } = this.life;
+    this.#options.observer.ending(this.life);
     this.#child.kill('SIGTERM');
     this.replaced.push([client, await this.#exit]);
     this.#options = { ...this.#options, release };
@@ -90,6 +91,7 @@ export class Member {
   /** Ends it in good order, and returns its exit code. */
   async stop() {
     this.#isStopping = true;
+    this.#options.observer.ending(this.life);
     this.#child?.kill('SIGCONT');
     this.#child?.kill('SIGTERM');
     const code = await this.#exit;
