@@ -143,7 +143,9 @@ export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {
     const [row] = await within(asked, ANSWER_MS);
     const lagSeconds = row?.lagSeconds ?? Infinity;
     const isNear = lagSeconds <= this.settings.readMaxLagSeconds;
-    this.turn(isNear ? 'used' : 'behind', `is ${lagSeconds.toFixed(0)} s behind`, lagSeconds);
+    const isKnown = Number.isFinite(lagSeconds);
+    const lag = isKnown ? `is ${lagSeconds.toFixed(0)} s behind` : 'has replayed nothing since its start';
+    this.turn(isNear ? 'used' : 'behind', lag, isKnown ? lagSeconds : undefined);
   }
 
   /** The replica may be there while the primary is away. */
@@ -164,7 +166,7 @@ export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {
   }
 
   private turn(use: ReplicaUse, what: string, lagSeconds?: number): void {
-    this.lagSeconds = lagSeconds !== undefined && Number.isFinite(lagSeconds) ? lagSeconds : undefined;
+    this.lagSeconds = lagSeconds;
     if (use === this.use && use !== 'away') return;
     const hasChanged = use !== this.use || !this.hasSpoken;
     this.use = use;

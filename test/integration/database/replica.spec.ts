@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { HealthService } from '../../../src/modules/health/health.service';
 import { HealthModule } from '../../../src/modules/health/health.module';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
@@ -63,6 +64,17 @@ describe('a replica for reads', () => {
     expect(await replicaHealth()).toMatchObject({ healthy: true, use: 'used', lagSeconds: 0 });
   });
 
+  /** Functions of the schema `pretence` take the place of Postgres' own, or no longer do, on new connections. */
+  const pretend = async (isOn: boolean) => {
+    const [{ name }] = (await replica.query('select current_database() as name')) as [{ name: string }];
+    const change = isOn ? 'set search_path = pretence, pg_catalog, public' : 'reset search_path';
+    await replica.query(`alter database ${name} ${change}`);
+    await replica.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'waybill-read' and datname = $1`,
+      [name],
+    );
+  };
+
   it('is not read while it is too far behind, and the health report says so', async () => {
     await replica.query(`
       create schema pretence;
@@ -71,13 +83,7 @@ describe('a replica for reads', () => {
       create function pretence.pg_last_wal_replay_lsn() returns pg_lsn language sql as 'select log_end from pretence.replayed';
       create function pretence.pg_last_xact_replay_timestamp() returns timestamptz
       language sql as $$ select clock_timestamp() - interval '45 seconds' $$`);
-    const [{ name }] = (await replica.query('select current_database() as name')) as [{ name: string }];
-    await replica.query(`alter database ${name} set search_path = pretence, pg_catalog, public`);
-    // What is connected already has the old path.
-    await replica.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'waybill-read' and datname = $1`,
-      [name],
-    );
+    await pretend(true);
     await waitFor(() => process.get(ReadDatabase).health?.use === 'behind', { what: 'the replica to be behind' });
     expect([await list(), await accepted()]).toEqual([[1, 1], 1]);
     const health = await replicaHealth();
@@ -88,11 +94,21 @@ describe('a replica for reads', () => {
     await replica.query(`insert into pretence.replayed values ('FFFFFFFF/0')`);
     await isUsed();
     expect(process.get(ReadDatabase).health?.lagSeconds).toBeLessThan(5);
-    await replica.query(`alter database ${name} reset search_path`);
-    await replica.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'waybill-read' and datname = $1`,
-      [name],
-    );
+    await pretend(false);
+    await isUsed();
+  });
+
+  it('is not read while nothing says how far behind it is: it has replayed nothing since its start', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn');
+    await replica.query(`
+      delete from pretence.replayed;
+      create or replace function pretence.pg_last_xact_replay_timestamp() returns timestamptz
+      language sql as 'select null::timestamptz'`);
+    await pretend(true);
+    await waitFor(() => process.get(ReadDatabase).health?.use === 'behind', { what: 'the replica to be behind' });
+    expect(warn.mock.lastCall?.[0]).toMatch(/^The replica has replayed nothing since its start: lists, statistics/);
+    expect(await replicaHealth()).toEqual({ healthy: false, use: 'behind' });
+    await pretend(false);
     await isUsed();
   });
 
