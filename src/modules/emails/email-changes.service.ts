@@ -16,7 +16,7 @@ import { isErased } from './outcomes/erased-recipient';
 
 const FINAL: readonly string[] = ['sent', 'delivered', 'bounced', 'failed'];
 
-/** Changes after an email's acceptance: another time, a cancellation, or the same mail again. */
+/** Changes of accepted emails: reschedules them, and resends their content. */
 @Injectable()
 export class EmailChangesService {
   constructor(
@@ -29,7 +29,7 @@ export class EmailChangesService {
   ) {}
 
   /**
-   * Moves an email that no worker has begun: all recipients or none; those who have been erased do not count.
+   * Reschedules an email that no worker has started: all recipients or none; erased ones do not count.
    * @throws NotFoundError, ValidationError, AppError email_not_reschedulable
    */
   async reschedule(tenant: Tenant, id: string, scheduledAt: Date): Promise<void> {
@@ -51,7 +51,7 @@ export class EmailChangesService {
   }
 
   /**
-   * Sends an email's content again, to all of its recipients, as a new email, whatever the result of the first.
+   * Sends an email's content again, to all of its recipients, as a new email, whatever the result of the first one.
    * @param keyHeader an idempotency key, as given
    * @throws NotFoundError, AppError email_not_resendable, and as a send
    */
@@ -62,7 +62,7 @@ export class EmailChangesService {
     const recipients = present(await this.emails.findRecipients(key));
     if (recipients.length === 0) throw notResendable('The recipients of the email have been erased');
     if (!content) throw notResendable('The content of the email is no longer stored');
-    // A request without a body takes as much memory as the send did.
+    // The request has no body, but needs as much memory as the original send.
     tenant.hold?.(sizeOf(content, await this.emails.listAttachments(key)));
     const request = { ...toRequest(email, content, recipients), ...(await this.load(key, content)) };
     return this.sender.sendAgain(request, id, keyHeader, tenant);

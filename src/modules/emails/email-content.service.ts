@@ -12,7 +12,7 @@ export interface EmailContentView {
   readonly attachments: readonly Pick<EmailAttachment, 'filename' | 'contentType' | 'size'>[];
 }
 
-/** The content of emails, while it is kept. Raw messages are stored as they came, and parsed when a client reads them. */
+/** The content of emails, as long as it is kept. Raw messages are stored unchanged, and parsed when a client reads them. */
 @Injectable()
 export class EmailContentService {
   constructor(
@@ -21,7 +21,7 @@ export class EmailContentService {
   ) {}
 
   /**
-   * The html with its own small images in it; else its text.
+   * The html with its small inline images embedded; without html the text.
    * @throws NotFoundError, also once the content's retention has ended
    */
   async preview(tenant: Tenant, id: string): Promise<Pick<EmailContent, 'html' | 'text'>> {

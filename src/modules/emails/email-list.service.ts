@@ -13,14 +13,14 @@ export interface EmailFilter {
   readonly tag?: string;
   /** Normal form. */
   readonly recipient?: string;
-  /** A part of it, in any case. */
+  /** A part of the subject, ignoring case. */
   readonly subject?: string;
   readonly domainId?: string;
   readonly from?: Date;
   readonly to?: Date;
 }
 
-/** `partial` in searches only. */
+/** A page of emails; `partial` is set by searches only. */
 export interface ListedEmails extends ListedPage {
   readonly emails: readonly Email[];
 }
@@ -35,9 +35,9 @@ export interface ListPage {
 const NOTHING: ListedEmails = { emails: [], total: 0, next: undefined, partial: false };
 
 /**
- * Pages of emails, newest first. By time and domain, every page costs the same and `total` is exact, as both come from
- * the counts per hour: they give the hours in which a page lies. By status, tag, recipient or subject there is no such count, and
- * the newest emails of the range are examined, so many and no more (docs/adr/0018).
+ * Pages of emails, newest first. By time and domain, every page costs the same and `total` is exact, since both come from the
+ * counts per hour, which tell the hours that hold a page. By status, tag, recipient or subject there is no such count, and a
+ * limited number of the newest emails of the range is examined (docs/adr/0018).
  */
 @Injectable()
 export class EmailListService {
@@ -58,7 +58,7 @@ export class EmailListService {
       : this.searched(scope, filter, wanted, after);
   }
 
-  /** The bodies of at most so many bytes; longer ones stay in the database. @throws UnavailableError */
+  /** The bodies of at most `maxBytes`; longer ones are not read. @throws UnavailableError */
   shortBodies(tenant: Tenant, ids: readonly string[], maxBytes: number): Promise<EmailBodies[]> {
     return this.emails.findShortBodies(tenant, ids, maxBytes);
   }
@@ -76,7 +76,7 @@ export class EmailListService {
     };
   }
 
-  /** The next emails follow at once; those of one domain may be hours away from each other. */
+  /** The place of a page after an id. The next emails follow directly, except that those of one domain may be hours apart. */
   private async after(after: string, scope: Tenant, range: TimeRange, page: Page): Promise<Place> {
     if (scope.domainId === undefined) return { ranges: [idRange(range, after)], offset: page.offset };
     const rest = new CountedSpan(scope, range, { emails: this.emails, counts: this.counts }, after);
@@ -97,13 +97,13 @@ export class EmailListService {
   }
 }
 
-/** Where a page lies: ranges of ids, newest first, and how many emails of the first one come before it. */
+/** The place of a page: ranges of ids, newest first, and the number of emails of the first one to skip. */
 interface Place {
   readonly ranges: readonly IdRange[];
   readonly offset: number;
 }
 
-/** The emails of a span of time, whose whole hours are counted already. `count` comes before `locate`. */
+/** The emails of a span of time, whose whole hours are counted already. Call `count` before `locate`. */
 class CountedSpan {
   private readonly parts;
   private newest = 0;
@@ -123,7 +123,7 @@ class CountedSpan {
     const { newest, hours, oldest } = this.parts;
     const { emails, counts } = this.sources;
     const { domainId } = this.scope;
-    // One after the other: a request takes one connection at a time.
+    // Sequentially: a request takes one connection at a time.
     this.newest = newest ? await emails.count(this.scope, newest) : 0;
     this.hours = hours ? await counts.countEmails({ ...this.scope, domainId, ...hours }) : 0;
     return this.newest + this.hours + (oldest ? await emails.count(this.scope, oldest) : 0);

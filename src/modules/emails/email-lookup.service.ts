@@ -8,7 +8,7 @@ import { isErased } from './outcomes/erased-recipient';
 import { OutcomesRepository } from './outcomes/outcomes.repository';
 import type { StoredTrace } from './outcomes/stored-trace';
 
-/** What is read of an event. */
+/** The fields of an event that are read here. */
 interface Facts {
   readonly eventType: string;
   readonly data: Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A recipient as stored: the data of a report come from outside. */
+/** A recipient as stored, as opposed to the untrusted data of a report. */
 export interface ReportedRecipient {
   readonly position: number;
   readonly address: string;
@@ -46,7 +46,7 @@ export interface ReportedEmail {
   readonly recipients: readonly ReportedRecipient[];
 }
 
-/** Look-ups for other features: the recipients of signed links, the email of a report. */
+/** Queries for other features: the recipients of signed links, the email of a report. */
 @Injectable()
 export class EmailLookupService {
   constructor(
@@ -55,12 +55,12 @@ export class EmailLookupService {
     private readonly suppressions: SuppressionsService,
   ) {}
 
-  /** Undefined when the email is no longer there, or the recipient has been erased. @throws UnavailableError */
+  /** Undefined when the email has been deleted, or the recipient erased. @throws UnavailableError */
   async findRecipient(key: DeliveryKey): Promise<MailRecipient | undefined> {
     return (await this.findRecipients([key]))[0];
   }
 
-  /** For each key its recipient, in order; undefined as for `findRecipient`, and for no key. @throws UnavailableError */
+  /** The recipient for each key, in order; undefined as for `findRecipient`, and for an undefined key. @throws UnavailableError */
   async findRecipients(keys: readonly (DeliveryKey | undefined)[]): Promise<(MailRecipient | undefined)[]> {
     const wanted = new Map(keys.flatMap((key) => (key ? [[nameOf(key), key] as const] : [])));
     const found = wanted.size > 0 ? await this.emails.findMailRecipients([...wanted.values()]) : [];
@@ -69,13 +69,13 @@ export class EmailLookupService {
     return keys.map((key) => key && byName.get(nameOf(key)));
   }
 
-  /** Whether they have unsubscribed by this email, and have not been taken off the list since. @throws UnavailableError */
+  /** Whether the recipient has unsubscribed by this email and is still on the suppression list for that. @throws UnavailableError */
   async isUnsubscribed(recipient: MailRecipient): Promise<boolean> {
     if (!hasSeen(recipient.seen, 'unsubscribed')) return false;
     return this.suppressions.isListedFor('unsubscribe', recipient, recipient.address);
   }
 
-  /** The results of the last attempts at some deliveries, in their order. @throws UnavailableError */
+  /** The results of the last attempts at some deliveries, in the order given. @throws UnavailableError */
   async lastDeferrals(
     deliveries: readonly (EmailKey & { readonly recipient: string })[],
   ): Promise<(LastDeferral | undefined)[]> {
@@ -92,7 +92,7 @@ export class EmailLookupService {
     return this.outcomes.hasComplaint(key);
   }
 
-  /** Undefined once the email was deleted. @throws UnavailableError */
+  /** The email of a report; undefined when it has been deleted. @throws UnavailableError */
   async findReported(key: EmailKey): Promise<ReportedEmail | undefined> {
     const { organizationId, mode, emailId } = key;
     const email = await this.emails.find({ organizationId, mode }, emailId);

@@ -7,7 +7,7 @@ import type { RecipientKind } from './accept/send-request';
 import type { EmailStatus } from './outcomes/email-state';
 import type { StoredTrace } from './outcomes/stored-trace';
 
-/** An accepted email, without its bodies. Rows are written by statements (sql/); this is the reading side. */
+/** An accepted email, without its bodies. Rows are written by statements (sql/) and read by this entity. */
 @Entity('emails')
 export class Email {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -36,14 +36,14 @@ export class Email {
   @Column('timestamptz', { name: 'delivered_at', nullable: true }) deliveredAt!: Date | null;
   @Column('timestamptz', { name: 'bounced_at', nullable: true }) bouncedAt!: Date | null;
   @Column('timestamptz', { name: 'failed_at', nullable: true }) failedAt!: Date | null;
-  /** The email that this one repeats, and those that repeat this one, the newest first. */
+  /** The email that this one was resent from; `resentAs`: those resent from this one, the newest first. */
   @Column('uuid', { name: 'resent_from', nullable: true }) resentFrom!: string | null;
   @Column('uuid', { name: 'resent_as', array: true, nullable: true }) resentAs!: string[] | null;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
   @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
 }
 
-/** One recipient of an email, with the result of the mail. */
+/** One recipient of an email, with the result of the delivery. */
 @Entity('email_recipients')
 export class EmailRecipient {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -71,18 +71,18 @@ export class EmailEvent {
   @Column('text') source!: OutcomeSource;
   @Column('timestamptz', { name: 'occurred_at' }) occurredAt!: Date;
   @Column('jsonb') data!: Record<string, unknown>;
-  /** Of the attempt that led to it; null of other events, and of those before it was kept. */
+  /** The trace of the attempt; null for other events, and for those from before traces were stored. */
   @Column('jsonb', { nullable: true }) trace!: StoredTrace | null;
 }
 
-/** The mailboxes that the headers show. */
+/** The mailboxes in the header fields To, Cc and Reply-To. */
 export interface Addressees {
   to: Mailbox[];
   cc: Mailbox[];
   replyTo: Mailbox[];
 }
 
-/** An email's bodies and headers, apart from the rows that lists read, with a shorter retention of their own. */
+/** An email's bodies and headers, separate from the rows that lists read, with a shorter retention period. */
 @Entity('email_contents')
 export class EmailContent {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -92,15 +92,15 @@ export class EmailContent {
   @Column('text', { nullable: true }) text!: string | null;
   @Column('jsonb', { nullable: true }) headers!: Record<string, string> | null;
   @Column('jsonb') addressees!: Addressees;
-  /** Rows in email_attachments. */
+  /** Number of rows in email_attachments. */
   @Column('smallint', { name: 'attachment_count', default: 0 }) attachmentCount!: number;
-  /** It came as a whole message, whose bytes are those rows together. */
+  /** The email was submitted as a raw message, whose bytes are those rows in order. */
   @Column('boolean', { name: 'is_raw', default: false }) isRaw!: boolean;
-  /** Blanks that make the row long enough to be compressed; nothing reads them. */
+  /** Padding that makes the row long enough for compression; never read. */
   @Column({ type: 'text', nullable: true, select: false, insert: false, update: false }) padding!: string | null;
 }
 
-/** A file of an email; of a raw message (`email_contents.is_raw`) a part of its bytes. */
+/** An attachment of an email; for a raw message (`email_contents.is_raw`) a part of its bytes. */
 @Entity('email_attachments')
 export class EmailAttachment {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -114,7 +114,7 @@ export class EmailAttachment {
   @Column('bytea', { select: false }) content!: Buffer;
 }
 
-/** The response to a request, to be returned again under the same key. Rows are read and written by statements (sql/). */
+/** A stored response, which a request with the same key gets again. Rows are read and written by statements (sql/). */
 @Entity('idempotency_keys')
 export class IdempotencyKey {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -128,12 +128,12 @@ export class IdempotencyKey {
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
 }
 
-/** Recipients of test mail from a domain on a day, or in all. Rows are read and written by statements (sql/). */
+/** Recipients of test mail from a domain on a day, or in total. Rows are read and written by statements (sql/). */
 @Entity('test_usage')
 export class TestUsage {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
   @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
-  /** A UTC date; the epoch stands for all days together. */
+  /** A UTC date; the epoch is the row of the total. */
   @PrimaryColumn('date') day!: string;
   @Column('integer') recipients!: number;
 }

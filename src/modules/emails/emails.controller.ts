@@ -70,7 +70,7 @@ export class EmailsController {
   @Get(':id/attempts')
   @ApiOperation({
     summary: "List the attempts at an email's delivery",
-    description: 'Of every recipient, newest first: route, encryption, times, the whole reply and what it meant.',
+    description: 'For every recipient, newest first: route, encryption, times, the whole reply and its classification.',
   })
   @ApiData(AttemptDto, { isArray: true })
   @ApiErrors('invalid_request', 'resource_not_found')
@@ -98,7 +98,7 @@ export class EmailsController {
   @ApiOperation({
     operationId: 'emails.reschedule',
     summary: 'Reschedule an email',
-    description: 'While it is scheduled or queued and no worker has begun.',
+    description: 'As long as it is scheduled or queued and no worker has started.',
   })
   @ApiData(RescheduledEmailDto)
   @ApiErrors('invalid_request', 'resource_not_found', 'email_not_reschedulable')

@@ -25,9 +25,9 @@ import {
   readAttachmentPart,
 } from './sql/load-messages.sql';
 
-/** Of an email, that are shown within its html. */
+/** Images of an email that are embedded in its html. */
 const MAX_IMAGES = 20;
-/** Of an attachment, read at a time: some milliseconds for the driver. */
+/** Bytes of an attachment per query, which the driver converts in some milliseconds. */
 const PART_BYTES = 2 * 1024 * 1024;
 
 export interface WholeEmail {
@@ -36,7 +36,7 @@ export interface WholeEmail {
   readonly events: readonly EmailEvent[];
 }
 
-/** Reads emails: one, what is to be sent, who received it. */
+/** Reads single emails, messages to be sent, and recipients. */
 @Injectable()
 export class EmailsRepository {
   constructor(
@@ -52,7 +52,7 @@ export class EmailsRepository {
     return emails.findOneBy({ organizationId, mode, id, ...(domainId !== undefined && { domainId }) });
   }
 
-  /** The email with its recipients and events, as of one moment. */
+  /** The email with its recipients and events, in one snapshot. */
   findWhole(tenant: Tenant, id: string): Promise<WholeEmail | undefined> {
     return this.database.snapshot(async ({ manager }) => {
       const email = await this.find(tenant, id, manager.getRepository(Email));
@@ -70,12 +70,12 @@ export class EmailsRepository {
     return recipients.find({ where: { organizationId, mode, emailId }, order: { position: 'ASC' } });
   }
 
-  /** In the order in which they were recorded: times come from several clocks. */
+  /** The events in the order in which they were recorded, since times come from several clocks. */
   findEvents({ organizationId, mode, emailId }: EmailKey, events = this.events): Promise<EmailEvent[]> {
     return events.find({ where: { organizationId, mode, emailId }, order: { sequence: 'ASC' } });
   }
 
-  /** Attempts of some emails that are to be repeated, those of each in the order in which they were recorded. */
+  /** The deferred attempts of some emails, per email in the order in which they were recorded. */
   async findDeferrals(emails: readonly EmailKey[]): Promise<Deferral[]> {
     const statements = groupByTenant(emails).map(({ tenant, rows }) => findDeferrals(tenant, rows));
     return (await this.database.runAll(statements)).flat();
@@ -86,7 +86,7 @@ export class EmailsRepository {
     return this.contents.findBy({ organizationId, mode, emailId: In(emailIds) });
   }
 
-  /** Without their bytes. */
+  /** The attachments without their bytes. */
   listAttachments(
     { organizationId, mode, emailId }: EmailKey,
     attachments = this.attachments,
@@ -110,7 +110,7 @@ export class EmailsRepository {
     }));
   }
 
-  /** With their bytes, for composing, part by part. As of one moment, since an erasure may change them. */
+  /** The attachments with their bytes, read in parts. In one snapshot, since an erasure may change them. */
   loadAttachments(key: EmailKey): Promise<EmailAttachment[]> {
     return this.database.snapshot(async (tx) => {
       const found = await this.listAttachments(key, tx.manager.getRepository(EmailAttachment));
@@ -119,9 +119,9 @@ export class EmailsRepository {
     });
   }
 
-  /** All that composing takes, besides the attachments and the bodies that do not fit into `maxBodyBytes`. */
+  /** Everything that composing needs, except attachments and bodies that do not fit into `maxBodyBytes`. */
   async loadMessages(emails: readonly EmailKey[], maxBodyBytes: number): Promise<LoadedMessage[]> {
-    // Each tenant has a share of the room, by its number of emails: what does not fit is read by itself.
+    // Each tenant has a share of the space, by its number of emails: larger bodies are read one by one.
     const statements = groupByTenant(emails).map(({ tenant, rows }) =>
       loadMessages(
         tenant,
@@ -136,13 +136,13 @@ export class EmailsRepository {
     return this.contents.findOne({ select: { html: true, text: true }, where: { organizationId, mode, emailId } });
   }
 
-  /** In any order; unknown ones are left out. */
+  /** The recipients of deliveries, in any order; unknown ones are left out. */
   async findMailRecipients(keys: readonly DeliveryKey[]): Promise<MailRecipient[]> {
     const statements = groupByTenant(keys).map(({ tenant, rows }) => findMailRecipients(tenant, rows));
     return (await this.database.runAll(statements)).flat();
   }
 
-  /** Records when an email is sent instead, in the transaction that moves its deliveries. */
+  /** Records the new time of an email, in the transaction that reschedules its deliveries. */
   async reschedule(email: EmailKey, scheduledAt: Date, now: Date, tx: Transaction): Promise<void> {
     const [changed] = await tx.run(rescheduleEmail(email, scheduledAt, now));
     if (!changed) return;
@@ -165,7 +165,7 @@ export type { LoadedMessage, MailRecipient };
 
 export type EmailBodies = Pick<EmailContent, 'emailId' | 'html' | 'text'>;
 
-/** What a search found among the emails that it examined. */
+/** The matches among the emails that a search has examined. */
 export interface FoundEmails {
   readonly ids: readonly string[];
   readonly total: number;
@@ -173,7 +173,7 @@ export interface FoundEmails {
   readonly stoppedAt: string | undefined;
 }
 
-/** Reads lists of emails, from the replica where there is one. */
+/** Reads lists of emails, from the replica if there is one. */
 @Injectable()
 export class EmailListsRepository {
   constructor(private readonly reads: ReadDatabase) {}
@@ -191,7 +191,7 @@ export class EmailListsRepository {
 
   async search(tenant: Tenant, range: IdRange, terms: SearchTerms, page: Page): Promise<FoundEmails> {
     const statement = searchEmails(tenant, range, terms, page);
-    // As the service: an index on lower() is closed to policies, since lower() is not leakproof, and every row would be read.
+    // Without row-level security: lower() is not leakproof, so a policy keeps the planner from using an index on it.
     const isByAddress = terms.recipient !== undefined;
     const [found] = await (isByAddress ? acrossTenants(() => this.reads.run(statement)) : this.reads.run(statement));
     if (!found) return { ids: [], total: 0, stoppedAt: undefined };
@@ -199,7 +199,7 @@ export class EmailListsRepository {
     return { ids, total, stoppedAt: examined === SEARCH_WINDOW && oldest !== null ? oldest : undefined };
   }
 
-  /** Newest first; deleted ones are left out. */
+  /** The emails with these ids, newest first; deleted ones are left out. */
   async findAll({ organizationId, mode }: Tenant, ids: readonly string[]): Promise<Email[]> {
     if (ids.length === 0) return [];
     const emails = await this.reads.find((manager) =>
@@ -208,7 +208,7 @@ export class EmailListsRepository {
     return emails.sort((one, other) => (one.id < other.id ? 1 : -1));
   }
 
-  /** Bodies of at most so many bytes; longer ones stay in the database, which returns their length without reading them. */
+  /** Bodies of at most `maxBytes`; Postgres determines the length of longer ones without reading them. */
   findShortBodies(
     { organizationId, mode }: Tenant,
     emailIds: readonly string[],

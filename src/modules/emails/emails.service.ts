@@ -21,7 +21,7 @@ import { isErased } from './outcomes/erased-recipient';
 import { lastDeferrals } from './email-lookup.service';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
 
-/** One page of a list, each email with its content if that is still there. */
+/** One page of a list, each email with its short bodies if they are still stored. */
 export interface EmailPage extends Omit<ListedEmails, 'emails'> {
   readonly emails: readonly { readonly email: Email; readonly bodies: EmailBodies | undefined }[];
 }
@@ -29,7 +29,7 @@ export interface EmailPage extends Omit<ListedEmails, 'emails'> {
 export interface RecipientDetail {
   readonly recipient: EmailRecipient;
   readonly nextAttemptAt: Date | undefined;
-  /** While it is open. */
+  /** What the delivery waits for; undefined when it has ended. */
   readonly waiting: Waiting | undefined;
 }
 
@@ -39,10 +39,10 @@ export interface EmailDetail {
   readonly events: readonly EmailEvent[];
 }
 
-/** A page holds a hundred emails: longer bodies are read one by one. */
+/** Longer bodies are left out of lists: a page holds a hundred emails. */
 const LISTED_BODY_BYTES = 64 * 1024;
 
-/** Reading emails, and cancelling them. */
+/** Reads emails for clients, and cancels them. */
 @Injectable()
 export class EmailsService {
   constructor(
@@ -54,7 +54,7 @@ export class EmailsService {
     private readonly clock: Clock,
   ) {}
 
-  /** The filter's `recipient` may be spelled in any way that names the same mailbox. */
+  /** One page, newest first. The filter's `recipient` is normalized. */
   async list(tenant: Tenant, { recipient, ...others }: EmailFilter, page: ListPage): Promise<EmailPage> {
     const filter = { ...others, recipient: recipient === undefined ? undefined : normalForm(recipient) };
     const listed = await this.lists.page(tenant, filter, page);
@@ -93,7 +93,7 @@ export class EmailsService {
   }
 
   /**
-   * Cancels an email that no worker has begun: all recipients or none; those who have been erased do not count.
+   * Cancels an email that no worker has started: all recipients or none; erased ones do not count.
    * @throws NotFoundError, AppError email_not_cancellable
    */
   async cancel(tenant: Tenant, id: string): Promise<void> {
@@ -123,12 +123,12 @@ function cancellations(email: Email, recipients: readonly EmailRecipient[], occu
   return recipients.map(({ position, address }) => ({ ...shared, position, recipient: address }));
 }
 
-/** Of a first attempt that is under way, which is recorded when it ends, or after seconds. */
+/** Shows an email as `sending` during its first attempt, which is recorded only when it ends, or after seconds. */
 function asBegun<Row extends Pick<Email, 'status'>>(row: Row): Row {
   return row.status === 'queued' || row.status === 'scheduled' ? { ...row, status: 'sending' } : row;
 }
 
-/** What is no address is searched for as it is, and found nowhere. */
+/** Normalizes an address; other text is searched for unchanged, and matches nothing. */
 function normalForm(recipient: string): string {
   const parsed = parseAddress(recipient);
   return parsed.ok ? parsed.email : recipient;
@@ -143,8 +143,8 @@ export type { EmailBodies };
 type Timed = Pick<EmailEvent, 'sequence' | 'occurredAt' | 'data'>;
 
 /**
- * Oldest first. Events of one recipient stay in recorded order, after those of the whole email: their times come from several
- * clocks, by which a mail could be delivered before it was queued.
+ * Sorts events, oldest first. Events of one recipient stay in recorded order, after those of the whole email: their times come
+ * from several clocks, by which a mail could be delivered before it was queued.
  * @param recorded by sequence
  */
 export function oldestFirst<E extends Timed>(recorded: readonly E[]): E[] {

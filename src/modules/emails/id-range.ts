@@ -19,7 +19,7 @@ export function idRange({ from, to }: TimeRange, before: string = LAST_ID): IdRa
   return { from: from ? firstIdAt(from) : NIL_ID, to: before < end ? before : end };
 }
 
-/** What a span is made of, newest first: a part of an hour, whole hours, a part of an hour. */
+/** The parts of a span, newest first: a part of an hour, whole hours, a part of an hour. */
 export interface SplitRange {
   readonly newest: IdRange | undefined;
   readonly hours: TimeRange | undefined;
@@ -27,7 +27,7 @@ export interface SplitRange {
 }
 
 /**
- * Splits a span at its whole hours. A span within one hour is all `newest`; one that ends before its start has no part.
+ * Splits a span at its whole hours. A span within one hour is only `newest`; one that ends before its start has no parts.
  * @param before an id that ends the span earlier
  */
 export function splitAtHours(range: TimeRange, before?: string): SplitRange {

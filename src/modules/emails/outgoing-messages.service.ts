@@ -11,7 +11,7 @@ import { SuppressionsService } from '../suppressions/suppressions.service';
 import { RawMessagesStorage } from './content/raw-messages.storage';
 import { EmailsRepository, type LoadedMessage } from './emails.repository';
 
-/** Gives the engine what it is to send, and which recipients it must not send to any more. */
+/** Implements the delivery engine's port: messages to send, and recipients that have been suppressed meanwhile. */
 @Injectable()
 export class OutgoingMessagesService extends MessageSource {
   constructor(
@@ -29,19 +29,19 @@ export class OutgoingMessagesService extends MessageSource {
 
   async loadBody(email: EmailKey): Promise<MessageBody> {
     const body = await this.emails.loadBody(email);
-    if (body === null) throw new Error('The content is gone');
+    if (body === null) throw new Error('The content is no longer stored');
     return toBody(body);
   }
 
   async loadRaw(email: EmailKey, before: number): Promise<Buffer> {
     const bytes = await this.messages.load(email, before);
-    if (!bytes) throw new Error('The message is gone');
+    if (!bytes) throw new Error('The message is no longer stored');
     return bytes;
   }
 
   async loadAttachments(email: EmailKey): Promise<MessageAttachment[]> {
     const rows = await this.emails.loadAttachments(email);
-    if (rows.length === 0) throw new Error('The attachments are gone');
+    if (rows.length === 0) throw new Error('The attachments are no longer stored');
     return rows.map(({ filename, contentType, contentId, content }) => ({
       filename,
       contentType,
@@ -62,7 +62,7 @@ export class OutgoingMessagesService extends MessageSource {
   }
 }
 
-/** Field by field: what is copied with `...rest` is slow to make and to read, and every mail comes by here. */
+/** Copies field by field: objects made with `...rest` are slow to create and to read, and this runs for every mail. */
 function toMessage(loaded: LoadedMessage): OutgoingMessage {
   const { fromEmail, fromName, html, text, headers, addressees, raw } = loaded;
   return {

@@ -9,7 +9,7 @@ import {
   type TargetOf,
 } from '../../delivery/tokens/recipient-link';
 
-/** Reads the tokens of the links in our mail. */
+/** Reads the tokens of signed links in sent mail. */
 @Injectable()
 export class RecipientLinksService {
   private readonly links: RecipientLink;
@@ -21,19 +21,19 @@ export class RecipientLinksService {
     this.links = new RecipientLink(config.masterKey, config.previousMasterKey);
   }
 
-  /** The content of a token; undefined when it is not one of ours. Makes no query. */
+  /** The content of a token; undefined when it is not valid. Makes no query. */
   read<Kind extends RecipientLinkKind>(kind: Kind, token: string): TargetOf<Kind> | undefined {
     return this.links.open(kind, token);
   }
 
-  /** The delivery that a link belongs to; undefined when its organization is no longer there. @throws UnavailableError */
+  /** The delivery that a link belongs to; undefined when its organization does not exist. @throws UnavailableError */
   async keyOf({ organizationOrdinal, mode, emailId, position }: RecipientLinkTarget): Promise<DeliveryKey | undefined> {
     const organizationId = await this.organizations.findByOrdinal(organizationOrdinal);
     return organizationId === undefined ? undefined : { organizationId, mode, emailId, position };
   }
 
   /**
-   * The delivery of a token; undefined when it is not one of ours. Only a genuine one makes a query.
+   * The delivery of a token; undefined when it is not valid. Only valid tokens lead to a query.
    * @throws UnavailableError
    */
   async open(kind: RecipientLinkKind, token: string): Promise<DeliveryKey | undefined> {

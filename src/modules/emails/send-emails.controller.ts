@@ -33,7 +33,7 @@ import {
   toBatchDto,
 } from './dto/send-email.dto';
 
-/** Either name of the header. @throws ValidationError when both are given and differ */
+/** The idempotency key under either header name. @throws ValidationError when both are given and differ */
 const KeyHeader = createParamDecorator((_data: unknown, context: ExecutionContext): string | undefined => {
   const { headers } = context.switchToHttp().getRequest<Request>();
   const [one, other] = [headers['x-idempotency-key'], headers['idempotency-key']].map((value) => value?.toString());
@@ -45,7 +45,7 @@ const KeyHeader = createParamDecorator((_data: unknown, context: ExecutionContex
   return one ?? other;
 });
 
-/** The caller, with the span of the request where it is traced, and the memory that it may take. */
+/** The caller, with the span of a traced request, and the request's memory budget. */
 const CurrentSubmitter = createParamDecorator((_data: unknown, context: ExecutionContext): Submitter => {
   const request = context.switchToHttp().getRequest<Request>();
   const principal = requirePrincipal(request);
@@ -57,15 +57,15 @@ const DocumentKeyHeader = ApiHeader({
   name: 'X-Idempotency-Key',
   required: false,
   description:
-    'Printable ASCII, remembered for 24 hours: the same request again returns what the first one did. `Idempotency-Key` is the same header',
+    'Printable ASCII, kept for 24 hours: a repeated request gets the response of the first one. `Idempotency-Key` is the same header',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 });
 
-/** A route whose 202 names one new email. */
+/** A route that returns 202 with one new email. */
 const AcceptsEmail = () =>
   applyDecorators(HttpCode(202), RateLimitClass('send'), DocumentKeyHeader, ApiData(AcceptedEmailDto, { status: 202 }));
 
-/** `POST /v1/emails`, raw messages, batches, and sending again: a response only after the commit. */
+/** `POST /v1/emails`, raw messages, batches and resends: the response follows the commit. */
 @ApiTags('Emails')
 @Controller('v1/emails')
 @RequireScope('email:send')
@@ -109,7 +109,7 @@ export class SendEmailsController {
     operationId: 'emails.sendRaw',
     summary: 'Send a message as it is',
     description:
-      'A whole message (RFC 5322), which is not taken apart: it goes out as it came, signed, without Bcc, and with Date and Message-ID if it has none.',
+      'A complete message (RFC 5322), which is not parsed into parts: it is sent unchanged and signed, without Bcc, and with Date and Message-ID if it has none.',
   })
   @ApiBody({ type: SendRawDto, examples: RAW_EXAMPLES })
   @ApiErrors(
@@ -134,7 +134,7 @@ export class SendEmailsController {
   @ApiOperation({
     operationId: 'emails.sendBatch',
     summary: 'Send up to 100 emails',
-    description: 'Items stand alone: a refused one does not sink the rest.',
+    description: 'Items are independent: a refused one does not affect the others.',
   })
   @ApiBody({
     schema: { type: 'array', items: { $ref: getSchemaPath(SendEmailDto) }, minItems: 1, maxItems: MAX_BATCH },
@@ -162,7 +162,7 @@ export class SendEmailsController {
   @ApiOperation({
     operationId: 'emails.resend',
     summary: 'Send an email again',
-    description: 'What it said, to all of its recipients, as a new email; the two name each other.',
+    description: 'Its content, to all of its recipients, as a new email; both emails refer to each other.',
   })
   @ApiErrors(
     ...(['invalid_request', 'resource_not_found', 'domain_not_allowed', 'idempotency_in_progress'] as const),

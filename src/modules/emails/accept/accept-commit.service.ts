@@ -20,7 +20,7 @@ import { addressesOf, organizationsOf, screen } from './screen-submissions';
 import type { AcceptedEmail, ScreenedSubmission, Submission, SubmissionOutcome } from './send-request';
 import { MonthlyLimits, TestLimits } from './usage-limits.service';
 
-/** The statements of one coalesced accept between BEGIN and COMMIT. */
+/** The statements of one accept transaction, which several requests share. */
 @Injectable()
 export class AcceptTransaction {
   constructor(
@@ -34,7 +34,7 @@ export class AcceptTransaction {
 
   /**
    * Returns one outcome per submission, in order, and the emails that were written.
-   * @param budget what the domains in their warm-up may send
+   * @param budget reserved recipients of domains in their warm-up
    */
   async run(
     submissions: readonly ScreenedSubmission[],
@@ -61,7 +61,7 @@ export class AcceptTransaction {
   }
 
   /**
-   * Counts the recipients of new emails against the limits of test mode, of organizations, and of live domains in warm-up or
+   * Charges the recipients of new emails to the limits of test mode, of organizations, and of live domains in warm-up or
    * restricted; returns the refusals by email id.
    */
   private async chargeLimits(
@@ -70,7 +70,7 @@ export class AcceptTransaction {
     tx: Transaction,
   ): Promise<Map<string, AppError>> {
     const refused = await this.testLimits.charge(emails, tx);
-    // The transaction may be running again.
+    // The transaction may be a retry.
     budget.restart();
     const month = await this.monthlyLimits.open(emails, tx);
     for (const email of emails) {
@@ -86,7 +86,7 @@ export class AcceptTransaction {
   }
 }
 
-/** In the hour of their ids, which is that of their creation: lists find their pages by it. */
+/** The statistics of accepted emails, by the hour of their ids, by which lists locate pages. */
 function countAccepted(emails: readonly AcceptedEmail[]): StatDelta[] {
   const deltas: StatDelta[] = [];
   for (const { id, command, recipients } of emails) {
@@ -104,10 +104,10 @@ function countAccepted(emails: readonly AcceptedEmail[]): StatDelta[] {
 const NONE_SUPPRESSED: ReadonlyMap<number, SuppressionReason> = new Map();
 
 /**
- * Screens and commits a coalesced accept, within today's limits of its domains.
+ * Screens and commits a batch of submissions, within today's limits of its domains.
  *
- * Few recipients are suppressed, so a batch is written as if none were, and its transaction fails if that is wrong; then it is
- * screened and written again. That saves a round trip (5 to 10 % of all emails/s).
+ * Few recipients are suppressed, so a batch is first written optimistically, as if none were; its transaction fails otherwise,
+ * and the batch is screened and written again. That saves a round trip (5 to 10 % of all emails/s).
  */
 @Injectable()
 export class AcceptCommit {
@@ -135,7 +135,7 @@ export class AcceptCommit {
     return this.write(screen(submissions, blocked), tenants, []);
   }
 
-  /** Undefined when a recipient may be suppressed; nothing has been written then. */
+  /** Returns undefined, and writes nothing, when a recipient may be suppressed. */
   private async tryUnscreened(
     submissions: readonly Submission[],
     addresses: readonly MailLookup[],
@@ -151,7 +151,7 @@ export class AcceptCommit {
     }
   }
 
-  /** @param unlisted addresses none of which may be suppressed */
+  /** @param unlisted addresses; the transaction fails when one of them may be suppressed */
   private async write(
     screened: readonly ScreenedSubmission[],
     tenants: readonly string[],
@@ -167,14 +167,14 @@ export class AcceptCommit {
       await this.warmUp.settle(budget);
       return outcomes;
     } catch (error) {
-      // With a lost connection the fate of the emails is unknown: their recipients stay counted.
+      // After a lost connection it is unknown whether the emails were committed: their recipients stay reserved.
       if (!(error instanceof UnavailableError)) await this.warmUp.cancel(budget);
       throw error;
     }
   }
 }
 
-/** One entry per email, replays included: they are not recognised yet at this point. */
+/** One entry per email of a limited domain, including replays, which are not recognised yet. */
 function limitedRecipients(submissions: readonly ScreenedSubmission[]): WantedRecipients[] {
   return submissions.flatMap(({ items }) =>
     items.flatMap(({ outcome }) => {
@@ -191,14 +191,14 @@ const LONGEST = 4_096;
 
 /**
  * Decides whether a batch is written optimistically, as if none of its recipients were suppressed, or screened first. A failed
- * attempt costs the whole batch a second time, so for a while after it every batch is screened: 64 batches, twice as many after
- * each further failure, half as many after each success.
+ * attempt costs the whole batch twice, so after it batches are screened for a while: 64 batches, twice as many after each
+ * further failure, half as many after each success.
  */
 export class OptimisticAccept {
   private left = 0;
   private span = SHORTEST;
 
-  /** To be called once per batch. */
+  /** Whether to write the next batch optimistically; to be called once per batch. */
   shouldTry(): boolean {
     if (this.left === 0) return true;
     this.left -= 1;

@@ -12,15 +12,15 @@ import {
   type SubmissionOutcome,
 } from './send-request';
 
-/** The result of one email: settled, or pending until it is clear whether the email may be written. */
+/** The result of one email: final, or pending until it is known whether the email may be written. */
 interface Slot {
   readonly item: ItemResult | AcceptedEmail;
   readonly remember: IdempotencyClaim | undefined;
 }
 
 /**
- * Decides, key by key, what a batch of submissions writes and what it returns. Pure: the states of the keys come in,
- * the emails to write and the results come out.
+ * Decides, key by key, what a batch of submissions writes and what it returns. Pure: computes the emails to write and the
+ * results from the states of the keys.
  */
 export class AcceptPlan {
   private readonly slots: (AppError | { replay: readonly ItemResult[] } | Slot[])[];
@@ -33,13 +33,13 @@ export class AcceptPlan {
     this.slots = submissions.map((submission) => this.planSubmission(submission));
   }
 
-  /** The emails to be written, each once. */
+  /** The emails to write, each once. */
   emails(): AcceptedEmail[] {
     const items = this.slots.flatMap((slots) => (Array.isArray(slots) ? slots.map((slot) => slot.item) : []));
     return [...new Set(items.filter((item) => 'command' in item))];
   }
 
-  /** @param refused emails that a quota turned down, by id */
+  /** The results, in the order of submissions. @param refused emails that exceed a limit, by id */
   results(refused: ReadonlyMap<string, AppError>): SubmissionOutcome[] {
     return this.slots.map((slots) => {
       if (slots instanceof AppError) return slots;
@@ -48,7 +48,7 @@ export class AcceptPlan {
     });
   }
 
-  /** What is to be stored under the keys. */
+  /** The responses to store under the keys. */
   toRemember(refused: ReadonlyMap<string, AppError>): KeyedResponse[] {
     return this.slots.flatMap((slots, index) => {
       if (!Array.isArray(slots)) return [];
@@ -61,7 +61,7 @@ export class AcceptPlan {
         idempotency,
         items: { length },
       } = this.submissions[index] as ScreenedSubmission;
-      // A batch returns 202 whatever became of its items; a single email only counts when its result is final.
+      // A batch always returns 202, so its response is stored; that of a single email only if its result is final.
       const whole =
         idempotency && (length > 1 || results.every(isFinal)) ? [{ claim: idempotency, response: results }] : [];
       return [...whole, ...items];
@@ -85,7 +85,7 @@ export class AcceptPlan {
     return this.planFree(outcome, claim);
   }
 
-  /** The same key twice in one batch: the first item counts. */
+  /** Plans an item with a free key. When two items of a batch have the same key, the first one counts. */
   private planFree(outcome: AcceptedEmail | RefusedItem, claim: IdempotencyClaim): Slot {
     const name = keyName(claim);
     const first = this.keysHere.get(name);
@@ -127,7 +127,7 @@ function inProgress(): AppError {
   });
 }
 
-/** Only what cannot change by trying again is stored: acceptances and the final business refusals. */
+/** Whether a result is stored: only those that cannot change with a retry, acceptances and final business errors. */
 function isFinal(result: ItemResult): boolean {
   return result.kind === 'accepted' || result.code === 'recipient_suppressed' || result.code === 'domain_not_verified';
 }

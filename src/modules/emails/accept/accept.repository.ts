@@ -25,7 +25,7 @@ import {
 } from './sql/usage.sql';
 import type { AcceptedEmail, KeyedResponse, KeyState } from './send-request';
 
-/** What accepting writes: emails, the responses under their idempotency keys, the use of test mode. */
+/** Writes of accepting: emails, the responses under their idempotency keys, counters of limits. */
 @Injectable()
 export class AcceptRepository {
   constructor(
@@ -34,7 +34,7 @@ export class AcceptRepository {
     private readonly config: AppConfig,
   ) {}
 
-  /** Writes the emails with all that belongs to them, large contents in turns, and puts their recipients into the queue. */
+  /** Writes the emails with their contents, large ones in several turns of the event loop, and puts their recipients into the queue. */
   async insert(emails: readonly AcceptedEmail[], now: Date, tx: Transaction): Promise<void> {
     if (emails.length === 0) return;
     const holder = (emails[0] as AcceptedEmail).command.organizationId;
@@ -53,7 +53,7 @@ export class AcceptRepository {
     }
   }
 
-  /** The state of each claim, in order; free keys are held until the transaction ends. */
+  /** The state of each claim, in order; free keys are locked until the transaction ends. */
   async examineKeys(claims: readonly IdempotencyClaim[], now: Date, tx: Transaction): Promise<KeyState[]> {
     const locks = await tx.run(lockIdempotencyKeys(claims));
     const notBefore = this.expiryOf(now);
@@ -68,7 +68,7 @@ export class AcceptRepository {
     });
   }
 
-  /** Stores responses under their keys, in the transaction that makes them true. */
+  /** Stores responses under their keys, in the transaction that writes the emails. */
   storeResponses(responses: readonly KeyedResponse[], now: Date, tx: Transaction): void {
     if (responses.length > 0) tx.write(storeResponses(responses, now));
   }
@@ -110,22 +110,22 @@ export class AcceptRepository {
     return (await this.database.run(deleteOldTestUsage(before))).length;
   }
 
-  /** Keys that were stored before then have expired. */
+  /** Keys that were stored before this time have expired. */
   private expiryOf(now: Date): Date {
     return new Date(now.getTime() - this.config.retention.idempotencyHours * HOUR);
   }
 }
 
 /**
- * Characters of html and text that are put into one statement, in one turn of the event loop: some milliseconds, which as many
- * recipients take as well.
+ * Characters of html and text that are put into one statement in one turn of the event loop, which takes some milliseconds; a
+ * recipient has a weight of its own.
  */
 const GROUP = 2 * 1024 * 1024;
 const RECIPIENT = GROUP / 1_000;
 
 type Weigh = (email: AcceptedEmail) => number;
 
-/** Most batches are one group, which waits for nothing. */
+/** Splits emails into groups of limited weight and yields to the event loop between them; most batches are one group. */
 async function* groupsInTurns(emails: readonly AcceptedEmail[], weigh: Weigh): AsyncGenerator<AcceptedEmail[]> {
   const groups = groupsOf(emails, weigh);
   for (const group of groups) {
@@ -158,12 +158,12 @@ function weightOfRecipients({ recipients }: AcceptedEmail): number {
   return recipients.length * RECIPIENT;
 }
 
-/** The driver copies it. */
+/** Whether a statement has a large parameter, which the driver copies. */
 function isLarge({ values }: Statement<never>): boolean {
   return values.some((value) => Buffer.isBuffer(value) && value.length > GROUP / 4);
 }
 
-/** In the order of the originals' ids, whose rows they lock. */
+/** Links of resent emails, in the order of the originals' ids, whose rows they lock. */
 function resentLinks(emails: readonly AcceptedEmail[]) {
   const repeated = emails.flatMap(({ id, command: { organizationId, mode, request } }) =>
     request.resentFrom === undefined ? [] : [{ id, original: { organizationId, mode, emailId: request.resentFrom } }],
@@ -193,7 +193,7 @@ function deliveriesOf({ id, command, recipients }: AcceptedEmail, now: Date, lif
   }));
 }
 
-/** Null: the engine's own limit, which ends as a bounce. */
+/** Null: the engine's own limit applies, which ends as a bounce. */
 function defaultExpiry(dueAt: Date, hours: number): Date | null {
   return hours < MAX_LIFE_HOURS ? new Date(dueAt.getTime() + hours * HOUR) : null;
 }

@@ -10,16 +10,16 @@ import { keyName } from './idempotency';
 import { takesTurns, weightOf } from './screen-submissions';
 import type { Submission, SubmissionOutcome, SubmissionResult } from './send-request';
 
-/** A key that another process works on is tried again this often, for two seconds in all. */
+/** Retries for a key that another process holds, two seconds in total. */
 const KEY_RETRIES = 20;
 const KEY_RETRY_MS = 100;
-/** Seconds of work for a healthy database; beyond it waiting only fills memory. One organization alone has half of it. */
+/** Waiting submissions: seconds of work for a healthy database. One organization alone may have half of them. */
 const MAX_WAITING = 4_000;
-/** Fifty callers of single emails make two groups in turn, one being written while the other one gathers. */
+/** How long a batch gathers submissions: fifty concurrent callers form two alternating groups, one of which is being written. */
 const PATIENCE = { weight: 40, ms: 12 };
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200];
 
-/** A submission, and whose. */
+/** A waiting submission and its organization. */
 interface Held {
   readonly submission: Submission;
   readonly organizationId: string;
@@ -28,8 +28,8 @@ interface Held {
 const holderOf = ({ organizationId }: Held): string => organizationId;
 
 /**
- * Takes submissions and returns once they are committed. Concurrent callers share one transaction (17,000 emails/s
- * where one transaction each reached 7,000, and 1,700 on one hot counter row).
+ * Commits submissions. Concurrent callers share one transaction (17,000 emails/s, where one transaction each reached 7,000,
+ * and 1,700 on one hot counter row).
  */
 @Injectable()
 export class AcceptService {
@@ -46,7 +46,7 @@ export class AcceptService {
       holderOf,
     },
   );
-  /** Of large ones each has a transaction of its own, and callers of small ones wait for none of them. */
+  /** Large submissions have transactions of their own, so that callers of small ones do not wait for them. */
   private readonly large = new MicroBatcher<Held, SubmissionOutcome | undefined>(
     (all) => this.commit(all.map(({ submission }) => submission)),
     { maxWeight: 1, concurrency: 2, holderOf },
@@ -63,8 +63,8 @@ export class AcceptService {
   }
 
   /**
-   * Commits a submission, in the organization's turn.
-   * @throws TooManyAtATimeError when too much of this organization waits; AppError idempotency_in_progress or idempotency_key_reused for the request as a whole, service_unavailable
+   * Commits a submission; organizations take turns.
+   @throws TooManyAtATimeError when too many submissions of the organization wait; AppError idempotency_in_progress or idempotency_key_reused for the request as a whole, service_unavailable
    */
   async submit(submission: Submission, organizationId: string): Promise<SubmissionResult> {
     this.disk.assertRoom();
@@ -93,7 +93,7 @@ export class AcceptService {
     return outcome ?? this.commitAlone(held.submission);
   }
 
-  /** No organization has more waiting than it leaves to the others, so that a further one finds room. */
+  /** An organization may use at most as many waiting places as it leaves to the others. @throws TooManyAtATimeError, UnavailableError */
   private assertRoom(organizationId: string): void {
     const own = this.batcher.depthOf(organizationId) + this.large.depthOf(organizationId);
     if (own < MAX_WAITING - this.batcher.depth - this.large.depth) return;
@@ -106,7 +106,7 @@ export class AcceptService {
       return await this.write(submissions);
     } catch (error) {
       if (error instanceof AppError || submissions.length === 1) throw error;
-      // One item that fails must not fail the rest of its batch: each is committed by itself.
+      // A submission that fails must not fail the others of its batch: each is committed alone.
       this.logger.warn(
         `A batch of ${submissions.length} submissions is retried one by one: ${(error as Error).message}`,
       );
@@ -127,7 +127,7 @@ export class AcceptService {
   }
 }
 
-/** What workers are notified of for a batch. */
+/** The notification of workers for a batch: the number of recipients, and their organizations. */
 function workOf(submissions: readonly Submission[]): { count: number; organizationIds: ReadonlySet<string> } {
   const candidates = submissions.flatMap(({ items }) => items.map(({ candidate }) => candidate));
   const commands = candidates.filter((candidate) => candidate.kind === 'command');
@@ -135,11 +135,11 @@ function workOf(submissions: readonly Submission[]): { count: number; organizati
   return { count, organizationIds: new Set(commands.map(({ organizationId }) => organizationId)) };
 }
 
-/** Lets one caller at a time through for each key; the others wait for their turn. */
+/** A lock per idempotency key within this process; further callers wait. */
 class InFlightKeys {
   private readonly running = new Map<string, Promise<void>>();
 
-  /** Waits for the keys (in a fixed order, so that two callers never wait for each other), then runs `work`. */
+  /** Waits for the keys, in a fixed order to avoid deadlocks, then runs `work`. */
   async run<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
     const own = [...new Set(keys)].sort();
     const done: (() => void)[] = [];

@@ -3,18 +3,18 @@ import { unknownFields } from '../../../common/http/field-path';
 import { parseTimestamp } from '../../../common/http/timestamps';
 import { isRecord } from '../../../common/values';
 
-/** No header may contain these: CR and LF would start another one. */
+/** Control characters, which no header field may contain: CR and LF would start another field. */
 export const CONTROL_CHARACTER = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 
 /**
- * Collects the errors of a JSON value, field by field. Plain code, because the batch path validates 100 emails a request:
- * reflection over decorators reached 380 requests/s there, plain code 1,300 (measured).
+ * Reads the fields of a JSON value and collects their errors. Plain code instead of class-validator, because the batch route
+ * validates 100 emails per request: decorators reached 380 requests/s there, plain code 1,300.
  */
 export class FieldReader {
   private readonly found: FieldErrors = Object.create(null) as FieldErrors;
   private count = 0;
 
-  /** @param prefix put before every path, such as `0.` for the first item of a batch */
+  /** @param prefix of all paths, such as `0.` for the first item of a batch */
   constructor(private readonly prefix = '') {}
 
   get failed(): boolean {
@@ -66,7 +66,7 @@ export class FieldReader {
       this.add(path, 'must be a string');
       return undefined;
     }
-    // A UTF-16 unit is at most three octets, so short texts need no counting.
+    // A UTF-16 code unit takes at most three bytes, so short texts need not be measured.
     if (value.length * 3 <= maxBytes) return value;
     if (value.length <= maxBytes && Buffer.byteLength(value) <= maxBytes) return value;
     this.add(path, `must be at most ${maxBytes} bytes long`);
@@ -93,7 +93,7 @@ export class FieldReader {
   }
 }
 
-/** A character is one or two UTF-16 units, so most texts need no counting, and long ones none either. */
+/** Whether a text has at most that many code points. A code point is one or two UTF-16 code units, so most texts need not be counted. */
 function fits(text: string, maxCharacters: number): boolean {
   if (text.length <= maxCharacters) return true;
   return text.length <= 2 * maxCharacters && [...text].length <= maxCharacters;

@@ -4,7 +4,7 @@ import { ValidationError } from '../../../common/errors/app-error';
 import type { Mode } from '../../../common/tenant';
 import { isRecord, sizeOfValue } from '../../../common/values';
 
-/** A request, or an item of a batch, that is to take effect once under its key. */
+/** A request, or an item of a batch, that must take effect only once under its key. */
 export interface IdempotencyClaim {
   readonly organizationId: string;
   readonly mode: Mode;
@@ -13,12 +13,12 @@ export interface IdempotencyClaim {
   readonly fingerprint: Buffer;
 }
 
-/** Unique among keys. */
+/** A unique text for a claim's key. */
 export function keyName({ organizationId, mode, path, key }: IdempotencyClaim): string {
   return `${organizationId} ${mode} ${path} ${key}`;
 }
 
-/** Replaces a key that contained the address of an erased person; no client's key can start with its first character. */
+/** The replacement of a key that contains the address of an erased person; no client's key can start with its first character. */
 export function hashedKey(key: string): string {
   return `\u00a7sha256:${createHash('sha256').update(key).digest('hex')}`;
 }
@@ -31,8 +31,8 @@ export function isIdempotencyKey(value: unknown): value is string {
 }
 
 /**
- * SHA-256 of the canonical JSON (RFC 8785 style: members sorted by name, no white space). The key itself does not count,
- * so that it may come in the header the first time and in the body the next.
+ * SHA-256 of the canonical JSON (as in RFC 8785: members sorted by name, no white space), without the key itself, which may be
+ * in the header of one request and in the body of the next.
  */
 export function fingerprint(body: unknown): Buffer {
   return createHash('sha256')
@@ -40,10 +40,10 @@ export function fingerprint(body: unknown): Buffer {
     .digest();
 }
 
-/** Characters that are written and hashed in one turn of the event loop: a millisecond. */
+/** Characters that are serialized and hashed in one turn of the event loop, about a millisecond. */
 const PIECE = 128 * 1024;
 
-/** The same; that of a large body takes several of the holder's turns. */
+/** The same, in several turns of the event loop for a large body. @param holder whose turns these are */
 export async function fingerprintInTurns(body: unknown, holder: string): Promise<Buffer> {
   if (sizeOfValue(body, PIECE) < PIECE) return fingerprint(body);
   const hash = createHash('sha256');
@@ -58,7 +58,7 @@ export async function fingerprintInTurns(body: unknown, holder: string): Promise
   return hash.update(pending).digest();
 }
 
-/** The canonical JSON, of long texts a piece at a time. */
+/** The canonical JSON in pieces; long texts are split. */
 function* canonicalPieces(value: unknown): Generator<string> {
   if (typeof value === 'string' && value.length > PIECE) yield* piecesOfText(value);
   else if (typeof value !== 'object' || value === null) yield canonicalJson(value);
@@ -91,7 +91,7 @@ function* piecesOfObject(members: Record<string, unknown>): Generator<string> {
   yield names.length === 0 ? '{}' : '}';
 }
 
-/** By UTF-16 units, as RFC 8785 section 3.2.3 has it. */
+/** Member names sorted by UTF-16 code units (RFC 8785 section 3.2.3). */
 function namesOf(members: Record<string, unknown>): string[] {
   return Object.keys(members)
     .filter((name) => members[name] !== undefined)
@@ -102,7 +102,7 @@ function counted(body: unknown): unknown {
   return isRecord(body) ? { ...body, idempotencyKey: undefined } : body;
 }
 
-/** The body reader has bounded the depth, so plain recursion is safe. */
+/** The canonical JSON as one text. Recursion is safe, since the body reader limits the depth. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

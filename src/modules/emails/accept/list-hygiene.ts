@@ -1,6 +1,6 @@
 import { domainOf } from '../../../common/mail-address';
 
-/** RFC 2142, and other role addresses: few of them have asked for mail, and some complain. */
+/** Role addresses (RFC 2142 and others): few of their readers have asked for mail, and some complain. */
 const ROLES: ReadonlySet<string> = new Set([
   ...[
     'abuse',
@@ -31,7 +31,7 @@ const ROLES: ReadonlySet<string> = new Set([
   ...['privacy', 'root', 'sales', 'security', 'spam', 'support', 'sysadmin', 'team', 'usenet', 'webmaster', 'www'],
 ]);
 
-/** Services that give away mailboxes for minutes. The large ones only: lists of all go out of date within days. */
+/** Large services with disposable mailboxes; complete lists become outdated within days. */
 const DISPOSABLE: ReadonlySet<string> = new Set([
   ...['10minutemail.com', '33mail.com', 'burnermail.io', 'discard.email', 'dispostable.com', 'emailondeck.com'],
   ...['fakeinbox.com', 'getairmail.com', 'getnada.com', 'grr.la', 'guerrillamail.com', 'guerrillamail.net'],
@@ -57,7 +57,7 @@ const DISPOSABLE: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** Domains of large providers, long enough that one slip is hardly another registered domain. */
+/** Domains of large providers, long enough that a name with one typo is unlikely to be another provider. */
 const LARGE = [
   ...[
     'gmail.com',
@@ -72,11 +72,11 @@ const LARGE = [
   ...['outlook.com', 'icloud.com', 'protonmail.com', 'comcast.net', 'verizon.net', 'sbcglobal.net', 't-online.de'],
   ...['wanadoo.fr', 'laposte.net', 'libero.it', 'rediffmail.com'],
 ];
-/** One character from a large provider's, and yet a provider's own. */
+/** Names of providers that differ by one character from a large provider's. */
 const OWN_NAMES: ReadonlySet<string> = new Set([...LARGE, 'mail.com', 'ymail.com', 'email.com']);
 
 /**
- * Hints for the sender about recipients, who get the mail all the same: role addresses, disposable mailboxes, likely typos in
+ * Warnings for the sender about recipients, which do not prevent delivery: role addresses, disposable mailboxes, likely typos in
  * large providers' domains. No warning names a person.
  * @param addresses at most some dozens, domains in lower case and A-labels
  */
@@ -105,7 +105,7 @@ function slipWarning(domain: string): string | undefined {
   return meant === undefined ? undefined : `${domain} looks like a slip: did you mean ${meant}?`;
 }
 
-/** One character more, less or other, or two adjacent ones exchanged. */
+/** Whether two texts differ by one inserted, missing or replaced character, or by two exchanged neighbours. */
 function isOneSlipFrom(text: string, meant: string): boolean {
   if (Math.abs(text.length - meant.length) > 1) return false;
   let start = 0;

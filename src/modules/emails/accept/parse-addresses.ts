@@ -4,12 +4,12 @@ import type { FieldReader } from './field-reader';
 import type { Recipient, RecipientKind, Sender } from './send-request';
 
 const MAX_RECIPIENTS = 50;
-/** Before duplicates are dropped. */
+/** Limit on mentions before duplicates are removed. */
 const MAX_MENTIONS = 500;
 const MAX_REPLY_TO = 10;
 const KINDS: readonly RecipientKind[] = ['to', 'cc', 'bcc'];
 
-/** `to`, `cc` and `bcc`, each address once: the first mention counts. */
+/** The recipients of `to`, `cc` and `bcc`, each address once: the first mention counts. */
 export function readRecipients(reader: FieldReader, body: Record<string, unknown>): Recipient[] {
   const unique = new Map<string, Recipient>();
   for (const kind of KINDS) {
@@ -29,7 +29,7 @@ export function readRecipients(reader: FieldReader, body: Record<string, unknown
   return [...unique.values()];
 }
 
-/** One address or a list of them. */
+/** Reads `replyTo`: one address or a list. */
 export function readReplyTo(reader: FieldReader, value: unknown): Mailbox[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) return present(readMailbox(reader, value, 'replyTo'));
@@ -38,7 +38,7 @@ export function readReplyTo(reader: FieldReader, value: unknown): Mailbox[] {
     .flatMap((entry, index) => present(readMailbox(reader, entry, `replyTo[${index}]`)));
 }
 
-/** Absent: `noreply@` the default domain. A bare local part is completed with the default domain too. */
+/** Reads `from`. Absent: `noreply@` the default domain. A bare local part is completed with the default domain. */
 export function readSender(reader: FieldReader, value: unknown): Sender {
   if (value === undefined) return { localPart: 'noreply', domain: undefined, name: undefined };
   const completed = completeLocalPart(value);
@@ -52,14 +52,14 @@ export function readSender(reader: FieldReader, value: unknown): Sender {
   };
 }
 
-/** Any well-formed domain: only the local part of the result is used. */
+/** A placeholder domain for parsing a bare local part; only the local part of the result is used. */
 const ANY_DOMAIN = '@default.invalid';
 
 const NAMED_LOCAL_PART = /^([^<>]*)<([^<>@]+)>$/;
-/** Longer texts are no address, whatever is appended. */
+/** Longer texts are not an address, even with a domain. */
 const MAX_COMPLETED = 1_000;
 
-/** The value with the default domain put in; undefined when it has a domain, or is no address at all. */
+/** The value with the placeholder domain appended; undefined when it has a domain or is not an address. */
 function completeLocalPart(value: unknown): unknown {
   if (typeof value === 'string') return completeText(value);
   const email = isRecord(value) ? value.email : undefined;

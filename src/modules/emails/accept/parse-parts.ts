@@ -10,7 +10,7 @@ const MAX_NAME = 76;
 /** RFC 5322 section 3.6.8: printable US-ASCII without the colon; the length leaves room for a value on a 78-octet line. */
 const HEADER_NAME = /^[!-9;-~]{1,76}$/;
 
-/** Names that the service writes itself, or that would change how the mail is read or routed. */
+/** Header fields that the service sets itself, or that would change how the mail is interpreted or routed. */
 const RESERVED = new Set([
   ...['from', 'to', 'cc', 'bcc', 'subject', 'date', 'message-id', 'sender', 'reply-to', 'return-path', 'received'],
   ...['mime-version', 'dkim-signature', 'domainkey-signature', 'feedback-id', 'authentication-results'],
@@ -19,7 +19,7 @@ const RESERVED = new Set([
   ...['errors-to', 'return-receipt-to'],
 ]);
 
-/** Custom headers. CR and LF never pass, so a value cannot become a second header. */
+/** Reads custom headers. CR and LF are refused, so a value cannot become a second header field. */
 export function readHeaders(reader: FieldReader, value: unknown): Record<string, string> {
   if (value === undefined) return {};
   const given = reader.object(value, 'headers');
@@ -32,7 +32,7 @@ export function readHeaders(reader: FieldReader, value: unknown): Record<string,
   const seen = new Set<string>();
   const headers: Record<string, string> = {};
   for (const name of names) {
-    // A name may have a megabyte; one that is longer than a header's is refused, whatever follows.
+    // A name may have a megabyte: only its start is examined, since longer names are refused anyway.
     const start = name.slice(0, MAX_NAME + 1);
     const problem = headerProblem(start, given[name], seen);
     if (problem) reader.add(`headers.${name.slice(0, MAX_NAME)}`, problem);
@@ -57,26 +57,26 @@ const MAX_ATTACHMENTS = 10;
 const MAX_TOTAL_BYTES = 25 * 1024 * 1024;
 const ATTACHMENT_FIELDS = new Set(['filename', 'content', 'contentType', 'contentId']);
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-/** Characters of base64 that are decoded together with all else: a tenth of a millisecond. */
+/** Base64 up to this length is decoded at once, in a tenth of a millisecond. */
 const SMALL_CONTENT = 64 * 1024;
 /** RFC 6838 section 4.2 names, optionally with parameters of plain tokens. */
 const CONTENT_TYPE =
   /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}(; ?[a-z0-9-]{1,40}="?[\w.+-]{1,100}"?){0,4}$/i;
-/** A part of its own structure could hide what it holds. */
+/** Composite types: their nested parts could hide executable content. */
 const COMPOSITE = /^(multipart|message)\//i;
 const CONTENT_ID = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.@-]{1,200}$/;
 
 const UNKNOWN_TYPE = 'application/octet-stream';
 const FILENAME = /^[^\u0000-\u001f\u007f\\/]{1,255}$/;
-/** Types that mail providers refuse because they run when opened. */
+/** Extensions of executable files, which mail providers refuse. */
 const EXECUTABLE =
   /\.(ade|adp|app|apk|appx|bat|cab|chm|cmd|com|cpl|dll|dmg|exe|gadget|hta|ins|isp|iso|jar|js|jse|lib|lnk|mde|msc|msi|msix|msp|mst|nsh|pif|ps1|reg|scr|sct|shb|sys|vb|vbe|vbs|vhd|vxd|wsc|wsf|wsh|xll)[.\s]*$/i;
 
-/** The large contents of a request's attachments by their entries; undefined for what is no base64. */
+/** The decoded large contents of a request's attachments by entry; undefined for invalid base64. */
 export type DecodedContents = ReadonlyMap<unknown, Buffer | undefined>;
 
 /**
- * Decodes large contents ahead of `readAttachments`, in the holder's turns of the event loop.
+ * Decodes large contents before `readAttachments`, in several turns of the event loop. @param holder whose turns these are
  * @throws AppError payload_too_large when they exceed 25 MiB together
  */
 export async function decodeContents(body: unknown, holder: string): Promise<DecodedContents> {
@@ -111,7 +111,7 @@ function requireFitting(bytes: number): void {
 }
 
 /**
- * Attachments, decoded.
+ * Reads and decodes attachments.
  * @throws AppError payload_too_large when they exceed 25 MiB together
  */
 export function readAttachments(reader: FieldReader, value: unknown, decoded: DecodedContents): Attachment[] {
@@ -157,7 +157,7 @@ function readFilename(reader: FieldReader, value: unknown, path: string): string
   return value;
 }
 
-/** Without a type it follows from the name's extension. */
+/** Reads `contentType`; its default is derived from the name's extension. */
 function readContentType(reader: FieldReader, value: unknown, filename: string, path: string): string {
   if (value === undefined) return typeOfName(filename);
   if (typeof value === 'string' && CONTENT_TYPE.test(value) && !COMPOSITE.test(value)) return value;

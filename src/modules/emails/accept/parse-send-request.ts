@@ -17,7 +17,7 @@ const MAX_METADATA_BYTES = 8 * 1024;
 const MAX_METADATA_DEPTH = 5;
 const MIN_SCHEDULE_MS = MINUTE;
 const MAX_SCHEDULE_MS = 30 * DAY;
-/** A time one minute ahead counts from the client's request, not from now. */
+/** Allowance for the time that a request takes to arrive: one minute ahead counts from when the client sent it. */
 const UNDER_WAY_MS = SECOND;
 
 /** Every field of a send request; the OpenAPI model is checked against this list. */
@@ -29,9 +29,9 @@ export const SEND_REQUEST_FIELDS: ReadonlySet<string> = new Set([
 export type ParsedSendRequest = { ok: true; request: SendRequest } | { ok: false; errors: FieldErrors };
 
 /**
- * Validates one email of `POST /v1/emails` or of a batch and brings it into normal form: first field by field, then what
- * concerns several fields together. Every error is collected, none ends the reading.
- * @param prefix put before field paths: `3.` for the fourth item of a batch
+ * Validates and normalizes one email of `POST /v1/emails` or of a batch: first field by field, then rules over several fields.
+ * All errors are collected.
+ * @param prefix of field paths: `3.` for the fourth item of a batch
  * @param decoded contents of attachments that are decoded already
  * @throws AppError payload_too_large
  */
@@ -68,7 +68,7 @@ export function parseSendRequest(
   return reader.failed ? { ok: false, errors: reader.errors } : { ok: true, request };
 }
 
-/** The fields of any mail, whatever its content. */
+/** Reads the fields that all kinds of email have. */
 export function readOptions(
   reader: FieldReader,
   given: Record<string, unknown>,
@@ -112,7 +112,7 @@ function readMetadata(reader: FieldReader, value: unknown): Record<string, unkno
   return metadata;
 }
 
-/** Levels of objects and arrays; stops counting once past `limit`. */
+/** The depth of objects and arrays; stops counting beyond `limit`. */
 function depthOf(value: unknown, limit: number): number {
   if (typeof value !== 'object' || value === null) return 0;
   if (limit === 0) return 1;
@@ -144,7 +144,7 @@ function readIdempotencyKey(reader: FieldReader, value: unknown): string | undef
 
 type Times = Pick<SendRequest, 'scheduledAt' | 'expiresAt'>;
 
-/** 1 minute to 30 days ahead, when the request began its way here. */
+/** Whether a time is 1 minute to 30 days ahead of the request. */
 export function isSchedulable(time: Date, now: Date): boolean {
   const ahead = time.getTime() - now.getTime();
   return ahead >= MIN_SCHEDULE_MS - UNDER_WAY_MS && ahead <= MAX_SCHEDULE_MS;

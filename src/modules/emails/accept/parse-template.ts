@@ -7,7 +7,7 @@ import type { TemplateReference } from './send-request';
 const FIELDS = new Set(['id', 'name', 'version', 'variables']);
 const IN_ITS_PLACE = ['subject', 'html', 'text'] as const;
 
-/** The template of a send request, which stands in place of subject, html and text. */
+/** Reads the template of a send request, which replaces subject, html and text. */
 export function readTemplate(reader: FieldReader, given: Record<string, unknown>): TemplateReference | undefined {
   if (given.template === undefined) return undefined;
   for (const field of IN_ITS_PLACE) {

@@ -11,7 +11,7 @@ import {
   type SuppressedRecipient,
 } from './send-request';
 
-/** Every recipient of the submissions, in order, for the query of the suppression list. */
+/** Every recipient of the submissions, in order, for the suppression check. */
 export function addressesOf(submissions: readonly Submission[]) {
   return commandsOf(submissions).flatMap(({ organizationId, mode, request }) =>
     request.recipients.map(({ email }) => ({
@@ -23,7 +23,7 @@ export function addressesOf(submissions: readonly Submission[]) {
   );
 }
 
-/** The organization whose submissions share a transaction; it can read no other rows. */
+/** The organizations of submissions that share a transaction; the transaction can read no other rows. */
 export function organizationsOf(submissions: readonly Submission[]): string[] {
   const found = new Set<string>();
   for (const { items, idempotency } of submissions) {
@@ -36,7 +36,7 @@ export function organizationsOf(submissions: readonly Submission[]): string[] {
   return [...found];
 }
 
-/** @param blocked reasons by index into `addressesOf(submissions)` */
+/** Removes suppressed recipients; an email without others is refused. @param blocked reasons by index into `addressesOf(submissions)` */
 export function screen(
   submissions: readonly Submission[],
   blocked: ReadonlyMap<number, SuppressionReason>,
@@ -77,7 +77,7 @@ function commandsOf(submissions: readonly Submission[]): AcceptCommand[] {
   );
 }
 
-/** Roughly what a submission costs to write: emails, and one more for every 16 KiB of content. */
+/** The approximate cost of writing a submission: its emails, and one more for every 16 KiB of content. */
 export function weightOf({ items }: Submission): number {
   return items.reduce((sum, { candidate }) => {
     if (candidate.kind === 'refused') return sum + 1;
@@ -85,11 +85,11 @@ export function weightOf({ items }: Submission): number {
   }, 0);
 }
 
-/** Half a megabyte, or thousands of recipients, are put into statements in several turns of the event loop. */
+/** Above half a megabyte, or thousands of recipients, statements are built in several turns of the event loop. */
 const MOST_BYTES = 512 * 1024;
 const MOST_RECIPIENTS = 1_000;
 
-/** True when other submissions of the transaction would wait for its turns. */
+/** Whether a submission takes several turns, for which others in the same transaction would have to wait. */
 export function takesTurns({ items }: Submission): boolean {
   const commands = items.flatMap(({ candidate }) => (candidate.kind === 'command' ? [candidate] : []));
   const bytes = commands.reduce((sum, command) => sum + bytesOf(command), 0);
@@ -97,7 +97,7 @@ export function takesTurns({ items }: Submission): boolean {
   return bytes > MOST_BYTES || recipients > MOST_RECIPIENTS;
 }
 
-/** Of bodies and attachments. */
+/** The size of bodies and attachments. */
 function bytesOf({ request: { html = '', text = '', raw, attachments } }: AcceptCommand): number {
   const bodies = html.length + text.length + (raw?.length ?? 0);
   return attachments.reduce((total, { content }) => total + content.length, bodies);

@@ -26,7 +26,7 @@ import { SenderResolver } from './sender-resolver.service';
 const SINGLE_PATH = '/v1/emails';
 const RESEND_PATH = '/v1/emails/{id}/resend';
 const BATCH_PATH = '/v1/emails/batch';
-/** Items of batches have a key space of their own, apart from that of whole batches. */
+/** The key space of batch items, separate from that of whole batches. */
 const BATCH_ITEM_PATH = '/v1/emails/batch#item';
 
 export interface AcceptedRequest {
@@ -36,21 +36,21 @@ export interface AcceptedRequest {
 }
 
 /**
- * Of one organization, with several emails each: enough to keep the transactions full. Forty at once had others wait for half a
- * second, and a thousand for ten.
+ * Concurrent batches per organization: enough to fill the transactions. With forty at once others waited half a second, with a
+ * thousand ten seconds.
  */
 const BATCHES = { atATime: 6, waiting: 500 };
-/** Of all that templates make of one batch, which may be a few lines itself. */
+/** Limit of all rendered templates of one batch, whose request may be small. */
 const MAX_BATCH_RENDERED = 32 * 1024 * 1024;
 
-/** Who sends, and the span of the request where it is traced. */
+/** The sending tenant, with the span and the memory budget of the request. */
 export interface Submitter extends Tenant {
-  /** Takes memory for what templates make, until the response is complete. @throws UnavailableError */
+  /** Reserves memory for rendered templates until the response is complete. @throws UnavailableError */
   readonly hold?: ((bytes: number) => void) | undefined;
   readonly trace?: TraceContext | undefined;
 }
 
-/** From a request's JSON body to committed emails. */
+/** Accepts emails: from a request's JSON body to the commit. */
 @Injectable()
 export class SendEmailsService {
   private readonly batches = new FairLimit(Infinity, BATCHES);
@@ -66,7 +66,7 @@ export class SendEmailsService {
 
   /**
    * Accepts one email; returns once it is committed.
-   * @param keyHeader the header X-Idempotency-Key, or Idempotency-Key, as it came
+   * @param keyHeader the header X-Idempotency-Key or Idempotency-Key, not validated yet
    * @throws ValidationError, AppError
    */
   async sendOne(body: unknown, keyHeader: string | string[] | undefined, tenant: Submitter): Promise<AcceptedRequest> {
@@ -77,7 +77,7 @@ export class SendEmailsService {
     return this.accept(parsed.request, await claimOf(SINGLE_PATH, key, body, tenant), tenant);
   }
 
-  /** Accepts the content of an email as a new one, linked with it. @throws ValidationError, AppError */
+  /** Accepts the content of an email as a new email that is linked with it. @throws ValidationError, AppError */
   sendAgain(
     stored: SendRequest,
     resentFrom: string,
@@ -89,14 +89,14 @@ export class SendEmailsService {
     return this.accept({ ...stored, resentFrom }, idempotency, tenant);
   }
 
-  /** Accepts one email that is validated; returns once it is committed. @throws AppError */
+  /** Accepts one validated email; returns once it is committed. @throws AppError */
   async accept(
     request: SendRequest,
     idempotency: IdempotencyClaim | undefined,
     tenant: Submitter,
   ): Promise<AcceptedRequest> {
     const candidate = await this.candidate(request, tenant, '');
-    // A refusal that nothing remembers needs no transaction.
+    // A refusal that is not stored under a key needs no transaction.
     if (candidate.kind === 'refused' && idempotency === undefined) throw toAppError(candidate);
     const { results, replayed } = await this.submit({ items: [{ candidate }], idempotency }, tenant);
     const result = results[0] as ItemResult;
@@ -105,7 +105,7 @@ export class SendEmailsService {
   }
 
   /**
-   * Accepts up to 100 emails, each by itself: one that is refused does not sink the rest.
+   * Accepts up to 100 emails independently: a refused one does not affect the others.
    * @throws AppError when the request as a whole is refused
    */
   async sendBatch(
@@ -129,7 +129,7 @@ export class SendEmailsService {
     return result;
   }
 
-  /** One after the other: a hundred domains or templates at once would take all connections to the database. */
+  /** Sequentially: a hundred domains or templates at once would take all database connections. */
   private async batchItems(bodies: readonly unknown[], tenant: Submitter): Promise<SubmissionItem[]> {
     const now = this.clock.now();
     const bounded = { ...tenant, hold: withinBatch(tenant.hold) };
@@ -153,7 +153,7 @@ export class SendEmailsService {
     return { candidate, idempotency: await claimOf(BATCH_ITEM_PATH, parsed.idempotencyKey, body, tenant) };
   }
 
-  /** A business refusal is a value here, because it is a result to be stored. */
+  /** Returns a business error as a value, because it is a result to be stored. */
   private async candidate(given: SendRequest, tenant: Submitter, prefix: string): Promise<SubmissionItem['candidate']> {
     const { organizationId, mode, trace } = tenant;
     try {
@@ -169,7 +169,7 @@ export class SendEmailsService {
     }
   }
 
-  /** With subject, html and text as its template makes them now: a later version changes nothing about this mail. */
+  /** The request with subject, html and text rendered now: later versions of the template do not change it. */
   private async rendered(request: SendRequest, tenant: Submitter, prefix: string): Promise<SendRequest> {
     const { template, ...others } = request;
     if (!template) return request;
@@ -180,7 +180,7 @@ export class SendEmailsService {
   }
 }
 
-/** An item that goes beyond the bound is refused; those before it stay. */
+/** The memory budget of a batch: items beyond the limit are refused, earlier ones are kept. */
 function withinBatch(hold: Submitter['hold']): (bytes: number) => void {
   let left = MAX_BATCH_RENDERED;
   return (bytes) => {
@@ -196,7 +196,7 @@ function tooMuchRendered(): AppError {
   });
 }
 
-/** Values that are validated in one turn of the event loop, some milliseconds: a batch may name fifty thousand addresses. */
+/** Values validated in one turn of the event loop, some milliseconds: a batch may have fifty thousand addresses. */
 const TURN = 2_000;
 
 /** Estimated number of values of an item. */
@@ -205,7 +205,7 @@ function valuesIn(body: unknown): number {
   return Object.values(body).reduce((sum: number, field) => sum + (Array.isArray(field) ? field.length : 1), 0);
 }
 
-/** An element that could not even be read has come here as its error. */
+/** Parses an item; one that the JSON reader has refused already is an AppError. */
 async function parseItem(
   body: unknown,
   { now, prefix, holder }: { readonly now: Date; readonly prefix: string; readonly holder: string },
@@ -220,7 +220,7 @@ async function parseItem(
   }
 }
 
-/** What a request, or an item of a batch, is to take effect once under. */
+/** The idempotency claim of a request or an item; undefined without a key. */
 export async function claimOf(
   path: string,
   key: string | undefined,
@@ -232,7 +232,7 @@ export async function claimOf(
     : claim(path, key, await fingerprintInTurns(body, tenant.organizationId), tenant);
 }
 
-/** API keys that are bound to a domain have a key space of their own: they must not see what others have sent, nor replace it. */
+/** Keys bound to a domain have an idempotency key space of their own: they must not read or replace responses of other keys. */
 export function claim(path: string, key: string, hash: Buffer, tenant: Tenant): IdempotencyClaim {
   const { organizationId, mode, domainId } = tenant;
   const scope = domainId === undefined ? path : `${path}@${domainId}`;

@@ -19,7 +19,7 @@ export interface Attachment {
   readonly content: Buffer;
 }
 
-/** `domain` undefined: the sender gave a bare local part, to be completed with the organization's default domain. */
+/** `domain` undefined: a bare local part, to be completed with the organization's default domain. */
 export interface Sender {
   readonly localPart: string;
   readonly domain: string | undefined;
@@ -28,16 +28,16 @@ export interface Sender {
 
 /** A template in place of subject, html and text, until it is rendered. */
 export interface TemplateReference {
-  /** Either of them. */
+  /** Either `id` or `name` is given. */
   readonly id: string | undefined;
   readonly name: string | undefined;
-  /** The latest one unless given. */
+  /** The latest version when undefined. */
   readonly version: number | undefined;
   /** JSON of an object. */
   readonly variables: string;
 }
 
-/** One email as requested, validated and normalised. */
+/** One email as requested, validated and normalized. */
 export interface SendRequest {
   readonly from: Sender;
   /** 1 to 50, each address once. */
@@ -57,15 +57,15 @@ export interface SendRequest {
   readonly tracking: { readonly opens: boolean | undefined; readonly clicks: boolean | undefined };
   readonly category: MailCategory;
   readonly idempotencyKey: string | undefined;
-  /** The message itself, which goes out as it is; then there are no html, text, headers and attachments. */
+  /** A raw message, which is sent unchanged; then there are no html, text, headers and attachments. */
   readonly raw?: Buffer;
   /** How it was submitted; part of its first event. Absent: the HTTP API. */
   readonly source?: 'api' | 'smtp_submission';
-  /** The email that this one repeats. */
+  /** The email that this one is resent from. */
   readonly resentFrom?: string;
 }
 
-/** A recipient that is left out of an email. */
+/** A recipient that is left out because of the suppression list. */
 export interface SuppressedRecipient {
   readonly email: string;
   readonly reason: SuppressionReason;
@@ -77,7 +77,7 @@ export interface AcceptedItem {
   readonly status: 'queued' | 'scheduled';
   readonly scheduledAt?: string;
   readonly suppressed: readonly SuppressedRecipient[];
-  /** Of recipients that get it all the same; they name no person. */
+  /** Warnings about recipients that still get the email; they name no person. */
   readonly warnings?: readonly string[];
 }
 
@@ -93,7 +93,7 @@ export interface RefusedItem {
 /** The result of one email; plain JSON, because it is stored with its idempotency key. */
 export type ItemResult = AcceptedItem | RefusedItem;
 
-/** A validated request with its look-ups done, ready to be screened. */
+/** A validated request with its resolved domain and settings, ready to be screened. */
 export interface AcceptCommand {
   readonly kind: 'command';
   readonly organizationId: string;
@@ -101,7 +101,7 @@ export interface AcceptCommand {
   readonly domain: {
     readonly id: string;
     readonly name: string;
-    /** True: its live mail counts against the limits of a warm-up, or of a restricted domain. */
+    /** Whether its live mail counts against the limits of a warm-up, or of a restricted domain. */
     readonly isLimited: boolean;
   };
   readonly request: SendRequest;
@@ -112,16 +112,16 @@ export interface AcceptCommand {
   readonly trace?: TraceContext | undefined;
 }
 
-/** What is about to be inserted. */
+/** An email that is about to be inserted. */
 export interface AcceptedEmail {
   readonly id: string;
   readonly command: AcceptCommand;
-  /** Those that are not suppressed. */
+  /** The recipients that are not suppressed. */
   readonly recipients: readonly Recipient[];
   readonly suppressed: readonly SuppressedRecipient[];
 }
 
-/** One email of a submission: to be accepted, or refused already before it came here. */
+/** One email of a submission: to be accepted, or refused already. */
 export interface SubmissionItem {
   readonly candidate: AcceptCommand | RefusedItem;
   readonly idempotency?: IdempotencyClaim;
@@ -141,13 +141,13 @@ export type KeyState =
   | { readonly kind: 'reused' }
   | { readonly kind: 'stored'; readonly response: ItemResult | ItemResult[] };
 
-/** What is to be stored under a key: one result, or a batch's list of them. */
+/** A response to be stored under a key: one result, or a batch's list of results. */
 export interface KeyedResponse {
   readonly claim: IdempotencyClaim;
   readonly response: ItemResult | readonly ItemResult[];
 }
 
-/** A submission whose emails have been screened: each is ready to be written, or refused. */
+/** A submission after the suppression check: each email is ready to be written, or refused. */
 export interface ScreenedSubmission {
   readonly items: readonly { readonly outcome: AcceptedEmail | RefusedItem; readonly idempotency?: IdempotencyClaim }[];
   readonly idempotency?: IdempotencyClaim;
@@ -173,7 +173,7 @@ export function refusal(error: AppError): RefusedItem {
   };
 }
 
-/** A refused item as the error of a single send. @param replayed it is returned again for the same idempotency key */
+/** A refused item as the error of a single send. @param replayed it is a stored response under the same idempotency key */
 export function toAppError(refused: RefusedItem, replayed = false): AppError {
   const { code, message, details, suggestion, retryAfterSeconds } = refused;
   return new AppError(code, message, { details, suggestion, retryAfterSeconds, replayed });

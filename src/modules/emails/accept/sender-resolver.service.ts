@@ -19,14 +19,14 @@ interface SenderDomain {
 
 type FoundDomain = NonNullable<Awaited<ReturnType<DomainsService['find']>>>;
 
-/** How long a verified domain is cached; everything else is read each time. */
+/** How long a verified domain is cached; other results are not cached. */
 const CACHE_MS = 2 * SECOND;
 
 /** Finds the domain that a `from` belongs to, if its owner may send from it. */
 @Injectable()
 export class SenderResolver {
   private readonly verified = new LRUCache<string, SenderDomain>({ ...atMost(20_000), ttl: CACHE_MS });
-  /** One query for a burst or a batch. */
+  /** Shares concurrent queries: a batch makes one query per domain. */
   private readonly lookUps = new SingleFlight<SenderDomain | undefined>();
 
   constructor(
@@ -48,7 +48,7 @@ export class SenderResolver {
     return domain;
   }
 
-  /** The short sender forms of a bound key mean its domain. */
+  /** For a key bound to a domain, that domain takes the place of the default domain. */
   private async findFor(sender: Sender, { organizationId, domainId }: Tenant): Promise<SenderDomain | undefined> {
     if (sender.domain !== undefined || domainId === undefined) return this.find(organizationId, sender.domain);
     return this.lookUps.run(`${organizationId} id ${domainId}`, () => this.lookUpBound(organizationId, domainId));

@@ -10,8 +10,8 @@ import type { AcceptedEmail } from './send-request';
 /**
  * Limits on the recipients of an organization's live mail in a month (UTC), which an operator sets.
  *
- * A counter for each limited organization is locked while a batch of its mail is accepted, so the limit is exact. Once a minute
- * it is recounted from the statistics: that initialises it within a month, and corrects it for processes that had not read the
+ * The counter of each limited organization is locked while a batch of its mail is accepted, so the limit is exact. Once a minute
+ * it is recounted from the statistics: that initializes it within a month, and includes mail of processes that had not read the
  * limit yet.
  */
 @Injectable()
@@ -22,7 +22,7 @@ export class MonthlyLimits {
     private readonly clock: Clock,
   ) {}
 
-  /** Locks the counters of the limited organizations among the senders; call it within the transaction, then save. */
+  /** Locks the counters of the limited organizations among the senders, within the transaction; call `save` afterwards. */
   async open(emails: readonly AcceptedEmail[], tx: Transaction): Promise<MonthlyBudget> {
     const limited = emails.filter(({ command }) => command.mode === 'live' && command.monthlyRecipients !== null);
     const ids = [...new Set(limited.map(({ command }) => command.organizationId))];
@@ -30,7 +30,7 @@ export class MonthlyLimits {
     if (ids.length === 0) return new MonthlyBudget(new Map(), now);
     const locked = await this.accepts.lockMonthlyUsage(ids, monthOf(now), tx);
     const stale = locked.filter(({ isStale }) => isStale).map(({ organizationId }) => organizationId);
-    // After the lock: what others have committed before it is in the statistics.
+    // Read after the lock, so that the statistics include what others have committed before it.
     const counted = stale.length > 0 ? await this.stats.usageOf(stale, tx) : new Map<string, { month: number }>();
     const usages = locked.map((usage) => ({
       ...usage,
@@ -51,14 +51,14 @@ interface MonthOfUse {
   recipients: number;
 }
 
-/** What organizations may still send in this month. */
+/** The remaining recipients of organizations in this month. */
 class MonthlyBudget {
   constructor(
     private readonly byOrganization: ReadonlyMap<string, MonthOfUse>,
     readonly openedAt: Date,
   ) {}
 
-  /** Undefined: there is room for the email, or no limit. */
+  /** The error for an email that exceeds the limit; undefined when there is room, or no limit. */
   refusalOf({ command, recipients }: AcceptedEmail): AppError | undefined {
     const usage = this.usageOf(command);
     const limit = command.monthlyRecipients;
@@ -86,7 +86,7 @@ class MonthlyBudget {
   }
 }
 
-/** Its first day. */
+/** The first day of the month, as a UTC date. */
 function monthOf(time: Date): string {
   return `${time.toISOString().slice(0, 7)}-01`;
 }
@@ -99,7 +99,7 @@ interface DayOfUse {
   added: number;
 }
 
-/** Test mode's limits on recipients, per sender domain and day and per sender domain in all. */
+/** Test mode's limits on recipients, per sender domain, by day and in total. */
 @Injectable()
 export class TestLimits {
   constructor(

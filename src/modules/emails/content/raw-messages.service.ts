@@ -5,18 +5,18 @@ import { type MessageFile, readFile, type ReadMessage, readMessage } from '../..
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import { RawMessagesStorage } from './raw-messages.storage';
 
-/** Each may be of 25 MiB. */
+/** Concurrent reads; each message may have 25 MiB. */
 const AT_A_TIME = 4;
 const MAX_IMAGES = 20;
 
-/** Raw messages as a reader shows them: they are stored as they came, and parsed when a client reads them. */
+/** Parses raw messages when a client reads them. */
 @Injectable()
 export class RawMessagesService {
   private readonly limit = new FairLimit(AT_A_TIME);
 
   constructor(private readonly messages: RawMessagesStorage) {}
 
-  /** Images that its html may refer to; none of an email that is not raw. @throws UnavailableError */
+  /** Images that its html may refer to; empty for an email that is not raw. @throws UnavailableError */
   readImages(key: EmailKey): Promise<InlinePart[]> {
     return this.limit.run(key.organizationId, async () => {
       const bytes = await this.messages.load(key);
@@ -32,7 +32,7 @@ export class RawMessagesService {
     });
   }
 
-  /** Undefined when it was deleted. @throws UnavailableError */
+  /** The parsed message; undefined when it has been deleted. @throws UnavailableError */
   read(key: EmailKey): Promise<ReadMessage | undefined> {
     return this.limit.run(key.organizationId, async () => {
       const bytes = await this.messages.load(key);
@@ -44,7 +44,7 @@ export class RawMessagesService {
 const isImage = ({ contentId, contentType, size }: MessageFile): boolean =>
   contentId !== undefined && INLINE_IMAGE_TYPES.includes(contentType) && size <= MAX_INLINE_IMAGE_BYTES;
 
-/** Fields as an object; of several of one name the first. */
+/** The header fields as an object; of repeated fields the first. */
 export function headersOf({ fields }: Pick<ReadMessage, 'fields'>): Record<string, string> {
   const headers = new Map<string, string>();
   const seen = new Set<string>();

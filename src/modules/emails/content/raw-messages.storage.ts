@@ -3,14 +3,14 @@ import { Database } from '../../../database/database.service';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import { RAW_PART, readRawPart, readRawSizes } from './sql/raw-parts.sql';
 
-/** Where the bytes of raw messages lie: in parts, as rows of attachments. */
+/** Reads the bytes of raw messages, which are stored in parts, as rows of attachments. */
 @Injectable()
 export class RawMessagesStorage {
   constructor(private readonly database: Database) {}
 
   /**
-   * A message behind so many free bytes, read part by part into one buffer: the driver makes text of twice the length. In one
-   * snapshot, since an erasure may change it. Undefined when it was deleted.
+   * A message, read part by part into one buffer, since the driver converts text of twice the length. In one snapshot, since an
+   * erasure may change it. Undefined when it has been deleted. @param before bytes that are left free before the message
    */
   load(key: EmailKey, before = 0): Promise<Buffer | undefined> {
     return this.database.snapshot(async (tx) => {

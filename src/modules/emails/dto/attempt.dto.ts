@@ -7,11 +7,11 @@ import { phasesOf, type StoredTrace } from '../outcomes/stored-trace';
 const OUTCOMES = ['sent', 'delivered', 'deferred', 'unknown', 'bounced', 'failed'];
 
 class AttemptRouteDto {
-  @ApiProperty({ description: 'The host that was spoken to, the last of several' }) mxHost!: string;
+  @ApiProperty({ description: 'The host that was connected to, the last of several' }) mxHost!: string;
   @ApiProperty() address!: string;
   @ApiProperty({ type: 'integer' }) port!: number;
   @ApiPropertyOptional({ description: 'The address that the mail left from' }) source?: string;
-  @ApiPropertyOptional({ description: 'The pool which that is of' }) pool?: string;
+  @ApiPropertyOptional({ description: 'The pool of that address' }) pool?: string;
 }
 
 class AttemptTlsDto {
@@ -44,6 +44,7 @@ class AttemptRuleDto {
   @ApiProperty({ enum: REPLY_ACTIONS }) action!: string;
 }
 
+/** One attempt at a recipient's delivery: route, encryption, times and the reply. */
 export class AttemptDto {
   @ApiProperty() recipient!: string;
   @ApiProperty({ type: 'integer', description: 'From 1' }) attempt!: number;
@@ -57,10 +58,10 @@ export class AttemptDto {
   @ApiPropertyOptional({ type: AttemptRuleDto }) rule?: AttemptRuleDto;
   @ApiPropertyOptional({
     description:
-      'STARTTLS was offered and broke, twice, so that the mail went in the clear (policy `opportunistic`): how',
+      'How STARTTLS, which was offered, failed twice, so that the mail was sent unencrypted (policy `opportunistic`)',
   })
   tlsFailure?: string;
-  @ApiPropertyOptional({ enum: TLS_POLICIES, description: 'Which demand for encryption kept the mail back' })
+  @ApiPropertyOptional({ enum: TLS_POLICIES, description: 'The encryption policy that prevented the delivery' })
   policy?: string;
   @ApiPropertyOptional({ format: 'date-time' }) nextAttemptAt?: string;
   @ApiPropertyOptional({ description: 'Cause of a deferral, bounce or failure' }) reason?: string;
@@ -69,12 +70,12 @@ export class AttemptDto {
 /** Events that an attempt ends with. */
 const ENDINGS: ReadonlySet<string> = new Set(['sent', 'delivered', 'deferred', 'unknown', 'bounced', 'failed']);
 
-/** Sources whose events are attempts; later reports are not. */
+/** Sources whose events are attempts, unlike later reports. */
 const ATTEMPTING: ReadonlySet<string> = new Set(['smtp', 'simulator', 'worker']);
 
 /**
- * The attempts in an email's events, newest first. Those from before traces were kept have no times of their own: their start
- * is the time of the event.
+ * The attempts in an email's events, newest first. Attempts from before traces were stored have no times of their own: their
+ * start is the time of the event.
  * @param events in the order in which they were recorded
  */
 export function attemptsOf(events: readonly EmailEvent[]): AttemptDto[] {
@@ -82,13 +83,13 @@ export function attemptsOf(events: readonly EmailEvent[]): AttemptDto[] {
   for (const event of events) {
     const { recipient, attempt } = event.data;
     if (!isEnding(event) || typeof recipient !== 'string' || typeof attempt !== 'number') continue;
-    // A delivery was a hand-over first: its later event has it all.
+    // A delivery has an event `sent` before `delivered`; the later one has all data.
     byAttempt.set(`${recipient} ${attempt}`, event);
   }
   return [...byAttempt.values()].map(toAttempt).sort(newestFirst);
 }
 
-/** A delivery that ended without an attempt of its own shows the number of those before it, and no trace. */
+/** Whether an event ends an attempt. A delivery that ended without an attempt of its own has the number of the previous one, and no trace. */
 function isEnding({ eventType, source, trace }: EmailEvent): boolean {
   if (!ENDINGS.has(eventType) || !ATTEMPTING.has(source)) return false;
   return trace !== null || (source !== 'worker' && eventType !== 'failed');
@@ -134,7 +135,7 @@ function tlsOf({ tls, policy }: StoredTrace): Partial<Pick<AttemptDto, 'tls'>> {
   return { tls: { version, cipher, verified: verified === 1, policy } };
 }
 
-/** Logging in at a relay is part of its greeting. */
+/** The durations of the phases; AUTH at a relay counts as part of its greeting. */
 function timesOf(stored: StoredTrace): Pick<AttemptDto, 'phasesMs'> {
   const phases = phasesOf(stored);
   if (phases === undefined) return {};

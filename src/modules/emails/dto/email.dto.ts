@@ -7,6 +7,7 @@ import { EMAIL_STATUSES, type EmailStatus } from '../outcomes/email-state';
 
 const SOURCES = ['api', 'smtp_submission', 'worker', 'smtp', 'dsn', 'feedback_loop', 'tracking', 'simulator', 'system'];
 
+/** An event of an email's history. */
 export class EmailEventDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ enum: EVENT_TYPES }) eventType!: string;
@@ -15,7 +16,7 @@ export class EmailEventDto {
   @ApiProperty({ type: 'object', additionalProperties: true }) eventData!: Record<string, unknown>;
 }
 
-/** What the list and the detail form have in common. */
+/** Fields that the list and the detail form have in common. */
 class EmailBaseDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ format: 'uuid' }) organizationId!: string;
@@ -37,6 +38,7 @@ class EmailBaseDto {
   @ApiPropertyOptional({ type: 'object', additionalProperties: true }) metadata?: Record<string, unknown>;
 }
 
+/** An email in `GET /v1/emails`, with its bodies when they are short. */
 export class EmailListItemDto extends EmailBaseDto {
   @ApiProperty({ format: 'uuid' }) domainId!: string;
   @ApiPropertyOptional({ description: 'Left out when longer than 64 KiB' }) htmlBody?: string;
@@ -47,10 +49,11 @@ export class EmailListItemDto extends EmailBaseDto {
   @ApiProperty({ type: 'integer' }) clickCount!: number;
 }
 
+/** Why an open delivery is not sent yet. */
 export class RecipientWaitingDto {
   @ApiProperty({ enum: WAITING_REASONS }) reason!: string;
   @ApiPropertyOptional({ format: 'date-time' }) until?: string;
-  @ApiProperty({ description: 'In plain words' }) detail!: string;
+  @ApiProperty({ description: 'The reason as a sentence' }) detail!: string;
 }
 
 class EmailRecipientDto {
@@ -60,15 +63,19 @@ class EmailRecipientDto {
   @ApiPropertyOptional() lastResponse?: string;
   @ApiProperty({ type: 'integer' }) attempts!: number;
   @ApiPropertyOptional({ format: 'date-time' }) nextAttemptAt?: string;
-  @ApiPropertyOptional({ type: RecipientWaitingDto, description: 'Why it is not further, while it is open' })
+  @ApiPropertyOptional({ type: RecipientWaitingDto, description: 'What it waits for, while it is open' })
   waiting?: RecipientWaitingDto;
   @ApiPropertyOptional({ format: 'date-time', description: 'When it is given up at the latest, while it is open' })
   endsAt?: string;
 }
 
+/** Response of `GET /v1/emails/{id}`. */
 export class EmailDetailDto extends EmailBaseDto {
-  @ApiPropertyOptional({ format: 'uuid', description: 'The email that this one repeats' }) resentFrom?: string;
-  @ApiPropertyOptional({ type: [String], description: 'Emails that repeat this one, the newest first; at most 100' })
+  @ApiPropertyOptional({ format: 'uuid', description: 'The email that this one was resent from' }) resentFrom?: string;
+  @ApiPropertyOptional({
+    type: [String],
+    description: 'Emails that were resent from this one, the newest first; at most 100',
+  })
   resentAs?: string[];
   @ApiProperty({ type: [EmailEventDto] }) events!: EmailEventDto[];
   @ApiProperty({ type: [EmailRecipientDto] }) recipients!: EmailRecipientDto[];
@@ -80,6 +87,7 @@ class AttachmentInfoDto {
   @ApiProperty({ type: 'integer', description: 'Bytes' }) size!: number;
 }
 
+/** Response of `GET /v1/emails/{id}/content`. */
 export class EmailContentDto {
   @ApiPropertyOptional() html?: string;
   @ApiPropertyOptional() text?: string;
@@ -87,23 +95,27 @@ export class EmailContentDto {
   @ApiProperty({ type: [AttachmentInfoDto] }) attachments!: AttachmentInfoDto[];
 }
 
+/** Body of `PATCH /v1/emails/{id}`. */
 export class RescheduleEmailDto {
   @ApiProperty({ format: 'date-time', type: String, description: '1 minute to 30 days ahead' })
   @Timestamp()
   scheduledAt!: Date;
 }
 
+/** Response of `PATCH /v1/emails/{id}`. */
 export class RescheduledEmailDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ enum: ['scheduled'] }) status!: 'scheduled';
   @ApiProperty({ format: 'date-time' }) scheduledAt!: string;
 }
 
+/** Response of `POST /v1/emails/{id}/cancel`. */
 export class CancelledEmailDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ enum: ['failed'] }) status!: 'failed';
 }
 
+/** Query of `GET /v1/emails`. */
 export class ListEmailsQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
 
@@ -120,7 +132,7 @@ export class ListEmailsQuery {
   @Length(3, 254)
   recipient?: string;
 
-  @ApiPropertyOptional({ minLength: 1, maxLength: 200, description: 'A part of the subject, in any case' })
+  @ApiPropertyOptional({ minLength: 1, maxLength: 200, description: 'A part of the subject, ignoring case' })
   @IsOptional()
   @IsString()
   @Length(1, 200)
@@ -138,7 +150,7 @@ export class ListEmailsQuery {
   @Timestamp()
   to?: Date;
 
-  @ApiPropertyOptional({ description: 'The `nextCursor` of the page before; then `page` does not count' })
+  @ApiPropertyOptional({ description: 'The `nextCursor` of the page before; `page` is then ignored' })
   @IsOptional()
   @IsString()
   @Length(1, 64)

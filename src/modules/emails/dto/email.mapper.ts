@@ -13,8 +13,7 @@ import type {
   RecipientWaitingDto,
 } from './email.dto';
 
-/** Longer bodies are left out of the list form. */
-
+/** Converts an event; phases that were stored under a former name get the current one. */
 export function toEventDto(event: EmailEvent): EmailEventDto {
   return {
     id: event.id,
@@ -25,6 +24,7 @@ export function toEventDto(event: EmailEvent): EmailEventDto {
   };
 }
 
+/** Adds what each open recipient waits for, and when its delivery is given up at the latest. */
 export function toDetailDto({ email, recipients, events }: EmailDetail): EmailDetailDto {
   return {
     ...baseOf(email),
@@ -49,6 +49,7 @@ function toWaitingDto({ reason, until, detail }: Waiting): RecipientWaitingDto {
   return { reason, detail, ...(until && { until: until.toISOString() }) };
 }
 
+/** @param query tells how the page was requested, by number or by cursor */
 export function toListDto({ emails, ...listed }: EmailPage, query: ListEmailsQuery) {
   return {
     data: emails.map(({ email, bodies }) => toListItem(email, bodies)),
@@ -56,6 +57,7 @@ export function toListDto({ emails, ...listed }: EmailPage, query: ListEmailsQue
   };
 }
 
+/** Leaves out the part that the email does not have; attachments are listed without their bytes. */
 export function toContentDto({ content, attachments }: EmailContentView): EmailContentDto {
   return {
     ...present({ html: content.html ?? undefined, text: content.text ?? undefined }),
@@ -108,7 +110,7 @@ function iso(time: Date | null): string | undefined {
   return time?.toISOString();
 }
 
-/** Leaves out what has no value. */
+/** Removes undefined properties. */
 function present<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }

@@ -23,9 +23,9 @@ const addresses = (minItems: number, description: string) => ({
 class AttachmentDto {
   @ApiProperty({ maxLength: 255, example: 'invoice.pdf' }) filename!: string;
   @ApiProperty({ format: 'byte', description: 'Base64' }) content!: string;
-  @ApiPropertyOptional({ description: "Absent: by the name's extension", example: 'application/pdf' })
+  @ApiPropertyOptional({ description: "Default: derived from the name's extension", example: 'application/pdf' })
   contentType?: string;
-  @ApiPropertyOptional({ description: 'Makes it an inline part that the html refers to as `cid:…`' })
+  @ApiPropertyOptional({ description: 'Makes it an inline part, which the html refers to as `cid:…`' })
   contentId?: string;
 }
 
@@ -36,7 +36,8 @@ class TemplateUseDto {
   @ApiPropertyOptional({
     type: 'object',
     additionalProperties: true,
-    description: 'At most 256 KiB. One that the template uses and that is missing: 422 `template_render_failed`',
+    description:
+      'At most 256 KiB. A variable that the template uses and that is missing leads to 422 `template_render_failed`',
   })
   variables?: Record<string, unknown>;
 }
@@ -44,11 +45,13 @@ class TemplateUseDto {
 class TrackingDto {
   @ApiPropertyOptional({ description: 'By a pixel in the html' }) opens?: boolean;
   @ApiPropertyOptional({
-    description: 'By links of the html that lead over this service; not those with `data-waybill-track="off"`',
+    description:
+      'By links in the html that redirect through this service, except those with `data-waybill-track="off"`',
   })
   clicks?: boolean;
 }
 
+/** Body of `POST /v1/emails`, and an element of the batch. */
 @ApiExtraModels(MailboxDto)
 export class SendEmailDto {
   @ApiPropertyOptional({
@@ -60,7 +63,7 @@ export class SendEmailDto {
   @ApiProperty(addresses(1, '`to`, `cc` and `bcc` together: at most 50; the same address twice counts once'))
   to!: unknown[];
   @ApiPropertyOptional(addresses(0, 'Copies')) cc?: unknown[];
-  @ApiPropertyOptional(addresses(0, 'Blind copies; in no header')) bcc?: unknown[];
+  @ApiPropertyOptional(addresses(0, 'Blind copies, shown in no header')) bcc?: unknown[];
   @ApiPropertyOptional({ oneOf: [...ADDRESS.oneOf, { type: 'array', items: ADDRESS, maxItems: 10 }] })
   replyTo?: unknown;
   @ApiPropertyOptional({ minLength: 1, maxLength: 998, description: 'Required, unless a template is given' })
@@ -94,6 +97,7 @@ class SuppressedRecipientDto {
   @ApiProperty({ enum: SUPPRESSION_REASONS }) reason!: SuppressionReason;
 }
 
+/** An accepted email: committed to durable storage. */
 export class AcceptedEmailDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ enum: ['queued', 'scheduled'] }) status!: 'queued' | 'scheduled';
@@ -120,6 +124,7 @@ class BatchSummaryDto {
   @ApiProperty({ type: 'integer' }) failed!: number;
 }
 
+/** Response of `POST /v1/emails/batch`: a result for each element, in the order of the request. */
 export class BatchResultDto {
   @ApiProperty({ type: [BatchItemDto] }) data!: BatchItemDto[];
   @ApiProperty({ type: BatchSummaryDto }) summary!: BatchSummaryDto;
@@ -132,7 +137,7 @@ const WELCOME = {
   html: '<p>Hello Ada, <a href="https://example.com/start">start here</a>.</p>',
 };
 
-/** Requests that work as they are on a fresh local installation; the documentation offers them. */
+/** Example requests for the documentation; they work unchanged on a new local installation. */
 export const SEND_EXAMPLES = {
   html: { summary: 'HTML; the text part is derived', value: WELCOME },
   attachment: {
@@ -168,7 +173,7 @@ export class SendRawDto {
     minItems: 1,
     maxItems: 50,
     example: ['ada@example.com'],
-    description: 'Who gets it, whatever its header says',
+    description: 'The recipients, whatever its header says',
   })
   to!: string[];
   @ApiPropertyOptional({ enum: ['transactional', 'bulk'], description: 'Or the field X-Waybill-Category' })
@@ -199,7 +204,7 @@ const MESSAGE = [
   ...['', 'Hello Ada.', ''],
 ].join('\r\n');
 
-/** A request that works as it is on a fresh local installation. */
+/** An example request that works unchanged on a new local installation. */
 export const RAW_EXAMPLES = {
   message: {
     summary: 'A short message',
@@ -209,6 +214,7 @@ export const RAW_EXAMPLES = {
 
 export const MAX_BATCH = 100;
 
+/** Warnings name no person: suppressed recipients are counted, and listed in a field of their own. */
 export function toAcceptedDto(accepted: Extract<ItemResult, { kind: 'accepted' }>): AcceptedEmailDto {
   const { id, status, scheduledAt, suppressed } = accepted;
   const leftOut = `Left out because they are on the suppression list: ${suppressed.length} of the recipients`;
@@ -222,6 +228,7 @@ export function toAcceptedDto(accepted: Extract<ItemResult, { kind: 'accepted' }
   };
 }
 
+/** @param results one for each element of the request, in its order */
 export function toBatchDto(results: readonly ItemResult[]): BatchResultDto {
   const failed = results.filter((result) => result.kind === 'refused').length;
   const data = results.map((result, index) => {

@@ -9,19 +9,19 @@ import { distinctMonths, type Month, MONTHLY_TABLES, type MonthlyTable, monthOf,
 import { type DefaultRows, RetentionRepository, type TableMonth } from './retention.repository';
 
 const MONTHS_AHEAD = 3;
-/** Accepting waits while rows move; copying so much takes a second or two. */
+/** Accepts wait while rows are moved; copying this much takes a second or two. */
 const MAX_MOVED_BYTES = 128 * 2 ** 20;
 
 export interface PartitionsReport {
-  /** Months after this one that every table has a partition for. */
+  /** Number of future months for which every table has a partition. */
   readonly ahead: number;
   /** Rows in the default partitions. */
   readonly defaultRows: ReadonlyMap<MonthlyTable, number>;
 }
 
 /**
- * Creates partitions ahead of time, and those that were missing: mail that came meanwhile lies in the default partitions
- * and moves. More of it than may move stays there until its retention ends; it is found all the same.
+ * Creates partitions ahead of time, and missing ones: mail that was accepted meanwhile is in the default partitions and is
+ * moved. When there is too much to move, it stays there until its retention ends; queries find it there too.
  */
 @Injectable()
 export class PartitionCreationService {
@@ -33,7 +33,7 @@ export class PartitionCreationService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws UnavailableError when a table is in use for long; it is tried again at the next run */
+  /** @throws UnavailableError when a table stays locked; the next run tries again */
   async run(): Promise<PartitionsReport> {
     const now = this.clock.now();
     const existing = keysOf(await this.partitions.listPartitions());
@@ -56,9 +56,7 @@ export class PartitionCreationService {
   private async add(part: TableMonth): Promise<void> {
     const result = await this.partitions.addPartition(part, MAX_MOVED_BYTES);
     if (result !== 'too_large') return;
-    this.logger.warn(
-      `${part.table}: too much of ${part.month.toISOString().slice(0, 7)} lies in the default partition`,
-    );
+    this.logger.warn(`${part.table}: too much of ${part.month.toISOString().slice(0, 7)} is in the default partition`);
   }
 
   private async report(now: Date): Promise<PartitionsReport> {
@@ -83,19 +81,19 @@ function keyOf({ table, month }: TableMonth): string {
 }
 
 const BATCH = 5_000;
-/** Organizations whose counters one statement changes. */
+/** Organizations whose counters are changed by one statement. */
 const PAGE = 100;
 const CHILDREN = MONTHLY_TABLES.filter((table) => table !== 'emails');
 
 export interface Removed {
   readonly partitions: number;
-  /** Deleted one by one, from the default partitions. */
+  /** Rows deleted one by one, from the default partitions. */
   readonly rows: number;
 }
 
 /**
- * Removes a month of every organization's emails. The emails themselves go first, together with their counts: a reader that
- * finds one finds all that belongs to it, and what a failure leaves for the next run belongs to no email any more.
+ * Removes a month of all organizations' emails. The emails themselves are removed first, together with their counts: a reader
+ * that finds an email finds all of its data, and what a failure leaves for the next run belongs to no email.
  */
 @Injectable()
 export class PartitionRemovalService {
@@ -106,7 +104,7 @@ export class PartitionRemovalService {
     private readonly stats: StatsService,
   ) {}
 
-  /** Does nothing when another process is changing partitions. @throws UnavailableError when a lock is not to be had soon */
+  /** Does nothing while another process changes partitions. @throws UnavailableError when a lock is not available soon */
   async remove(month: Month): Promise<Removed> {
     const emails = await this.dropEmails(month);
     if (emails === undefined) return { partitions: 0, rows: 0 };
@@ -118,7 +116,7 @@ export class PartitionRemovalService {
     return { partitions, rows };
   }
 
-  /** Returns the number of dropped partitions; undefined while another process is changing partitions. */
+  /** Returns the number of dropped partitions; undefined while another process changes partitions. */
   private async dropEmails(month: Month): Promise<number | undefined> {
     const organizations = await this.organizations.list();
     return this.database.transaction(async (tx) => {

@@ -20,11 +20,11 @@ import {
 import { RetentionRepository } from './retention.repository';
 
 interface RetentionReport extends Removed {
-  /** Months that are kept beyond their time, because deliveries of them are open. */
+  /** Months that are kept beyond their retention, because they have open deliveries. */
   readonly kept: number;
 }
 
-/** Removes the months of emails whose retention is over. One with an open delivery is kept until a later run. */
+/** Removes months of emails after their retention period. A month with an open delivery is kept until a later run. */
 @Injectable()
 export class PartitionRetentionService {
   constructor(
@@ -35,7 +35,7 @@ export class PartitionRetentionService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws UnavailableError when a table is in use for long; the rest is removed at the next run */
+  /** @throws UnavailableError when a table stays locked; the next run removes the rest */
   async run(): Promise<RetentionReport> {
     let [kept, partitions, rows] = [0, 0, 0];
     for (const month of await this.expiredMonths()) {
@@ -50,7 +50,7 @@ export class PartitionRetentionService {
     return { kept, partitions, rows };
   }
 
-  /** Months whose youngest email is old enough, partitions and rows in the default partitions alike. */
+  /** Months whose newest email is old enough, in partitions of their own and in the default partitions. */
   private async expiredMonths(): Promise<Month[]> {
     const oldestKept = monthOf(this.clock.now(), -this.config.retention.emailMonths);
     const known = [...(await this.partitions.listPartitions()), ...(await this.partitions.listDefaultRows())];
@@ -67,7 +67,7 @@ export class PartitionRetentionService {
 @Injectable()
 export class PartitionsJob implements OnApplicationBootstrap {
   private readonly dropped: Counter;
-  /** What the last runs in this process found. */
+  /** The results of the last runs in this process. */
   private created: PartitionsReport | undefined;
   private kept: number | undefined;
 
@@ -81,7 +81,7 @@ export class PartitionsJob implements OnApplicationBootstrap {
     this.dropped = metrics.counter({ name: 'retention_partitions_dropped_total', help: 'Partitions dropped' });
     const ahead = { name: 'partitions_ahead', help: 'Months ahead that have partitions' };
     gauges.showOfWorkers(ahead, () => this.created?.ahead);
-    const help = 'Rows that found no partition of their month';
+    const help = 'Rows in the default partitions, for lack of a partition of their month';
     gauges.showOfWorkers({ name: 'default_partition_rows', help, label: 'table' }, () => {
       return this.created && Object.fromEntries(this.created.defaultRows);
     });
@@ -102,7 +102,7 @@ export class PartitionsJob implements OnApplicationBootstrap {
     this.created = await this.creation.run();
   }
 
-  /** Returns the number of rows that were deleted one by one. */
+  /** Returns the number of rows deleted one by one. */
   async removePartitions(): Promise<number> {
     const { kept, partitions, rows } = await this.retention.run();
     this.kept = kept;
@@ -113,7 +113,7 @@ export class PartitionsJob implements OnApplicationBootstrap {
 
 const BATCH = 1_000;
 
-/** The position within the contents of one tenant. */
+/** The position of the scan within the contents of one tenant. */
 interface Walk {
   readonly organizationId: string;
   readonly mode: Mode;
@@ -121,8 +121,8 @@ interface Walk {
 }
 
 /**
- * Deletes bodies, headers and attachments some time after the email's last recipient has reached a final state. Walks the
- * stored contents, a batch of each tenant in turn and the oldest first: each is read once, except mail that ended late
+ * Deletes bodies, headers and attachments some time after the email's last recipient has reached a final state. Scans the
+ * stored contents, a batch of each tenant in turn and the oldest first: each is examined once, except mail that ended late
  * (scheduled, deferred).
  */
 @Injectable()
@@ -161,7 +161,7 @@ export class ContentRemovalJob implements OnApplicationBootstrap {
     return deleted;
   }
 
-  /** One batch; `next` is the start of the next one, if there is one. */
+  /** Processes one batch; `next` is the start of the next one, if there is one. */
   private async clear(walk: Walk, endedBefore: Date): Promise<{ deleted: number; next: string | undefined }> {
     const page = { ...walk, beforeId: firstIdAt(endedBefore), endedBefore };
     const { examined, lastId, deleted } = await this.contents.deleteContents(page, BATCH);
@@ -170,13 +170,13 @@ export class ContentRemovalJob implements OnApplicationBootstrap {
 }
 
 const KEY_BATCH = 5_000;
-/** Processes need not agree on the day. */
+/** More than one day, since the clocks of processes may differ. */
 const TEST_USAGE_DAYS = 2;
 const MONTHLY_USAGE_DAYS = 62;
 
 /**
- * Removes what accepting needs no longer: expired idempotency keys, the use of test mode on past days, and
- * how much organizations sent in past months.
+ * Deletes data that accepting no longer needs: expired idempotency keys, test usage of past days, and organizations' usage of
+ * past months.
  */
 @Injectable()
 export class AcceptRetentionJob implements OnApplicationBootstrap {

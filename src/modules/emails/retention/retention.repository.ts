@@ -22,14 +22,14 @@ export interface TableMonth {
   readonly month: Month;
 }
 
-/** Rows of a month that lie in a default partition. */
+/** Number of rows of a month in a default partition. */
 export interface DefaultRows extends TableMonth {
   readonly rows: number;
 }
 
 /**
- * What the retention of emails removes: monthly partitions, and contents before their emails. Changes of partitions throw
- * UnavailableError when a lock is not to be had soon.
+ * Removes emails after their retention: monthly partitions, and contents before their emails. Changes of partitions throw
+ * UnavailableError when a lock is not available soon.
  */
 @Injectable()
 export class RetentionRepository {
@@ -43,13 +43,13 @@ export class RetentionRepository {
     return this.database.run(listDefaultRows());
   }
 
-  /** Rows of the month in the default partition move, unless there are more bytes of them than may be moved. */
+  /** Adds a partition and moves the month's rows out of the default partition, unless they exceed `maxMovedBytes`. */
   async addPartition({ table, month }: TableMonth, maxMovedBytes: number): Promise<Added> {
     const [row] = await this.database.run(addPartition(table, month, maxMovedBytes));
     return row?.result ?? 'busy';
   }
 
-  /** False when another process is changing partitions. */
+  /** Returns false while another process changes partitions. */
   async lockPartitions(tx: Transaction): Promise<boolean> {
     const [row] = await tx.run(lockPartitions());
     return row?.isOurs ?? false;
@@ -60,13 +60,13 @@ export class RetentionRepository {
     return row?.result ?? 'busy';
   }
 
-  /** Deletes about `limit` rows, all of their last email; returns how many it deleted, fewer than `limit` when none are left. */
+  /** Deletes about `limit` rows, including all of the last email; returns their number, less than `limit` when none are left. */
   async deleteDefaultRows({ table, month }: TableMonth, limit: number): Promise<number> {
     const [last] = await this.database.run(findNthDefaultKey(table, month, limit));
     return (await this.database.run(deleteDefaultRows(table, month, last?.key))).length;
   }
 
-  /** Examines the next `limit` emails of the page, and deletes the contents of those at their end. */
+  /** Examines the next `limit` emails of the page, and deletes the contents of those in a final state. */
   async deleteContents(page: ContentPage, limit: number): Promise<DeletedContents> {
     const [row] = await this.database.run(deleteContents(page, limit));
     return row ?? { examined: 0, lastId: null, deleted: 0 };

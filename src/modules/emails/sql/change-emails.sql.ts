@@ -3,10 +3,10 @@ import type { Statement } from '../../../database/statement';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { EmailEvent } from '../email.entity';
 
-// What is changed about an email on request: when it is sent, and what it was sent again as.
+// Changes of an email on request: its time, and the links to resent emails.
 // Writes: emails, email_recipients (primary keys), email_events (insert). Locks: the rows of one email; where several are linked, in
 // the order of their ids. Rows: one email each.
-// Not the ORM: an event's id is the database's, and its sequence comes from the row.
+// Not the ORM: the database generates the event's id, and its sequence comes from the row.
 const RESCHEDULE = `
   update emails e
   set scheduled_for = $4, status = 'scheduled', event_sequence = e.event_sequence + 1, updated_at = $5
@@ -18,16 +18,17 @@ const RESCHEDULE_RECIPIENTS = `
   set status = 'scheduled', updated_at = $4
   where r.organization_id = $1 and r.mode = $2 and r.email_id = $3 and r.status in ('queued', 'scheduled')`;
 
-// A statement of its own: behind a change of the same statement a node would make its id, by its own clock (docs/scaling.md).
+// A separate statement: together with the update, a cluster node would generate the id by its own clock (docs/scaling.md).
 const ADD_SCHEDULED = `
   insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
   values ($1, $2, $3, $4, event_id(clock_timestamp(), 1), 'scheduled', 'api', clock_timestamp(), $5::jsonb)`;
 
-/** Returns the number of its next event. */
+/** Returns the sequence of its next event. */
 export function rescheduleEmail(email: EmailKey, scheduledAt: Date, now: Date): Statement<{ sequence: number }> {
   return { name: 'reschedule-email', text: RESCHEDULE, values: [...keyOf(email), scheduledAt, now] };
 }
 
+/** Sets the open recipients' status to `scheduled`; the email itself is changed by `rescheduleEmail`. */
 export function rescheduleRecipients(email: EmailKey, now: Date): Statement<never> {
   return { name: 'reschedule-recipients', text: RESCHEDULE_RECIPIENTS, values: [...keyOf(email), now] };
 }
@@ -46,7 +47,7 @@ const SENT_AGAIN_AS = `
 const SENT_AGAIN_FROM = `
   update emails e set resent_from = $4 where e.organization_id = $1 and e.mode = $2 and e.id = $3`;
 
-/** Links an email and the one that repeats it, both ways; the first lists the last hundred. */
+/** Links an email and the one resent from it, both ways; the original lists the last hundred. */
 export function linkResent(original: EmailKey, repeatedAs: string): Statement<never>[] {
   const { organizationId, mode, emailId } = original;
   return [
@@ -59,9 +60,9 @@ function keyOf({ organizationId, mode, emailId }: EmailKey): string[] {
   return [organizationId, mode, emailId];
 }
 
-// Attempts of a tenant's emails that are to be repeated, those of each in the order in which they were recorded.
+// Finds the deferred attempts of a tenant's emails, per email in the order in which they were recorded.
 // Reads: email_events (primary key; the events of each email). Locks: none. Rows: the deferrals of one page of deliveries.
-// One tenant by parameter (docs/scaling.md). Not the ORM: a page of many tenants in one round trip.
+// One tenant per statement (docs/scaling.md). Not the ORM: a page of many tenants in one round trip.
 export type Deferral = EmailKey & Pick<EmailEvent, 'eventType' | 'data' | 'trace'>;
 
 const FIND = `

@@ -1,8 +1,8 @@
-// The ids of a page of emails, and what a search finds.
+// Lists the ids of a page of emails, and searches emails.
 // Reads: emails (primary key, backwards), email_recipients (email_recipients_address). Locks: none.
 // Rows: at most offset + limit of the ranges given; a search examines WINDOW rows and no more.
-// Not the ORM: ranges travel as arrays and are walked one after the other; a search is bounded before it filters. The bounds of all ranges
-// leave the planner the partitions of their months: with all of a year's it took 1.1 ms more.
+// Not the ORM: ranges are arrays that are scanned one after the other; a search is limited before it filters. The bounds of all ranges
+// limit the planner to the partitions of their months: with all partitions of a year it took 1.1 ms more.
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { IdRange } from '../id-range';
@@ -48,7 +48,7 @@ const COUNT = `
   from emails
   where organization_id = $1 and mode = $2 and id >= $3 and id < $4`;
 
-/** For parts of an hour: counts rows. */
+/** Counts rows; only used for parts of an hour. */
 export function countIds({ organizationId, mode, domainId }: Tenant, range: IdRange): Statement<{ emails: number }> {
   const values = [organizationId, mode, range.from, range.to];
   return domainId === undefined
@@ -56,7 +56,7 @@ export function countIds({ organizationId, mode, domainId }: Tenant, range: IdRa
     : { name: 'count-email-ids-of-domain', text: `${COUNT} and domain_id = $5`, values: [...values, domainId] };
 }
 
-/** So many of the newest emails of the range are examined: 50,000 rows are about 50 ms. */
+/** Number of the newest emails of the range that a search examines: 50,000 rows take about 50 ms. */
 export const SEARCH_WINDOW = 50_000;
 
 export interface SearchTerms {
@@ -64,11 +64,11 @@ export interface SearchTerms {
   readonly tag: string | undefined;
   /** Normal form. */
   readonly recipient: string | undefined;
-  /** A part of it, in any case. */
+  /** A part of the subject, ignoring case. */
   readonly subject: string | undefined;
 }
 
-// Worked out where the row is read, so that subjects need not be kept.
+// Computed while the row is scanned, so that subjects are not materialized.
 const IS_NAMED = `($11::text is null or strpos(lower(subject), lower($11)) > 0) as is_named`;
 
 const NEWEST = `
@@ -108,12 +108,13 @@ const search = (seen: string) => `
 
 export interface SearchResult {
   readonly ids: string[];
-  /** Matches among the emails examined. */
+  /** Number of matches among the examined emails. */
   readonly total: number;
   readonly examined: number;
   readonly oldest: string | null;
 }
 
+/** Returns one row: a page of the matches among the newest SEARCH_WINDOW emails of the range. */
 export function searchEmails(
   tenant: Tenant,
   range: IdRange,

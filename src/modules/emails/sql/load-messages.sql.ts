@@ -1,8 +1,8 @@
-// All that is needed to compose a tenant's claimed emails; of attachments only what they weigh. Bodies and raw messages come
-// along as long as they are small, have no attachments and fit into $4 bytes together; octet_length reads no more than a
-// value's header. A raw message that an erasure has emptied counts as gone.
+// Loads what is needed to compose a tenant's claimed emails, with only the size of attachments. Bodies and raw messages are
+// included as long as they are small, have no attachments and fit into $4 bytes together; octet_length reads only a value's
+// header. A raw message that an erasure has emptied counts as deleted.
 // Reads: emails, email_contents, email_attachments (primary keys). Locks: none. Rows: the emails of one claim.
-// One tenant by parameter, and look-ups in subqueries of their own, as in lock-emails.
+// One tenant per statement, and lateral subqueries, as in lock-emails.
 // Not the ORM: a batch of keys joined across two partitioned tables in one round trip.
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
@@ -29,7 +29,7 @@ export interface LoadedMessage extends EmailKey {
   raw: Buffer | null;
 }
 
-/** As many as a claim has of these fit into a few megabytes; larger ones are rare and wait for their own look-up. */
+/** All such bodies of a claim take a few megabytes; larger ones are rare and read by a query of their own. */
 const SMALL_BODY_BYTES = 128 * 1024;
 
 const MESSAGES = `
@@ -95,6 +95,9 @@ const MESSAGES = `
   from found f
   where not (f.is_raw and f.body_bytes = 0)`;
 
+/**
+ * Unknown emails, and those without content, have no row. @param maxBodyBytes of all bodies and raw messages together
+ */
 export function loadMessages(
   { organizationId, mode }: Tenant,
   emailIds: readonly string[],
@@ -103,9 +106,9 @@ export function loadMessages(
   return { name: 'load-messages', text: MESSAGES, values: [organizationId, mode, emailIds, Math.floor(maxBodyBytes)] };
 }
 
-// The recipients of a tenant's deliveries, with the sender and the time.
+// Finds the recipients of a tenant's deliveries, with the sender and the time.
 // Reads: emails, email_recipients (primary keys). Locks: none. Rows: one batch of hits on links, up to 500.
-// Not the ORM: keys of four columns by the batch, and both tables, in one round trip.
+// Not the ORM: a batch of keys of four columns over two tables, in one round trip.
 
 /** The recipient of a delivery, and the sender. */
 export interface MailRecipient extends DeliveryKey {
@@ -114,7 +117,7 @@ export interface MailRecipient extends DeliveryKey {
   readonly address: string;
   /** The set of lasting outcomes (`hasSeen`). */
   readonly seen: number;
-  /** When the email was first handed to a next hop, for whichever recipient; null before that. */
+  /** When the email was first handed to a next hop, for any recipient; null before that. */
   readonly sentAt: Date | null;
 }
 
@@ -155,9 +158,9 @@ export function findMailRecipients(
   };
 }
 
-// A part of an attachment's bytes, for composing.
+// Reads a part of an attachment's bytes, for composing.
 // Reads: email_attachments (primary key). Locks: none. Rows: one.
-// Not the ORM: a part of a value. Whole, 25 MiB pass through the driver as 50 MB of text in one turn of the event loop.
+// Not the ORM: a part of a value. As a whole, the driver would convert 50 MB of text for 25 MiB in one turn of the event loop.
 const ATTACHMENT_PART = `
   select substring(content from $5 for $6) as part
   from email_attachments

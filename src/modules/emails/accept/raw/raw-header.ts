@@ -3,14 +3,14 @@ import PostalMime from 'postal-mime';
 import { addressKey, type Mailbox, parseAddress, parseMailbox } from '../../../../common/mail-address';
 import type { FieldRange, ParsedHeader } from '../../../../common/mime/header-fields';
 
-/** Of one field; what is longer is read up to here. */
+/** Longer fields are read up to this length. */
 const MAX_FIELD_BYTES = 32 * 1024;
-/** As the database and the lists take it. */
+/** Longer subjects are cut for the database and lists. */
 const MAX_SUBJECT = 998;
 const MAX_REPLY_TO = 10;
 const CONTROLS = /[\x00-\x1f\x7f-\x9f]+/g;
 
-/** A field's value, unfolded; bytes above ASCII as UTF-8 where they are that (RFC 6532). */
+/** A field's value, unfolded; non-ASCII bytes are decoded as UTF-8 where valid (RFC 6532). */
 export function valueOf({ bytes }: ParsedHeader, { colon, end }: FieldRange): string {
   const value = bytes.subarray(colon + 1, Math.min(end, colon + 1 + MAX_FIELD_BYTES));
   return value
@@ -19,7 +19,7 @@ export function valueOf({ bytes }: ParsedHeader, { colon, end }: FieldRange): st
     .trim();
 }
 
-/** The subject as it is shown; empty when there is none. Of several the first. */
+/** The decoded subject, the first of several; empty when there is none. */
 export function subjectOf(header: ParsedHeader): string {
   const [field] = header.fields.get('subject') ?? [];
   if (field === undefined) return '';
@@ -28,8 +28,8 @@ export function subjectOf(header: ParsedHeader): string {
 }
 
 /**
- * The one mailbox of the one From field; undefined when there are none or several of either. Strict on purpose: the mail is
- * checked by this address, and every reader has to see the same one.
+ * The mailbox of the From field; undefined unless there is exactly one field with exactly one mailbox. Strict on purpose: the
+ * sender is authorized by this address, and every mail program must show the same one.
  */
 export function senderOf(header: ParsedHeader): Mailbox | undefined {
   const fields = header.fields.get('from') ?? [];
@@ -43,13 +43,13 @@ export function senderOf(header: ParsedHeader): Mailbox | undefined {
   return name === '' ? { email: parsed.mailbox.email } : { email: parsed.mailbox.email, name };
 }
 
-/** Quoted strings, escaped signs, and single ones. */
+/** Quoted strings, escaped characters, and single characters. */
 const TOKENS = /"(?:\\.|[^"\\])*"|\\.|[^]/gs;
 const PARENTHESES: Readonly<Record<string, number>> = { '(': 1, ')': -1 };
 
 /**
- * Without what stands in parentheses (RFC 5322 section 3.2.2), as in `root@host (Cron Daemon)`. Left as it is when they do
- * not match: then it is no mailbox.
+ * Removes comments (RFC 5322 section 3.2.2), as in `root@host (Cron Daemon)`. With unbalanced parentheses the value stays as it
+ * is, and is not a mailbox.
  */
 function withoutComments(value: string): string {
   let kept = '';
@@ -63,17 +63,17 @@ function withoutComments(value: string): string {
   return depth === 0 ? kept.trim() : value;
 }
 
-/** The addresses that fields of these names show, in the form in which they are compared. */
+/** The addresses in fields of this name, in the form in which they are compared. */
 export function shownIn(header: ParsedHeader, name: 'to' | 'cc'): ReadonlySet<string> {
   return new Set(mailboxesOf(header, name).map(({ email }) => addressKey(email)));
 }
 
-/** The addresses of Reply-To, as many as an email may have. */
+/** The addresses of Reply-To, up to the maximum of an email. */
 export function replyToOf(header: ParsedHeader): Mailbox[] {
   return mailboxesOf(header, 'reply-to').slice(0, MAX_REPLY_TO);
 }
 
-/** Nothing depends on these but what is shown, so that a reader's guess will do. */
+/** Parses mailboxes leniently: they are only used for display. */
 function mailboxesOf(header: ParsedHeader, name: string): Mailbox[] {
   const fields = header.fields.get(name) ?? [];
   return fields
@@ -87,11 +87,11 @@ function mailboxesOf(header: ParsedHeader, name: string): Mailbox[] {
     });
 }
 
-/** Signs at which one address of a list ends. Thirty thousand of them, which three fields may have, took 80 ms. */
+/** Separators of an address list. Lists are cut, since thirty thousand addresses, which fit into three fields, took 80 ms. */
 const SEPARATORS = /[,;:]/g;
 const MAX_SEPARATORS = 1_000;
 
-/** As much of a list as has a thousand addresses. */
+/** The start of a list, up to a thousand addresses. */
 function beginningOf(list: string): string {
   SEPARATORS.lastIndex = 0;
   for (let count = 0; count < MAX_SEPARATORS; count += 1) if (!SEPARATORS.test(list)) return list;

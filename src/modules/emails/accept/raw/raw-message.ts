@@ -4,43 +4,43 @@ import { replyToOf, senderOf, shownIn, subjectOf, valueOf } from './raw-header';
 
 export const MAX_RAW_BYTES = 25 * 1024 * 1024;
 const MAX_HEADER_BYTES = 256 * 1024;
-/** Fifty thousand, possible within the size limit, take tens of milliseconds for each pass. */
+/** Limit of header fields: fifty thousand, which the size limit allows, take tens of milliseconds per pass. */
 const MAX_FIELDS = 2_000;
-/** RFC 5321 section 6.3 asks for a limit of at least 100: beyond it the message is in a loop. */
+/** Received fields beyond which a message is taken to be in a loop (RFC 5321 section 6.3: at least 100). */
 const MAX_HOPS = 100;
 const NO_HEADER = `has no header of fields with CRLF line ends, of at most ${MAX_HEADER_BYTES} bytes and ${MAX_FIELDS} fields`;
 const HEADER_END = '\r\n\r\n';
-/** RFC 5322 section 2.2. With a blank before its colon, a From would not be found here, and be shown by readers. */
+/** RFC 5322 section 2.2. A From with a blank before its colon would not be found here, but shown by mail programs. */
 const FIELD_NAME = /^[!-9;-~]+$/;
-/** A message that is sent on may have blind recipients of its own (RFC 5322 section 3.6.6). */
+/** Removed fields; a resent message may have blind recipients of its own (RFC 5322 section 3.6.6). */
 const REMOVED: ReadonlySet<string> = new Set(['bcc', 'resent-bcc', 'return-path']);
-/** Read by this service, and removed. */
+/** Prefix of fields for this service, which are read and removed. */
 const OWN_PREFIX = 'x-waybill-';
 
 /** A message as submitted, and its parsed header. */
 export interface RawMessage {
-  /** What goes out, but for Date and Message-ID where they are missing. It shares the memory of what came. */
+  /** The message to send, except missing Date and Message-ID fields. It shares the memory of the submitted bytes. */
   readonly bytes: Buffer;
   readonly from: Mailbox;
   readonly subject: string;
   readonly to: ReadonlySet<string>;
   readonly cc: ReadonlySet<string>;
   readonly replyTo: readonly Mailbox[];
-  /** Of the fields `X-Waybill-…`, by the rest of their names in lower case. */
+  /** The fields `X-Waybill-…`, by the rest of their names in lower case. */
   readonly own: ReadonlyMap<string, string>;
 }
 
-/** `sender`: the From is not one mailbox in one field. `form`: it is no message, or one that should not be sent. */
+/** `sender`: the From is not one mailbox in one field. `form`: not a valid message, or one that must not be sent. */
 export interface RawFault {
   readonly fault: 'sender' | 'form';
-  /** Reads after the name of what was given. */
+  /** The problem as the end of a sentence, after the name of the input. */
   readonly message: string;
 }
 
 /**
- * Parses a message with CRLF line ends, and removes in place what must not be sent: Bcc, Resent-Bcc, Return-Path and the fields
+ * Parses a message with CRLF line ends, and removes in place the fields that must not be sent: Bcc, Resent-Bcc, Return-Path and the fields
  * for this service. Everything else stays as it is.
- * @param given is changed, and part of the result
+ * @param given is modified and becomes part of the result
  */
 export function readRawMessage(given: Buffer): RawMessage | RawFault {
   const whole = withHeaderEnd(given);
@@ -68,7 +68,7 @@ function form(message: string): RawFault {
   return { fault: 'form', message };
 }
 
-/** A message may be a header alone; then its empty line is added. Undefined when the header is too long. */
+/** Adds the empty line to a message that consists of a header only. Undefined when the header is too long. */
 function withHeaderEnd(given: Buffer): Buffer | undefined {
   const start = given.subarray(0, MAX_HEADER_BYTES);
   if (start.includes(HEADER_END)) return given;
@@ -97,7 +97,7 @@ function isRemoved(name: string): boolean {
   return REMOVED.has(name) || name.startsWith(OWN_PREFIX);
 }
 
-/** What is kept of the header moves up to the body, so that a large message is not copied. */
+/** Moves the remaining header fields up to the body, so that a large message is not copied. */
 function withoutFields({ bytes, fields, bodyStart }: ParsedHeader): Buffer {
   const removed = [...fields]
     .filter(([name]) => isRemoved(name))

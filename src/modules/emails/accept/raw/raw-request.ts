@@ -7,7 +7,7 @@ import { readOptions } from '../parse-send-request';
 import type { Recipient, RecipientKind, SendRequest } from '../send-request';
 import type { RawMessage } from './raw-message';
 
-/** Fields for this service in a message's header, and what they are called in a request. */
+/** Names of the fields for this service in a message's header, and of the corresponding request fields. */
 const OWN_FIELDS: Readonly<Record<string, string>> = {
   category: 'category',
   tags: 'tags',
@@ -17,7 +17,7 @@ const OWN_FIELDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A send request from the header of a message, for the recipients of its envelope.
+ * Creates a send request from the header of a message, for the recipients of its envelope.
  * @param envelope addresses in normal form, each once
  * @param given options from outside the message; they take precedence over those of its header
  */
@@ -40,7 +40,7 @@ export function toSendRequest(
   };
 }
 
-/** Whom the header does not show is a blind recipient. */
+/** A recipient that the header does not contain is a blind recipient. */
 function kindOf(email: string, { to, cc }: RawMessage): RecipientKind {
   const key = addressKey(email);
   if (to.has(key)) return 'to';

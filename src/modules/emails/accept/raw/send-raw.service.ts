@@ -21,15 +21,15 @@ const MAX_ENVELOPE = 50;
 const HTTP_PATH = '/v1/emails/raw';
 const SMTP_PATH = 'smtp';
 
-/** A message that came over SMTP, with its envelope. */
+/** A message submitted over SMTP, with its envelope. */
 export interface SubmittedMessage {
-  /** CRLF line ends only. It is changed. */
+  /** CRLF line ends only. The buffer is modified. */
   readonly bytes: Buffer;
   /** Normal form, 1 to 50. */
   readonly recipients: readonly string[];
 }
 
-/** From a whole message to a committed email: it is not taken apart, what came is what goes out, signed. */
+/** Accepts complete messages: they are sent unchanged, apart from the signature and some header fields. */
 @Injectable()
 export class SendRawService {
   constructor(
@@ -55,8 +55,8 @@ export class SendRawService {
   }
 
   /**
-   * Accepts a message that came over SMTP; returns once the email is committed. A client that writes the same mail again has
-   * other dates and boundaries in it, so that its sender, subject and recipients are what an idempotency key stands for.
+   * Accepts a message submitted over SMTP; returns once the email is committed. A client that repeats a mail generates other dates
+   * and boundaries, so an idempotency key covers only sender, subject and recipients.
    * @throws ValidationError, AppError; InvalidSenderError when its From is not one address
    */
   submit({ bytes, recipients }: SubmittedMessage, tenant: Submitter): Promise<AcceptedRequest> {
@@ -97,7 +97,7 @@ function readEnvelope(reader: FieldReader, value: unknown): string[] {
 }
 
 /**
- * With CRLF line ends; undefined when it is not valid, which the reader then has reported.
+ * Decodes a message and converts its line ends to CRLF; undefined when it is not valid, which is reported to the reader.
  * @throws AppError payload_too_large
  */
 async function readBase64(reader: FieldReader, value: unknown, holder: string): Promise<Buffer | undefined> {

@@ -1,5 +1,5 @@
-// Idempotency keys of a batch: lock, read, store. The locks are tried, not waited for: a key that another process is
-// working on must not hold up the rest of the batch. They end with the transaction.
+// Locks, reads and stores the idempotency keys of a batch. Locks are tried without waiting: a key that another process holds must
+// not delay the rest of the batch. They end with the transaction.
 // Reads and writes: idempotency_keys (primary key). Locks: advisory, per key. Rows: the keyed requests of one batch.
 // Not the ORM: try-locks and batches.
 import type { Statement } from '../../../../database/statement';
@@ -32,7 +32,7 @@ const FIND = `
     and i.key in (k.key, k.hashed)
   where i.created_at > $6`;
 
-/** A statement of its own: its snapshot is taken after the locks. */
+/** A separate statement, so that its snapshot is taken after the locks. */
 export function findStoredResponses(claims: readonly IdempotencyClaim[], notBefore: Date): Statement<StoredResponse> {
   const hashed = claims.map(({ key }) => hashedKey(key));
   return { name: 'find-stored-responses', text: FIND, values: [...columns(claims), hashed, notBefore] };
@@ -46,7 +46,7 @@ const STORE = `
   on conflict (organization_id, mode, path, key) do update
     set fingerprint = excluded.fingerprint, response = excluded.response, created_at = excluded.created_at`;
 
-/** Replaces what has expired under the same key; anything younger has been found before. */
+/** Replaces an expired response under the same key; a younger one would have been found before. */
 export function storeResponses(rows: readonly KeyedResponse[], now: Date): Statement<never> {
   const claims = rows.map((row) => row.claim);
   const responses = rows.map((row) => JSON.stringify(row.response));
@@ -54,7 +54,7 @@ export function storeResponses(rows: readonly KeyedResponse[], now: Date): State
   return { name: 'store-responses', text: STORE, values: [...columns(claims), fingerprints, responses, now] };
 }
 
-// Deletes idempotency keys whose time is over.
+// Deletes expired idempotency keys.
 // Writes: idempotency_keys (index on created_at). Locks: the rows, skip locked. Rows: up to $2.
 // Not the ORM: a bounded delete.
 
@@ -72,6 +72,7 @@ const DELETE_EXPIRED = `
     and i.path = expired.path and i.key = expired.key
   returning 1 as deleted`;
 
+/** Returns one row per deleted key. @param before keys stored earlier have expired */
 export function deleteExpiredKeys(before: Date, limit: number): Statement<{ deleted: 1 }> {
   return { name: 'delete-expired-keys', text: DELETE_EXPIRED, values: [before, limit] };
 }

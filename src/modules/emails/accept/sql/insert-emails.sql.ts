@@ -10,7 +10,7 @@ import type { AcceptedEmail } from '../send-request';
 
 /** Bytes of one row of a raw message. */
 const RAW_PART_BYTES = 1024 * 1024;
-/** Up to this size the hexadecimal text of byte arrays costs next to nothing. */
+/** Up to this size the hexadecimal text of byte arrays costs little. */
 const SMALL_RAW_BYTES = 32 * 1024;
 
 const TEXT = `
@@ -53,6 +53,10 @@ const TEXT = `
   from unnest($29::uuid[], $30::text[], $31::uuid[], $32::smallint[], $33::text[], $34::text[], $35::text[])
     as r (organization_id, mode, email_id, position, kind, address, status)`;
 
+/**
+ * Inserts emails, contents, recipients and their first event; attachments follow in `insertAttachments`. @param now of
+ * acceptance
+ */
 export function insertEmails(emails: readonly AcceptedEmail[], now: Date): Statement<never> {
   return { name: 'insert-emails', text: TEXT, values: [...emailColumns(emails), now, ...recipientColumns(emails)] };
 }
@@ -91,14 +95,14 @@ function emailColumns(emails: readonly AcceptedEmail[]): unknown[] {
     requests.map((request) => (Object.keys(request.headers).length > 0 ? JSON.stringify(request.headers) : null)),
     emails.map(addresseesJson),
     requests.map((request) => (request.raw ? partsOf(request.raw).length : request.attachments.length)),
-    // The lists count per hour of the ids, so an email's age is that of its id.
+    // Lists count by the hour of ids, so the creation time is that of the id.
     emails.map((email) => timeOfId(email.id)),
     requests.map((request) => request.raw !== undefined),
     requests.map((request) => request.source ?? 'api'),
   ];
 }
 
-/** The addresses that the headers show, hence without bcc. */
+/** The addresses in header fields, without bcc. */
 function addresseesJson(email: AcceptedEmail): string {
   const shown = (kind: string) =>
     email.recipients.filter((to) => to.kind === kind).map(({ email: address, name }) => ({ email: address, name }));
@@ -121,7 +125,7 @@ function recipientColumns(emails: readonly AcceptedEmail[]): unknown[] {
 }
 
 // Writes one attachment. Writes: email_attachments (insert only). Locks: none beyond the new row. Rows: one. Not the
-// ORM, one at a time: a single parameter travels as bytes, arrays as hexadecimal of twice the length.
+// ORM, one at a time: a single parameter is sent as bytes, arrays as hexadecimal text of twice the length.
 
 const INSERT_ATTACHMENT = `
   insert into email_attachments (organization_id, mode, email_id, position, filename, content_type, content_id, size, content)
@@ -129,14 +133,14 @@ const INSERT_ATTACHMENT = `
 
 // Writes small raw messages, each as one part.
 // Writes: email_attachments (insert only). Locks: none beyond the new rows. Rows: the small raw messages of a coalesced batch.
-// Not the ORM: most messages are small, and a statement for each would cost as much as all else.
+// Not the ORM: most messages are small, and a statement for each would double the cost of accepting.
 
 const INSERT_RAW = `
   insert into email_attachments (organization_id, mode, email_id, position, filename, content_type, content_id, size, content)
   select organization_id, mode, email_id, 0, '${RAW_PART.filename}', '${RAW_PART.contentType}', null, octet_length(content), content
   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bytea[]) as r (organization_id, mode, email_id, content)`;
 
-/** Raw messages: the small ones by one statement, the others by one for each part. */
+/** Inserts raw messages: small ones in one statement, others with one statement per part. */
 export function insertRaw(emails: readonly AcceptedEmail[]): Statement<never>[] {
   const raw = emails.filter(({ command }) => command.request.raw !== undefined);
   const isSmall = ({ command }: AcceptedEmail) => (command.request.raw?.length ?? 0) <= SMALL_RAW_BYTES;
@@ -152,7 +156,7 @@ export function insertRaw(emails: readonly AcceptedEmail[]): Statement<never>[] 
   return [{ name: 'insert-raw', text: INSERT_RAW, values }, ...parts];
 }
 
-/** In parts: the driver's buffers would hold a large message several times. */
+/** Inserts a message in parts, since the driver's buffers would hold a large one several times. */
 function insertParts({ id, command: { organizationId, mode, request } }: AcceptedEmail): Statement<never>[] {
   return partsOf(request.raw ?? Buffer.alloc(0)).map((part, position) => ({
     name: 'insert-attachment',

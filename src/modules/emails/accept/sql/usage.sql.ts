@@ -1,13 +1,13 @@
 import type { Statement } from '../../../../database/statement';
 
-// How many recipients limited organizations have used in a month; counted in the accept transaction.
+// Recipients that limited organizations have used in a month, counted in the accept transaction.
 // Reads and writes: monthly_usage (primary key). Locks: the organizations' rows, in key order. Rows: one per limited
-// organization of a batch; the others pay nothing.
+// organization of a batch; others cost nothing.
 // Not the ORM: an upsert that returns the new values.
 export interface LockedUsage {
   readonly organizationId: string;
   readonly recipients: number;
-  /** It is new, or the statistics have not been counted for a minute: they have to be now. */
+  /** The counter is new, or older than a minute: it must be recounted from the statistics now. */
   readonly isStale: boolean;
 }
 
@@ -26,7 +26,7 @@ export function lockMonthlyUsage(organizationIds: readonly string[], month: stri
 }
 
 export interface CountedUsage extends LockedUsage {
-  /** What the batch adds is among them. */
+  /** Includes the recipients of the batch. */
   readonly recipients: number;
 }
 
@@ -36,7 +36,7 @@ const SET = `
   from unnest($1::uuid[], $2::float8[], $3::boolean[]) as o (organization_id, recipients, is_counted)
   where u.organization_id = o.organization_id and u.month = $4::date`;
 
-/** @param usages `isStale`: they have just been counted */
+/** @param usages `isStale`: they have just been recounted */
 export function setMonthlyUsage(usages: readonly CountedUsage[], month: string): Statement<never> {
   return {
     name: 'set-monthly-usage',
@@ -52,14 +52,14 @@ export function setMonthlyUsage(usages: readonly CountedUsage[], month: string):
 
 const DELETE_MONTHS = `delete from monthly_usage where month < $1::date returning 1 as deleted`;
 
-/** The table is read as a whole: it holds few months. @param before a UTC date */
+/** Scans the whole table, which holds few months. @param before a UTC date */
 export function deleteOldMonthlyUsage(before: string): Statement<{ deleted: 1 }> {
   return { name: 'delete-old-monthly-usage', text: DELETE_MONTHS, values: [before] };
 }
 
-// Test mode: how many recipients a sender domain has used, by day and in all; counted in the accept transaction.
+// Test mode: recipients that a sender domain has used, by day and in total, counted in the accept transaction.
 // Reads and writes: test_usage (primary key). Locks: the domains' rows, in key order. Rows: two per domain of a batch.
-// Not the ORM: an upsert that returns the new values. Only test mail pays for its row lock.
+// Not the ORM: an upsert that returns the new values. Only test mail takes this row lock.
 const LOCK_DAY = `
   insert into test_usage as u (organization_id, domain_id, day, recipients)
   select organization_id, domain_id, day, 0
@@ -72,7 +72,7 @@ const LOCK_DAY = `
 /** A counter of a domain. */
 export interface DomainUsage {
   readonly domainId: string;
-  /** Of all days together; else of the day. */
+  /** The total of all days; else the count of the day. */
   readonly isLifetime: boolean;
   readonly recipients: number;
 }
@@ -101,6 +101,7 @@ const ADD = `
   from unnest($1::uuid[], $2::uuid[], $3::int[]) as d (organization_id, domain_id, recipients)
   where u.organization_id = d.organization_id and u.domain_id = d.domain_id and u.day in ($4::date, date 'epoch')`;
 
+/** Adds to the day's counter and to the total. @param domains each once, locked by `lockTestUsage` */
 export function addTestUsage(domains: readonly UsedRecipients[], day: string): Statement<never> {
   return {
     name: 'add-test-usage',
@@ -117,7 +118,7 @@ export function addTestUsage(domains: readonly UsedRecipients[], day: string): S
 const DELETE_DAYS = `
   delete from test_usage where day < $1::date and day <> date 'epoch' returning 1 as deleted`;
 
-/** Of past days; what has been used in all stays. The table is read as a whole: it holds few days. @param before a UTC date */
+/** Deletes past days, but not the totals. Scans the whole table, which holds few days. @param before a UTC date */
 export function deleteOldTestUsage(before: string): Statement<{ deleted: 1 }> {
   return { name: 'delete-old-test-usage', text: DELETE_DAYS, values: [before] };
 }

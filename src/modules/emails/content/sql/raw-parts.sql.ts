@@ -1,10 +1,10 @@
-// A raw message lies in email_attachments, in parts of 1 MiB one behind the other.
+// Reads a raw message, which is stored in email_attachments, in consecutive parts of 1 MiB.
 // Reads: email_attachments (primary key). Locks: none. Rows: the parts of one message without their bytes, or one with them.
 // Not the ORM: the reader of a message has no other use for its rows.
 import type { Statement } from '../../../../database/statement';
 import type { EmailKey } from '../../../../delivery/ports/delivery';
 
-/** What its rows are called. No file of a composed email is of this type: the API takes none. */
+/** Name and type of these rows. Attachments of composed emails cannot have this type, since the API refuses it. */
 export const RAW_PART = { filename: 'message.eml', contentType: 'message/rfc822' } as const;
 
 const SIZES = `
@@ -13,6 +13,7 @@ const SIZES = `
   where organization_id = $1 and mode = $2 and email_id = $3
   order by position`;
 
+/** Returns the parts in order, without bytes; none for a deleted message. */
 export function readRawSizes({
   organizationId,
   mode,
@@ -26,6 +27,7 @@ const PART = `
   from email_attachments
   where organization_id = $1 and mode = $2 and email_id = $3 and position = $4`;
 
+/** @param position of the part, as in `readRawSizes` */
 export function readRawPart(
   { organizationId, mode, emailId }: EmailKey,
   position: number,

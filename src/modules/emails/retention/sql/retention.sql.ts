@@ -2,10 +2,10 @@ import type { Mode } from '../../../../common/tenant';
 import type { Statement } from '../../../../database/statement';
 import { idsOf, type Month, MONTHLY_TABLES, type MonthlyTable } from '../months';
 
-// Deletes the contents of emails that are at their end, and have been for long enough, among the next $5 of a tenant.
+// Deletes the contents of emails that have been in a final state for long enough, among the next $5 of a tenant.
 // Writes: email_contents, email_attachments (primary keys). Reads: email_recipients, email_events (primary keys).
-// Locks: the contents, skip locked. Rows: $5 emails; what has been deleted is not read again, because the contents are walked,
-// not the emails.
+// Locks: the contents, skip locked. Rows: $5 emails; deleted ones are not examined again, because the scan goes over contents,
+// not emails.
 // Not the ORM: five tables in one round trip.
 const TEXT = `
   with examined as materialized (
@@ -41,15 +41,15 @@ const TEXT = `
     (select email_id from examined order by email_id desc limit 1) as "lastId",
     (select count(*) from deleted)::int as deleted`;
 
-/** Of recipients: not at their end. */
+/** Statuses of recipients that are not final. */
 const OPEN = ['queued', 'scheduled', 'sending'];
-/** Events that bring a recipient to an end, or to another one. */
+/** Events that lead to a final status, or to another one. */
 const ENDS = ['sent', 'delivered', 'bounced', 'hard_bounce', 'soft_bounce', 'blocked', 'failed', 'cancelled'];
 
 export interface ContentPage {
   readonly organizationId: string;
   readonly mode: Mode;
-  /** Ids of emails: between these, both exclusive. */
+  /** Range of email ids, both ends exclusive. */
   readonly afterId: string;
   readonly beforeId: string;
   /** Emails that ended later keep their content. */
@@ -62,6 +62,7 @@ export interface DeletedContents {
   readonly deleted: number;
 }
 
+/** Returns one row. @param limit emails to examine; fewer `examined` ones mean the end of the page */
 export function deleteContents(page: ContentPage, limit: number): Statement<DeletedContents> {
   const { organizationId, mode, afterId, beforeId, endedBefore } = page;
   return {
@@ -71,9 +72,9 @@ export function deleteContents(page: ContentPage, limit: number): Statement<Dele
   };
 }
 
-// Which months the tables have partitions for, and of which months rows lie in the default partitions.
-// Reads: the catalogue, and the default partitions (whole: as a rule they are empty). Locks: none. Rows: some dozens.
-// Not the ORM: the catalogue; the same of several tables.
+// Lists the months for which the tables have partitions, and the months of rows in the default partitions.
+// Reads: the catalogue, and the default partitions (full scan: they are usually empty). Locks: none. Rows: some dozens.
+// Not the ORM: the catalogue; one query over several tables.
 const PARTITIONS = `
   select t.name as table, to_date(right(c.relname, 7), 'YYYY_MM')::timestamp at time zone 'UTC' as month
   from unnest($1::text[]) as t (name)
@@ -81,6 +82,7 @@ const PARTITIONS = `
   join pg_class c on c.oid = i.inhrelid
   where c.relname ~ '_[0-9]{4}_[0-9]{2}$'`;
 
+/** One row per table and month that has a partition. */
 export function listPartitions(): Statement<{ table: MonthlyTable; month: Month }> {
   return { name: 'list-partitions', text: PARTITIONS, values: [MONTHLY_TABLES] };
 }
@@ -95,35 +97,38 @@ const countDefaultRows = (table: MonthlyTable) => `
   ) made
   group by month`;
 
-/** Rows of default partitions, by the month to which they belong. */
+/** Numbers of rows in the default partitions, by the month to which they belong. */
 export function listDefaultRows(): Statement<{ table: MonthlyTable; month: Month; rows: number }> {
   return { name: 'list-default-rows', text: MONTHLY_TABLES.map(countDefaultRows).join(' union all '), values: [] };
 }
 
-// Makes this transaction the one that changes partitions, or returns that another one is.
+// Makes this transaction the one that changes partitions, unless another one does so already.
 // Reads: nothing. Locks: the advisory lock of create_month_partitions, until the end of the transaction. Rows: one.
 // Not the ORM: advisory locks.
 
 const LOCK = `select pg_try_advisory_xact_lock(hashtext('create_month_partitions')) as "isOurs"`;
 
+/** Returns one row; `isOurs` is false while another transaction changes partitions. */
 export function lockPartitions(): Statement<{ isOurs: boolean }> {
   return { name: 'lock-partitions', text: LOCK, values: [] };
 }
 
 // Adds or drops a month of a table.
 // Writes: the catalogue, and the rows that move out of the default partition. Locks: an advisory lock; the table against
-// all others, waited for 1.5 s at most, since others wait behind it.
+// all others, for which it waits 1.5 s at most, since others queue behind it.
 // Not the ORM: functions of the schema (migration 0027).
 
-/** `busy`: another process is changing partitions. `too_large`: more would have to be moved than may wait. */
+/** `busy`: another process changes partitions. `too_large`: the rows to be moved exceed the limit. */
 export type Added = 'created' | 'present' | 'busy' | 'too_large';
 export type Dropped = 'dropped' | 'absent' | 'busy';
 
+/** @param maxMovedBytes of rows in the default partition; with more, nothing changes (`too_large`) */
 export function addPartition(table: MonthlyTable, month: Month, maxMovedBytes: number): Statement<{ result: Added }> {
   const text = 'select add_month_partition($1, $2::date, $3) as result';
   return { name: 'add-partition', text, values: [table, dateOf(month), maxMovedBytes] };
 }
 
+/** Deletes all rows of the month, except those in the default partition. */
 export function dropPartition(table: MonthlyTable, month: Month): Statement<{ result: Dropped }> {
   const text = 'select drop_month_partition($1, $2::date) as result';
   return { name: 'drop-partition', text, values: [table, dateOf(month)] };
@@ -133,9 +138,9 @@ function dateOf(month: Month): string {
   return month.toISOString().slice(0, 10);
 }
 
-// The key of the $3th row of a month in a default partition; nothing when there are fewer.
-// Reads: one default partition (whole: as a rule it is empty). Locks: none. Rows: one.
-// Not the ORM: a place in an order.
+// Finds the key of the $3th row of a month in a default partition; no row when there are fewer.
+// Reads: one default partition (full scan: it is usually empty). Locks: none. Rows: one.
+// Not the ORM: a position in an order.
 
 const nthKey = (table: MonthlyTable) => `
   select ${keyOf(table)} as key
@@ -145,14 +150,15 @@ const nthKey = (table: MonthlyTable) => `
   offset $3::int - 1
   limit 1`;
 
+/** @param place from 1 */
 export function findNthDefaultKey(table: MonthlyTable, month: Month, place: number): Statement<{ key: string }> {
   const { from, to } = idsOf(month);
   return { name: `find-default-key-of-${table}`, text: nthKey(table), values: [from, to, place] };
 }
 
 // Deletes the rows of a month from a default partition, up to a key.
-// Writes: one default partition (whole: as a rule it is empty). Locks: the rows. Rows: what lies between two keys.
-// Without organization: retention is the same for all. By keys, without row locks and limits: so it also runs where the rows
+// Writes: one default partition (full scan: it is usually empty). Locks: the rows. Rows: those between two keys.
+// Without organization: retention is the same for all. By keys, without row locks and limits, so that it also runs where the rows
 // are on several nodes (docs/scaling.md). Not the ORM: the count of a delete.
 
 const deleteFrom = (table: MonthlyTable) => `
