@@ -5,7 +5,9 @@ import { connect, isIPv6 } from 'node:net';
 import * as dnsPacket from 'dns-packet';
 import type { Answer, Question, RecordType } from 'dns-packet';
 import { SECOND } from '../clock';
-import { isHostName } from './dns-resolver';
+import { dnsErrorCode, isHostName, type LookupOptions } from './dns-resolver';
+import { LookUpShares, type WeighedReply } from './look-up-shares';
+import { shortenReply } from './short-reply';
 
 /**
  * What a validating resolver says. `isSecure`: it vouches for the answer, also for one that there is nothing (RFC 4035 section
@@ -17,8 +19,10 @@ export type DnssecAnswer =
 
 /** Avoids fragments (DNS flag day 2020). */
 const UDP_BYTES = 1_232;
-/** More than any set of records with its signatures takes; each record costs this process some microseconds. */
+/** More than any set of records with its signatures takes. */
 const MAX_REPLY_BYTES = 16 * 1024;
+/** Of answers, signatures among them. A record of the longest name takes this process 75 µs, and others wait meanwhile. */
+const MOST_ANSWERS = 64;
 const TIMEOUT_MS = 3 * SECOND;
 const TRIES = 2;
 const DNS_PORT = 53;
@@ -31,6 +35,7 @@ const RCODE_BITS = 0x0f;
  */
 export class DnssecResolver {
   private readonly servers: readonly string[];
+  private readonly shares = new LookUpShares();
 
   /** @param servers `host:port`, `[v6]:port` or an address; the system's own when empty */
   constructor(
@@ -40,9 +45,20 @@ export class DnssecResolver {
     this.servers = servers.length > 0 ? servers : getServers();
   }
 
-  /** Never rejects. A name that does not exist has no answers. */
-  async query(name: string, type: RecordType): Promise<DnssecAnswer> {
+  /**
+   * Never rejects. A name that does not exist has no answers; of very many answers there are the first.
+   * @param options.holder whose share of the look-ups it is of
+   */
+  async query(name: string, type: RecordType, { holder = '', signal }: LookupOptions = {}): Promise<DnssecAnswer> {
     if (!isHostName(name)) return { kind: 'answered', isSecure: false, answers: [] };
+    try {
+      return await this.shares.run(holder, () => this.askEach(name, type), signal);
+    } catch (error) {
+      return { kind: 'temporary', reason: dnsErrorCode(error) };
+    }
+  }
+
+  private async askEach(name: string, type: RecordType): Promise<WeighedReply<DnssecAnswer>> {
     let reason = 'ENOSERVER';
     for (let attempt = 0; attempt < TRIES; attempt += 1) {
       const server = this.servers[attempt % this.servers.length];
@@ -53,10 +69,10 @@ export class DnssecResolver {
         reason = (error as Error).message;
       }
     }
-    return { kind: 'temporary', reason };
+    return { found: { kind: 'temporary', reason }, records: 0 };
   }
 
-  private async ask(server: Endpoint, name: string, type: RecordType): Promise<DnssecAnswer> {
+  private async ask(server: Endpoint, name: string, type: RecordType): Promise<WeighedReply<DnssecAnswer>> {
     const id = randomInt(0x10000);
     const query = encode(id, name, type);
     const isReply = (bytes: Buffer) => bytes.length >= 12 && bytes.readUInt16BE(0) === id;
@@ -96,13 +112,17 @@ function encode(id: number, name: string, type: RecordType): Buffer {
 }
 
 /** @throws Error for what is no answer to this question */
-function read(bytes: Buffer, name: string, type: RecordType): DnssecAnswer | 'truncated' {
-  const reply = dnsPacket.decode(bytes);
+function read(bytes: Buffer, name: string, type: RecordType): WeighedReply<DnssecAnswer> | 'truncated' {
+  const short = shortenReply(bytes, MOST_ANSWERS);
+  const reply = dnsPacket.decode(short.bytes);
   if (reply.type !== 'response' || !isAbout(reply.questions?.[0], name, type)) throw new Error('EBADRESP');
   if (reply.flag_tc) return 'truncated';
   const rcode = (reply.flags ?? 0) & RCODE_BITS;
-  if (rcode !== 0 && rcode !== NXDOMAIN) return { kind: 'temporary', reason: `RCODE ${rcode}` };
-  return { kind: 'answered', isSecure: reply.flag_ad, answers: reply.answers ?? [] };
+  const isAnswer = rcode === 0 || rcode === NXDOMAIN;
+  const found: DnssecAnswer = isAnswer
+    ? { kind: 'answered', isSecure: reply.flag_ad, answers: reply.answers ?? [] }
+    : { kind: 'temporary', reason: `RCODE ${rcode}` };
+  return { found, records: short.answers };
 }
 
 function isAbout(question: Question | undefined, name: string, type: RecordType): boolean {

@@ -19,7 +19,7 @@ const LONGEST_LIFE_MS = 5 * MINUTE;
 const SHORTEST_LIFE_MS = 10 * SECOND;
 const TROUBLE_LIFE_MS = 15 * SECOND;
 
-/** Look-ups under way, one per name. */
+/** Look-ups under way, one per name and holder: another's may wait behind much else. */
 class Remembered<Found extends NonNullable<unknown>> {
   private readonly cache: LRUCache<string, Found>;
   private readonly lookUps = new SingleFlight<Found>();
@@ -33,10 +33,10 @@ class Remembered<Found extends NonNullable<unknown>> {
     return this.cache.peek(key);
   }
 
-  async recall(key: string, find: () => Promise<readonly [Found, lifeMs: number]>): Promise<Found> {
+  async recall(key: string, holder: string, find: () => Promise<readonly [Found, lifeMs: number]>): Promise<Found> {
     const known = this.cache.get(key);
     if (known !== undefined) return known;
-    return this.lookUps.run(key, async () => {
+    return this.lookUps.run(`${key} ${holder}`, async () => {
       const [found, ttl] = await find();
       this.cache.set(key, found, { ttl });
       return found;
@@ -60,13 +60,14 @@ export class DanePolicies {
   /**
    * By host. Never rejects.
    * @param domain the recipient's
+   * @param holder whose look-ups these are
    */
-  async of(domain: string, hostNames: readonly string[], port: number): Promise<Map<string, HostDane>> {
+  async of(domain: string, hostNames: readonly string[], port: number, holder = ''): Promise<Map<string, HostDane>> {
     // Without a proof that these are the domain's hosts, theirs prove nothing for the domain.
-    const nextHopNames = await this.domains.recall(domain, () => this.namesOf(domain));
+    const nextHopNames = await this.domains.recall(domain, holder, () => this.namesOf(domain, holder));
     const ofHost = async (host: string): Promise<HostDane> => {
       if (typeof nextHopNames === 'string') return nextHopNames;
-      const found = await this.hosts.recall(`${port} ${host}`, () => this.lookUp(host, port));
+      const found = await this.hosts.recall(`${port} ${host}`, holder, () => this.lookUp(host, port, holder));
       return typeof found === 'string' ? found : { ...found, nextHopNames };
     };
     return new Map(await Promise.all(hostNames.map(async (host) => [host, await ofHost(host)] as const)));
@@ -77,21 +78,21 @@ export class DanePolicies {
     return this.hosts.peek(`${port} ${host}`);
   }
 
-  private async namesOf(domain: string): Promise<readonly [DomainNames, number]> {
-    const answer = await this.resolver.query(domain, 'MX');
+  private async namesOf(domain: string, holder: string): Promise<readonly [DomainNames, number]> {
+    const answer = await this.resolver.query(domain, 'MX', { holder });
     if (answer.kind === 'temporary') return ['unknown', TROUBLE_LIFE_MS];
     const names = [...new Set([domain, lastAlias(answer.answers, domain)])];
     return [answer.isSecure ? names : 'none', lifeOf(answer.answers)];
   }
 
   /** A host in an unsigned zone has none; asking for them there fails at some name servers (section 2.2.2). */
-  private async lookUp(host: string, port: number): Promise<readonly [HostDane, number]> {
-    const addresses = await this.addressesOf(host);
+  private async lookUp(host: string, port: number, holder: string): Promise<readonly [HostDane, number]> {
+    const addresses = await this.addressesOf(host, holder);
     if (addresses.kind === 'temporary') return ['unknown', TROUBLE_LIFE_MS];
     if (!addresses.isSecure) return ['none', lifeOf(addresses.answers)];
     const alias = lastAlias(addresses.answers, host);
     for (const baseDomain of alias === host ? [host] : [alias, host]) {
-      const answer = await this.resolver.query(`_${port}._tcp.${baseDomain}`, 'TLSA');
+      const answer = await this.resolver.query(`_${port}._tcp.${baseDomain}`, 'TLSA', { holder });
       if (answer.kind === 'temporary') return ['unknown', TROUBLE_LIFE_MS];
       const records = answer.isSecure ? recordsIn(answer.answers) : [];
       if (records.length > 0) return [tlsaDemandOf(baseDomain, records), lifeOf(answer.answers)];
@@ -99,10 +100,10 @@ export class DanePolicies {
     return ['none', lifeOf(addresses.answers)];
   }
 
-  private async addressesOf(host: string): Promise<DnssecAnswer> {
-    const four = await this.resolver.query(host, 'A');
+  private async addressesOf(host: string, holder: string): Promise<DnssecAnswer> {
+    const four = await this.resolver.query(host, 'A', { holder });
     const hasSome = four.kind === 'answered' && four.answers.some(({ type }) => type === 'A');
-    return hasSome || four.kind === 'temporary' ? four : this.resolver.query(host, 'AAAA');
+    return hasSome || four.kind === 'temporary' ? four : this.resolver.query(host, 'AAAA', { holder });
   }
 }
 

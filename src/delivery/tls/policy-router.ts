@@ -78,7 +78,7 @@ export class PolicyRouter extends Router {
     ]);
     if (route.kind !== 'hosts') return route;
     const names = route.hosts.map(({ hostName }) => hostName);
-    return withPolicies(route, mtaSts, (await this.dane?.of(domain, names, route.port)) ?? new Map());
+    return withPolicies(route, mtaSts, (await this.dane?.of(domain, names, route.port, options.holder)) ?? new Map());
   }
 }
 

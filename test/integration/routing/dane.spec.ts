@@ -114,4 +114,17 @@ describe('the TLSA records of a mail exchanger (RFC 7672)', () => {
     await look();
     expect(dns.queries).toHaveLength(asked);
   });
+
+  it('of one organization at silent servers take few sockets, and another is served beside them', async () => {
+    const { policies } = await setUp({ ...DOMAIN, ...HOST, ...TLSA });
+    const silent = Array.from({ length: 100 }, (_, n) => `silent${n}.example`);
+    dns.set(Object.fromEntries(silent.map((name) => [name, 'silent'] as const)));
+    const waiting = silent.map((name) => policies.of(name, [`mx.${name}`], 25, 'loud'));
+    const shared = policies.of('x.example', ['mx.x.example'], 25, 'loud');
+    const found = await policies.of('x.example', ['mx.x.example'], 25, 'quiet');
+    expect(found.get('mx.x.example')).toMatchObject({ baseDomain: 'mx.x.example' });
+    const asked = new Set(dns.queries.filter((query) => query.includes('silent')));
+    expect(asked.size).toBeLessThanOrEqual(8);
+    await Promise.all([...waiting, shared]);
+  });
 });
