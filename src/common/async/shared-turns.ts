@@ -25,16 +25,18 @@ export class SharedTurns {
 
   /** Resolves in the holder's turn. */
   next(holder: string): Promise<void> {
-    return new Promise((resolve) => {
-      this.waiting.add(holder, resolve);
-      this.schedule();
-    });
+    return new Promise((resolve) => this.add(holder, resolve));
   }
 
   /** Does it now if there is time, otherwise in the holder's turn. */
   run(holder: string, work: () => void): void {
     if (this.isFree()) work();
-    else void this.next(holder).then(work);
+    else this.add(holder, work);
+  }
+
+  private add(holder: string, work: () => void): void {
+    this.waiting.add(holder, work);
+    this.schedule();
   }
 
   private hasTime(): boolean {

@@ -23,7 +23,7 @@ describe('PipelinedRequests', () => {
         begun.push(request.url ?? '');
       });
     });
-    server.on('connection', (socket) => PipelinedRequests.on(socket, () => 'a'));
+    server.on('connection', (socket) => PipelinedRequests.on(socket, 'a'));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     open.push({ close: () => (server.close(), server.closeAllConnections()) });

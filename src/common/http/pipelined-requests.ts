@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { EVENT_LOOP } from '../async/fair-turns';
 import { parseInTurns } from '../async/parse-in-turns';
+import { socketInTurns } from '../async/socket-turns';
 
 interface Waiting {
   readonly response: ServerResponse;
@@ -22,17 +23,18 @@ export class PipelinedRequests {
 
   private constructor(
     private readonly socket: Socket,
-    private readonly holder: () => string,
+    private readonly holder: string,
   ) {}
 
   /**
    * To be called by a listener of `connection`.
    * @param holder whom to count as one: a client's network
    */
-  static on(socket: Socket, holder: () => string): void {
+  static on(socket: Socket, holder: string): void {
     const requests = new PipelinedRequests(socket, holder);
     PipelinedRequests.of.set(socket, requests);
-    parseInTurns(socket, holder, { whenServed: () => requests.whenServed() });
+    socketInTurns(socket, holder);
+    parseInTurns(socket, () => holder, { whenServed: () => requests.whenServed() });
   }
 
   /** Calls `serve` once the earlier requests have their responses; never when the connection is closed by then. */
@@ -54,7 +56,7 @@ export class PipelinedRequests {
   }
 
   private async goOn(): Promise<void> {
-    if (this.waiting.length > 0) await EVENT_LOOP.next(this.holder());
+    if (this.waiting.length > 0) await EVENT_LOOP.next(this.holder);
     if (this.socket.destroyed || this.socket.writableEnded) this.waiting.length = 0;
     const next = this.waiting.shift();
     if (this.waiting.length === 0) this.wake();
