@@ -69,6 +69,7 @@ export class CreatedApiKeyDto extends ApiKeyDto {
   @ApiProperty({ description: 'The key itself, shown once' }) key!: string;
 }
 
+/** Response of `DELETE /v1/api-keys/{id}`. */
 export class RevokedApiKeyDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ enum: [true] }) revoked!: true;

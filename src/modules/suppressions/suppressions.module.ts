@@ -23,4 +23,5 @@ import { SuppressionsService } from './suppressions.service';
     ...[SuppressionListService, SuppressionsRepository, SuppressionsService],
   ],
 })
+/** Suppression lists: their API, the checks of accepting and sending, and the automatic entries. */
 export class SuppressionsModule {}

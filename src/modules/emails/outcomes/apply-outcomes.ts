@@ -45,8 +45,8 @@ const COUNTER_OF: Partial<Record<LastingOutcome, Counter>> = {
 };
 
 /**
- * The number of opens and clicks is unlimited: once an email has so many events, only those that count are added, one open and
- * one click of each recipient.
+ * Limit of events per email, since opens and clicks are unlimited: beyond it only those that count are added, one open and one
+ * click of each recipient.
  */
 const MAX_EVENTS = 1_000;
 
@@ -73,11 +73,11 @@ class EmailFold {
   apply(recorded: RecordedOutcome): void {
     const recipient = this.recipients.get(recorded.position);
     if (!recipient || this.isOneTooMany(recorded, recipient)) return;
-    const outcome = this.tellable(recorded, recipient);
+    const outcome = this.withoutErased(recorded, recipient);
     this.announceDue(outcome);
     const events = eventsOf(outcome, recipient);
     const trace = outcome.trace && toStoredTrace(outcome.trace);
-    // A delivery has two events; the attempt is in one of them only.
+    // A delivery has two events; only the last one gets the trace of the attempt.
     for (const event of events) this.append(event, outcome, event === events.at(-1) ? trace : undefined);
     const seen = this.see(outcome, recipient.seen);
     this.recipients.set(outcome.position, nextState(recipient, outcome, seen));
@@ -104,8 +104,8 @@ class EmailFold {
     };
   }
 
-  /** As it may be recorded of an email from which somebody may have been erased. */
-  private tellable(recorded: RecordedOutcome, { address }: RecipientState): RecordedOutcome {
+  /** The outcome without data of persons who have been erased from the email. */
+  private withoutErased(recorded: RecordedOutcome, { address }: RecipientState): RecordedOutcome {
     if (isErased(address)) return withoutPerson(recorded, address);
     return this.hasErased ? withoutNames(recorded) : recorded;
   }
@@ -123,7 +123,7 @@ class EmailFold {
     this.append({ eventType: 'queued', source: 'system', data: {} }, outcome);
   }
 
-  /** Field by field, as below: copies of objects are slow to make, and every mail has several. */
+  /** Copies field by field, as below: objects made with `...rest` are slow, and every mail has several events. */
   private append(
     { eventType, source, data }: Pick<NewEvent, 'eventType' | 'source' | 'data'>,
     { occurredAt }: RecordedOutcome,
@@ -148,9 +148,9 @@ class EmailFold {
   }
 
   private seeLasting(kind: LastingOutcome, outcome: RecordedOutcome, seen: number): number {
-    // A delivery was a hand-over too.
+    // A delivery counts as sent as well.
     const kinds: LastingOutcome[] = kind === 'delivered' ? ['sent', 'delivered'] : [kind];
-    // A repetition counts no more, but it may bring an earlier time, or show that the address is to be suppressed after all.
+    // A repetition does not count again, but it may have an earlier time, or a reason to suppress the address.
     for (const lasting of kinds) this.noteTime(lasting, outcome.occurredAt);
     if (!isErased(outcome.recipient)) this.list(outcome, seen);
     return kinds
@@ -203,8 +203,8 @@ function nextState(recipient: RecipientState, recorded: RecordedOutcome, seen: n
 }
 
 /**
- * A bounce or a complaint that came by mail is of the mail exchanger that had taken the mail; the host that its report names
- * may be one that the mail was forwarded to.
+ * The receiver that an outcome counts for. A bounce or a complaint that arrived by mail counts for the mail exchanger that had
+ * accepted the mail; the host in its report may be one to which the mail was forwarded.
  */
 function receiverOf({ outcome, recipient }: RecordedOutcome, deliveredTo: string | undefined): string {
   return providerOf(domainOf(recipient), deliveredTo ?? ('smtp' in outcome ? outcome.smtp?.mxHost : undefined));
@@ -220,7 +220,7 @@ function lastResponse({ outcome }: RecordedOutcome): string | undefined {
       return outcome.smtp?.response ?? outcome.explanation ?? outcome.reason;
     case 'bounced':
       return outcome.smtp?.response ?? outcome.reason;
-    // The reason of a failure is its event's; without a reply to it, the last reply stays.
+    // The reason of a failure is in its event; without a reply of its own, the last reply stays.
     case 'failed':
       return outcome.smtp?.response;
     case 'sending':
@@ -245,7 +245,7 @@ export function isDomainMissing({ outcome }: RecordedOutcome): boolean {
   return outcome.kind === 'bounced' && outcome.isDomainMissing === true;
 }
 
-/** Whether a bounce is unrelated to the sender. Of several bounces of a recipient, the first counts. */
+/** Whether a bounce is unrelated to the sender. The first of several bounces of a recipient counts. */
 export function isExcused({ outcome }: RecordedOutcome): boolean {
   return outcome.kind === 'bounced' && outcome.countsAgainstSender === false;
 }
@@ -263,7 +263,7 @@ const NOT_OF_THE_RECIPIENT: ReadonlySet<string> = new Set<ReplyClassification['r
   'rate-limited',
 ]);
 
-/** Whether a bounce counts against its recipient: a soft one for a reason that is not the sender's own. */
+/** Whether a bounce counts against its recipient: a soft bounce for a reason that is not the sender's own. */
 export function isSoftBounce({ outcome }: RecordedOutcome): boolean {
   if (outcome.kind !== 'bounced' || outcome.bounceType !== 'soft') return false;
   return !NOT_OF_THE_RECIPIENT.has(outcome.lastReason ?? outcome.reason);

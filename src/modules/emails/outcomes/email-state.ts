@@ -11,7 +11,7 @@ export interface RecipientState {
   readonly status: EmailStatus;
   readonly attempts: number;
   readonly lastResponse: string | null;
-  /** The mail exchanger that took the mail, where a later report needs it. */
+  /** The mail exchanger that accepted the mail, where a later report needs it. */
   readonly deliveredTo?: string;
 }
 
@@ -21,7 +21,7 @@ export interface EmailState extends EmailKey {
   readonly status: EmailStatus;
   readonly eventSequence: number;
   readonly scheduledFor: Date | null;
-  /** The sender, or a reply-to address. */
+  /** Whether the sender or a reply-to address has been erased. */
   readonly isSenderErased: boolean;
   readonly recipients: readonly RecipientState[];
 }
@@ -32,11 +32,11 @@ export interface NewEvent extends EmailKey {
   readonly source: string;
   readonly occurredAt: Date;
   readonly data: Record<string, unknown>;
-  /** Of the attempt that led to it. */
+  /** The trace of the attempt that led to the event. */
   readonly trace?: StoredTrace | undefined;
 }
 
-/** What outcomes change; to be written in the same transaction. */
+/** The changes of outcomes, to be written in the same transaction. */
 export interface EmailChanges extends EmailKey {
   readonly status: EmailStatus;
   readonly eventSequence: number;
@@ -61,8 +61,8 @@ export type EmailStatus = (typeof EMAIL_STATUSES)[number];
 export type LastingOutcome = Exclude<DeliveryOutcome['kind'], 'deferred' | 'unknown'>;
 
 /**
- * A recipient's state is the *set* of lasting outcomes seen, kept as bits. A set union does not care about order or
- * repetition, so outcomes may come late, twice or in any order and lead to the same state and the same counters.
+ * A recipient's state is the *set* of its lasting outcomes, stored as bits. A set union does not depend on order or
+ * repetition, so outcomes may arrive late, twice or in any order and lead to the same state and the same counters.
  */
 const BIT: Record<LastingOutcome, number> = {
   sending: 1,
@@ -76,7 +76,7 @@ const BIT: Record<LastingOutcome, number> = {
   unsubscribed: 256,
 };
 
-/** Whether the bits of a recipient hold an outcome. */
+/** Whether the bits of a recipient contain an outcome. */
 export function hasSeen(seen: number, outcome: LastingOutcome): boolean {
   return (seen & BIT[outcome]) !== 0;
 }
@@ -86,7 +86,7 @@ export function withSeen(seen: number, outcome: LastingOutcome): number {
   return seen | BIT[outcome];
 }
 
-/** The furthest first: a later bounce outweighs the delivery it follows. */
+/** The furthest first: a later bounce takes precedence over the delivery before it. */
 const FURTHEST: readonly (LastingOutcome & EmailStatus)[] = ['bounced', 'delivered', 'failed', 'sent', 'sending'];
 
 /** The status of a recipient: its furthest outcome, `before` without one. */

@@ -3,12 +3,11 @@ import type { EmailState } from './email-state';
 import type { DeliveryOutcome, RecordedOutcome, SmtpFacts } from '../../../delivery/ports/outcome';
 
 /**
- * What stands in the place of an erased recipient: unique within its email, and undeliverable for ever (RFC 2606
- * section 2).
+ * Placeholder of an erased recipient's address: unique within its email, and never deliverable (RFC 2606 section 2).
  */
 const ERASED = /^erased-\d+@erased\.invalid$/;
 
-/** The same of an erased reply-to address. Of one who is the sender the local part is erased, as the domain is the customer's. */
+/** Placeholder of an erased reply-to address. Of an erased sender only the local part is replaced: the domain belongs to the customer. */
 export const ERASED_SENDER = 'erased@erased.invalid';
 
 /** Whether an address is the placeholder of an erased one. */
@@ -27,19 +26,19 @@ export function hasErased({ recipients, isSenderErased }: Pick<EmailState, 'reci
 }
 
 /**
- * Late outcomes of another recipient of an email with an erased one: links and replies may name the erased person, who cannot
- * be recognised any more.
+ * A late outcome of another recipient of an email with an erased one: links and replies may name the erased person, who can no
+ * longer be recognised in them.
  */
 export function withoutNames(recorded: RecordedOutcome): RecordedOutcome {
   return { ...recorded, outcome: valueWithoutAddresses(recorded.outcome) };
 }
 
-/** What comes late, such as a bounce message, as it may be recorded of an erased recipient: that it happened. */
+/** A late outcome of an erased recipient, such as a bounce message, reduced to the fact that it happened. */
 export function withoutPerson(recorded: RecordedOutcome, placeholder: string): RecordedOutcome {
   return { ...recorded, recipient: placeholder, outcome: valueWithoutAddresses(impersonal(recorded.outcome)) };
 }
 
-/** Replies, and what operators write, may name people. */
+/** Fields that are dropped because replies and operators' notes may name people. */
 const WORDLESS = { explanation: undefined, obstacle: undefined } as const;
 
 function impersonal(outcome: DeliveryOutcome): DeliveryOutcome {

@@ -14,9 +14,9 @@ const BATCH = 2_000;
 const FIRST = { mode: MODES[0] ?? '', emailId: NIL_ID, sequence: -1 };
 
 /**
- * Gives the phases in stored events their present names (delivery/ports/attempt-trace.ts), so that a later release can do
- * without the former ones. One organization and mode after the other, in the order of the primary key; of the mail that is
- * accepted meanwhile none.
+ * Renames the phases in stored events to their current names (delivery/ports/attempt-trace.ts), so that a later release need not
+ * know the former ones. One organization and mode after the other, in the order of the primary key, without mail that is
+ * accepted meanwhile.
  */
 @Injectable()
 export class EventPhasesBackfill implements Backfill, OnModuleInit {
@@ -46,7 +46,7 @@ export class EventPhasesBackfill implements Backfill, OnModuleInit {
     return { position: next && JSON.stringify(next), examined, changed };
   }
 
-  /** A position without a bound is of a release that had none. */
+  /** Reads a stored position; one without a bound was stored by an earlier release. */
   private parse(position: string): EventPosition {
     const stored = JSON.parse(position) as EventPosition & { before?: string };
     return { ...stored, before: stored.before ?? this.now() };

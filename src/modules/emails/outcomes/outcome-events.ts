@@ -12,7 +12,7 @@ export type EventBody = Pick<NewEvent, 'source' | 'data'> & { eventType: EventTy
 
 /**
  * The events that an outcome adds to a recipient's history. A repeated terminal outcome adds none, except a second
- * delivery: that is a duplicate, and it is shown as one.
+ * delivery, which is recorded as a duplicate.
  */
 export function eventsOf(recorded: RecordedOutcome, before: RecipientState): EventBody[] {
   const { seen } = before;
@@ -46,7 +46,7 @@ function isRepeated(outcome: DeliveryOutcome, seen: number): boolean {
 function eventTypes(outcome: DeliveryOutcome, source: RecordedOutcome['source']): EventType[] {
   switch (outcome.kind) {
     case 'bounced':
-      // A notification after the fact has a name of its own.
+      // A bounce message after the delivery has an event type of its own.
       return source === 'dsn' ? [outcome.bounceType === 'hard' ? 'hard_bounce' : 'soft_bounce'] : ['bounced'];
     case 'failed':
       return [outcome.reason === 'blocked' || outcome.reason === 'cancelled' ? outcome.reason : 'failed'];
@@ -109,7 +109,7 @@ function smtpData(smtp: SmtpFacts | undefined): Record<string, unknown> {
 
 type Ending = Extract<DeliveryOutcome, { kind: 'failed' | 'bounced' }>;
 
-/** The recipient's state before the end. */
+/** The recipient's state before the end of its delivery. */
 interface History {
   readonly attempts: number;
   /** The last reply of its server, or why the last attempt failed or was deferred; null before any. */
@@ -127,13 +127,13 @@ const WORDS: Readonly<Record<FailureReason, string>> = {
   operator: 'The operator of this service has ended its delivery',
 };
 
-/** Details of a failure that change what it means. */
+/** Explanations for details of a failure that change its meaning. */
 const WORDS_OF_DETAIL: Readonly<Record<string, string>> = {
   erased: 'It was cancelled because its recipient was erased',
 };
 
 /**
- * Why a delivery has ended, in plain words: every end has them.
+ * Why a delivery has ended, as a sentence for the sender; every end has one.
  */
 export function explanationOf(ending: Ending, before: History): string {
   const words = ending.explanation ?? (ending.kind === 'failed' ? wordsOf(ending) : refusal(ending.smtp?.response));
@@ -145,14 +145,14 @@ function wordsOf({ reason, detail }: Extract<Ending, { kind: 'failed' }>): strin
   return reason === 'blocked' && detail !== undefined ? `${words} (${detail.replaceAll('_', ' ')})` : words;
 }
 
-/** Expired, without another attempt with a result of its own. */
+/** Whether a delivery has expired without a reply to a last attempt. */
 function hasRunOut(ending: Ending): boolean {
   return ending.smtp === undefined && (ending.reason === 'expired' || ending.reason === 'retries exhausted');
 }
 
 function lastWords({ obstacle, explanation }: Ending, { attempts, lastResponse }: History): string[] {
   if (lastResponse !== null) return [...listed(obstacle), `the last result was: ${lastResponse}`];
-  // With neither a result nor an obstacle it was due all the time; of an erased recipient nothing is stored.
+  // Without a result and an obstacle it has been due all the time; nothing is stored for an erased recipient.
   const isUntouched = attempts === 0 && explanation !== undefined;
   return listed(obstacle ?? (isUntouched ? ITS_TURN_WORDS : undefined));
 }

@@ -9,14 +9,14 @@ import { applyOutcomes } from './apply-outcomes';
 import type { EmailChanges, EmailState } from './email-state';
 import { OutcomesRepository } from './outcomes.repository';
 
-/** A complaint about an email of several recipients that nothing ties to one of them. */
+/** A complaint about an email with several recipients that cannot be assigned to one of them. */
 export interface EmailComplaint extends EmailKey {
   readonly occurredAt: Date;
-  /** Of the event. */
+  /** The data of the event. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The single entry point: everything that happens to a mail after acceptance is recorded here, within the caller's transaction. */
+/** The single entry point for everything that happens to an email after acceptance; records it within the caller's transaction. */
 @Injectable()
 export class OutcomeRecorder extends OutcomeSink {
   constructor(
@@ -53,7 +53,7 @@ export class OutcomeRecorder extends OutcomeSink {
     );
   }
 
-  /** The first complaint of an email that is of no one recipient; a repetition records nothing. */
+  /** Records a complaint about an email as a whole; a repetition records nothing. */
   async recordComplaint(complaint: EmailComplaint, tx: Transaction): Promise<void> {
     const [email] = await this.outcomes.lock([complaint], tx);
     if (!email || (await this.outcomes.hasComplaint(complaint, tx))) return;
@@ -77,7 +77,7 @@ function groupByEmail(outcomes: readonly RecordedOutcome[]): Map<string, Recorde
   return groups;
 }
 
-/** An event and a count of the email's own: no recipient changes state, and no address is suppressed. */
+/** Adds an event and counts the complaint: no recipient changes its state, and no address is suppressed. */
 function applyComplaint(email: EmailState, { occurredAt, data }: EmailComplaint): EmailChanges {
   const { organizationId, mode, emailId, domainId, status } = email;
   const sequence = email.eventSequence + 1;

@@ -20,7 +20,7 @@ import { insertEvents, writeOutcomes } from './sql/write-outcomes.sql';
 import { StatsCheckRun } from './stats-check.entity';
 import type { RecountedRow, RecountPage } from './stats-counts';
 
-/** Results of emails: the state that outcomes change, and the events recounted to check the statistics. */
+/** The state that outcomes change, and the events that are recounted to check the statistics. */
 @Injectable()
 export class OutcomesRepository {
   constructor(
@@ -31,7 +31,7 @@ export class OutcomesRepository {
   /** The emails with their recipients, locked until the transaction ends; unknown ones are left out. */
   async lock(keys: readonly EmailKey[], tx: Transaction): Promise<EmailState[]> {
     const tenants = groupByTenant(keys).map(({ tenant, rows }) => ({ tenant, ids: rows.map((row) => row.emailId) }));
-    // Sent together and run one after the other: the snapshots of the later ones are taken once the first hold their locks.
+    // Sent together, but run sequentially: the snapshots of later statements are taken once the first ones hold their locks.
     const [emails, loaded] = await Promise.all([
       Promise.all(tenants.map(({ tenant, ids }) => tx.run(lockEmails(tenant, ids)))),
       Promise.all(tenants.map(({ tenant, ids }) => tx.run(loadRecipients(tenant, ids)))),
@@ -45,7 +45,7 @@ export class OutcomesRepository {
     return emails.flat().map((email) => ({ ...email, recipients: recipients.get(email.emailId) ?? [] }));
   }
 
-  /** The locked emails with the mail exchangers that took them, where outcomes need them, which is rare. */
+  /** The locked emails with the mail exchangers that accepted them, for the few outcomes that need them. */
   async withDeliveredTo(
     emails: readonly EmailState[],
     asking: readonly EmailKey[],
@@ -64,7 +64,7 @@ export class OutcomesRepository {
     }));
   }
 
-  /** Whether there was a complaint that is of no one recipient. */
+  /** Whether a complaint about the email as a whole has been recorded. */
   async hasComplaint(key: EmailKey, db: Pick<Transaction, 'run'> = this.database): Promise<boolean> {
     return (await db.run(findComplaint(key))).length > 0;
   }
@@ -79,7 +79,7 @@ export class OutcomesRepository {
     return this.database.run(recountEvents(page, limit));
   }
 
-  /** One page of a tenant's events, of which some are refusals. @param after the id of the one before */
+  /** One page of a tenant's events, some of which are refusals. @param after id of the last event of the page before */
   listReplies(tenant: Tenant, after: string, limit: number): Promise<StoredReply[]> {
     return this.database.run(listStoredReplies(tenant, after, limit));
   }
@@ -88,13 +88,13 @@ export class OutcomesRepository {
     return this.database.run(recountAccepted(page, endId, limit));
   }
 
-  /** About how many events there are. */
+  /** An estimate of the number of events. */
   async estimateEvents(): Promise<number> {
     const [row] = await this.database.run(countEvents());
     return Math.round(row?.rows ?? 0);
   }
 
-  /** Of the next events of one organization; undefined when there are no more. */
+  /** Renames phases in the next events of one organization; undefined when there are no more. */
   async renamePhases(
     after: EventPosition,
     names: ReadonlyMap<string, string>,
@@ -104,7 +104,7 @@ export class OutcomesRepository {
     return (await tx.run(renamePhases(after, names, limit)))[0];
   }
 
-  /** False when the day's check is done, or another process is running it. */
+  /** Returns false when the day's check is done, or another process runs it. */
   async claimCheck(day: string, now: Date, abandonedBefore: Date): Promise<boolean> {
     return (await this.database.run(claimStatsCheck(day, now, abandonedBefore))).length > 0;
   }
@@ -113,7 +113,7 @@ export class OutcomesRepository {
     await this.checks.update({ day }, { drift, finishedAt: now });
   }
 
-  /** Counters that differed on the last day that was checked; undefined before the first. */
+  /** Number of counters that differed on the last checked day; undefined before the first check. */
   async newestDrift(): Promise<number | undefined> {
     const [newest] = await this.checks.find({
       where: { finishedAt: Not(IsNull()) },

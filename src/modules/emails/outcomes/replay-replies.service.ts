@@ -11,7 +11,7 @@ import type { StoredReply } from './sql/stored-events.sql';
 type Ending = 'suppressions' | 'bounces' | 'retries';
 type Difference = Record<Ending, { added: number; removed: number }>;
 
-/** Replies that would match another rule, or the same one with another action. */
+/** Replies that would match another rule, or the same rule with another action. */
 export interface ReplayChange {
   readonly from: { readonly rule: string; readonly action: string };
   readonly to: { readonly rule: string; readonly action: string };
@@ -19,7 +19,7 @@ export interface ReplayChange {
 }
 
 export interface Replay {
-  /** Refusals examined. */
+  /** Number of examined refusals. */
   readonly replies: number;
   readonly changed: number;
   readonly difference: Difference;
@@ -30,7 +30,7 @@ export interface Replay {
 /** Events that one statement reads. */
 const PAGE = 5_000;
 
-/** Runs rules over the refusals of the last days, and returns what they would have changed. It changes nothing. */
+/** Applies rules to the refusals of the last days, and returns what they would have changed. Reads only. */
 @Injectable()
 export class ReplayRepliesService {
   constructor(

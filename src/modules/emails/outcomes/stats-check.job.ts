@@ -5,7 +5,7 @@ import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { OutcomesRepository } from './outcomes.repository';
 import { StatsCheckService } from './stats-check.service';
 
-/** A check that has not ended by then died with its process. */
+/** A check that takes longer is taken for one of a crashed process. */
 const ABANDONED_MS = 6 * HOUR;
 const MAX_LOGGED = 20;
 
@@ -32,7 +32,7 @@ export class StatsCheckJob implements OnApplicationBootstrap {
     this.gauges.showOfWorkers(gauge, () => this.outcomes.newestDrift());
   }
 
-  /** Does nothing when the day is done. */
+  /** Checks the last complete day; does nothing when that has been done. */
   async run(): Promise<void> {
     const now = this.clock.now();
     const to = new Date(Math.floor(now.getTime() / DAY) * DAY);

@@ -22,17 +22,17 @@ export interface FoundDrift extends Drift {
 
 export interface StatsCheck {
   readonly compared: number;
-  /** Counters that changed meanwhile: no result. */
+  /** Counters that changed during the check, which have no result. */
   readonly unsettled: number;
   readonly drifts: readonly FoundDrift[];
 }
 
 /** Rows that one statement recounts. */
 const PAGE = 5_000;
-/** Ids and times come from several clocks, and an email's id from before its commit. */
+/** Ids and times come from several clocks, and an email's id is generated before its commit. */
 const SKEW_MS = HOUR;
 
-/** Compares the counters with what happened. They are written together, so nothing may differ. */
+/** Compares the counters with the events. Both are written in one transaction, so they must agree. */
 @Injectable()
 export class StatsCheckService {
   constructor(
@@ -61,7 +61,7 @@ export class StatsCheckService {
     return { ...comparison, drifts: drifts.map((drift) => ({ organizationId, mode, ...drift })) };
   }
 
-  /** Reads the events from then until now: what is recorded late happened in the period too. */
+  /** Recounts the events of the period, including those that were recorded later. */
   private async recount({ organizationId, mode }: Tenant, period: Period): Promise<Counts> {
     const after = firstIdAt(new Date(period.from.getTime() - SKEW_MS));
     const start: RecountPage = { organizationId, mode, ...period, after };

@@ -1,19 +1,19 @@
 import type { Mode } from '../../../common/tenant';
 import { type Counter, COUNTERS, type Period, type Sums } from '../../stats/stats.service';
 
-/** A page of what is recounted: what happened from `from` on and before `to`. */
+/** A page of a recount: events that happened at or after `from` and before `to`. */
 export interface RecountPage extends Period {
   readonly organizationId: string;
   readonly mode: Mode;
-  /** The id that the page starts after. */
+  /** The page starts after this id. */
   readonly after: string;
 }
 
 /** One count of a page; a page without any has one row of nulls. */
 export interface RecountedRow {
-  /** Rows of the page. */
+  /** Number of rows of the page. */
   readonly read: number;
-  /** Null when it is empty. */
+  /** Id of the last row; null for an empty page. */
   readonly lastId: string | null;
   readonly domainId: string | null;
   readonly hour: Date | null;
@@ -34,10 +34,10 @@ export interface Drift {
 }
 
 export interface Comparison {
-  /** Counters compared. */
+  /** Number of compared counters. */
   readonly compared: number;
   readonly drifts: readonly Drift[];
-  /** Counters that changed meanwhile: no result. */
+  /** Counters that changed during the recount, which have no result. */
   readonly unsettled: number;
 }
 
@@ -61,8 +61,8 @@ export function addRecounted(counts: Map<string, number>, { domainId, hour, coun
 }
 
 /**
- * Compares what was stored before and after a recount with its result. Whatever is recorded changes its counter in the same
- * transaction, so one that stayed the same had no new event meanwhile, and has to agree.
+ * Compares the counters stored before and after a recount with its result. An event changes its counter in the same
+ * transaction, so a counter that stayed the same had no new event meanwhile, and must agree.
  */
 export function compareCounts(before: Counts, counted: Counts, after: Counts): Comparison {
   const keys = new Set([...before.keys(), ...counted.keys(), ...after.keys()]);

@@ -13,7 +13,7 @@ const ORDER_OF_TIMES: readonly SmtpPhase[] = [
   'final',
 ];
 
-/** A trace as stored, beside its event: short names, and no field of the event itself. */
+/** A trace as stored with its event: short names, without fields of the event itself. */
 export interface StoredTrace {
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -24,14 +24,14 @@ export interface StoredTrace {
   readonly pool?: string | undefined;
   /** Version, cipher, and 1 when the certificate was verified. */
   readonly tls?: readonly [string, string, 0 | 1] | undefined;
-  /** Beside `tls` only. */
+  /** Only together with `tls`. */
   readonly policy?: TlsPolicy | undefined;
   /**
-   * Milliseconds of the phases in their order, empty for those not reached: `0,1,3,,,0,0,1,2`. With their names and as numbers
-   * of JSON they take 150 bytes more, in each event of an attempt.
+   * Milliseconds of the phases in their order, empty for those that were not reached: `0,1,3,,,0,0,1,2`. With names and as numbers
+   * of JSON they would take 150 bytes more per event.
    */
   readonly times?: string | undefined;
-  /** The same in events from before. */
+  /** The same in events of earlier releases. */
   readonly phases?: PhaseTimes | undefined;
   readonly action?: string | undefined;
 }

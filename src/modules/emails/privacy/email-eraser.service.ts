@@ -11,11 +11,11 @@ import { bytesHold } from '../../../common/erasure/byte-search';
 import { RAW_PART, RawMessagesStorage } from '../content/raw-messages.storage';
 import type { StoredAttachment } from './sql/erase-contents.sql';
 
-/** An email to be erased; `position` is the subject's among the recipients, null when it is none of them. */
+/** An email to be erased; `position` is that of the subject among the recipients, null when the subject is not a recipient. */
 export interface NamedEmail {
   readonly emailId: string;
   readonly position: number | null;
-  /** Others receive it too, or have received it. */
+  /** Whether there are other recipients. */
   readonly isShared: boolean;
 }
 
@@ -23,20 +23,20 @@ export interface ErasedCounts {
   readonly emails: number;
   readonly events: number;
   readonly contents: number;
-  /** Events of the emails: other features may hold copies of them. */
+  /** Ids of the emails' events, of which other features may hold copies. */
   readonly eventIds: readonly string[];
 }
 
 const NOTHING: ErasedCounts = { emails: 0, events: 0, contents: 0, eventIds: [] };
-/** Replies of one email at a time have some hundred characters. */
+/** Events per page; each contains a reply of some hundred characters. */
 const EVENTS = 100;
 /** Heads and events that are searched in one turn of the event loop. */
 const PER_TURN = 20;
 const HEADS_PER_TURN = 1;
 
 /**
- * Removes a subject from emails, in the caller's transaction: heads, recipients, events, bodies and headers, one body
- * at a time. Attachments are searched before.
+ * Removes a subject from emails, in the caller's transaction: heads, recipients, events, bodies and headers, one body at a
+ * time. Attachments have been searched before (`AttachmentEraser`).
  */
 @Injectable()
 export class EmailEraser {
@@ -45,7 +45,7 @@ export class EmailEraser {
     private readonly clock: Clock,
   ) {}
 
-  /** Locks the emails: no outcome is written until the transaction ends. */
+  /** Erases the subject and locks the emails: no outcome is written until the transaction ends. */
   async erase(subject: ErasedSubject, emails: readonly NamedEmail[], tx: Transaction): Promise<ErasedCounts> {
     if (emails.length === 0) return NOTHING;
     const byId = new Map(emails.map((email) => [email.emailId, email]));
@@ -93,7 +93,7 @@ export class EmailEraser {
     return sole.length > 0 ? this.emails.deleteContents(subject, sole, tx) : 0;
   }
 
-  /** Returns how many have changed. */
+  /** Returns the number of changed events. */
   private async eraseEvents(
     subject: ErasedSubject,
     emails: Emails,
@@ -123,7 +123,7 @@ function placeOf({ keys, finder }: ErasedSubject, emails: Emails, emailId: strin
   return { keys, finder, position: emails.get(emailId)?.position ?? null };
 }
 
-/** Of emails whose page was full. */
+/** Start of the next page for emails whose page was full. */
 function nextPlaces(found: readonly { readonly emailId: string; readonly sequence: number }[]) {
   const pages = new Map<string, { emailId: string; sequence: number; count: number }>();
   for (const { emailId, sequence } of found) {
@@ -133,20 +133,20 @@ function nextPlaces(found: readonly { readonly emailId: string; readonly sequenc
   return [...pages.values()].filter(({ count }) => count === EVENTS);
 }
 
-/** How much of an email's attachments has been searched. */
+/** The position in the search of an email's attachments. */
 export interface AttachmentPlace {
   readonly emailId: string;
   readonly position: number;
   readonly isDone: boolean;
 }
 
-/** The driver holds them as text of twice the size. */
+/** Bytes per query; the driver holds them as text of twice the size. */
 const PART_BYTES = 1024 * 1024;
 
 /**
- * Empties attachments that hold a subject's address, one at a time and outside any transaction: searching 25 MiB takes
- * seconds. Repeating it is harmless. A raw message for others too loses only the address; where it cannot be separated,
- * the message is emptied.
+ * Empties attachments that contain a subject's address, one at a time and outside any transaction: searching 25 MiB takes
+ * seconds. It can be repeated. A raw message with other recipients loses only the address; where that cannot be separated, the
+ * message is emptied.
  */
 @Injectable()
 export class AttachmentEraser {

@@ -6,12 +6,12 @@ import type { AttachmentName, ErasableContent } from './sql/erase-contents.sql';
 import type { EmailHead } from './sql/erase-emails.sql';
 import type { ErasedSubject } from './sql/erased.sql';
 
-/** A subject in one email: its position among the recipients, null when it is none of them. */
+/** A subject in one email: its position among the recipients, null when the subject is not a recipient. */
 export interface SubjectIn extends Pick<ErasedSubject, 'keys' | 'finder'> {
   readonly position: number | null;
 }
 
-/** An email's head after the erasure. Without other recipients nothing of its texts is kept. */
+/** An email's head after the erasure. Without other recipients none of its texts is kept. */
 export function eraseHead(head: EmailHead, subject: SubjectIn, isShared: boolean): EmailHead {
   const { keys, finder } = subject;
   const withPlaceholders = (addresses: string[]) =>
@@ -33,7 +33,7 @@ function eraseSender({ from_email, from_name }: EmailHead, { keys, finder }: Sub
   return { from_email, from_name: from_name === null ? null : finder.clean(from_name) };
 }
 
-/** What others still get. */
+/** The content of an email for its other recipients, without the subject. */
 export async function eraseContent(
   { html, text, headers, addressees, attachments }: ErasableContent,
   { keys, finder }: SubjectIn,
@@ -61,16 +61,16 @@ export async function eraseContent(
   };
 }
 
-/** What the statistics are recounted by, and what happened without whom and how in words. */
+/** Fields that are kept: those for recounting statistics, and facts without persons and texts. */
 const KEPT: ReadonlySet<string> = new Set([
   ...['attempt', 'automated', 'bounceType', 'class', 'code', 'countsAgainstSender', 'duplicate', 'enhancedCode'],
   ...['method', 'nextAttemptAt', 'reason', 'ruleId'],
 ]);
 
-/** Of events whose words are this service's own: no server's are in them. */
+/** Text fields that are kept in events whose texts were written by this service, not by another server. */
 const WORDS_OF_OURS: ReadonlySet<string> = new Set(['detail', 'explanation']);
 
-/** Events about the subject lose all texts, the others the address. */
+/** The data of an event after the erasure: events about the subject lose all texts, others the address. */
 export function eraseEventData(
   { eventType, data }: { readonly eventType: EventType; readonly data: Record<string, unknown> },
   subject: SubjectIn,

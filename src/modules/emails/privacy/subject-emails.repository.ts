@@ -64,7 +64,7 @@ interface AttachmentKey {
   readonly position: number;
 }
 
-/** What emails hold of a data subject, to be removed in an erasure. */
+/** Personal data of a data subject in emails, to be removed in an erasure. */
 @Injectable()
 export class ErasableEmailsRepository {
   constructor(private readonly database: Database) {}
@@ -82,12 +82,12 @@ export class ErasableEmailsRepository {
     return found ?? { ids: [], lastId: null };
   }
 
-  /** In the order of their ids. */
+  /** What the erasure of each email takes, in the order of ids. */
   measure(subject: ErasedSubject, emailIds: readonly string[]): Promise<ErasableEmail[]> {
     return this.database.run(measureErasable(subject, emailIds));
   }
 
-  /** Until the transaction ends no other one writes what happens to them. */
+  /** Locks the emails: until the transaction ends no other one writes outcomes of them. */
   async lock(subject: ErasedSubject, emailIds: readonly string[], tx: Transaction): Promise<void> {
     await tx.run(lockEmails(subject, emailIds));
   }
@@ -121,7 +121,7 @@ export class ErasableEmailsRepository {
     await tx.run(writeContent(subject, emailId, content));
   }
 
-  /** Returns how many there were. */
+  /** Returns the number of deleted contents. */
   async deleteContents(subject: ErasedSubject, emailIds: readonly string[], tx: Transaction): Promise<number> {
     return (await tx.run(deleteContents(subject, emailIds))).length;
   }
@@ -144,7 +144,7 @@ export class ErasableEmailsRepository {
     return (await this.database.run(nextAttachment(subject, emailId, after)))[0];
   }
 
-  /** Empty beyond its end. @param from the first byte, from 1 */
+  /** A part of an attachment; empty beyond its end. @param from the first byte, from 1 */
   async readAttachmentPart(subject: ErasedSubject, key: AttachmentKey, from: number, length: number): Promise<Buffer> {
     const [row] = await this.database.run(readAttachmentPart(subject, key, from, length));
     return row?.part ?? Buffer.alloc(0);
@@ -154,7 +154,7 @@ export class ErasableEmailsRepository {
     await this.database.run(emptyAttachment(subject, key));
   }
 
-  /** Replaces a raw message, all of it or nothing; its parts stay as many as they are. */
+  /** Replaces a raw message completely or not at all; the number of its parts stays the same. */
   async writeRaw(subject: ErasedSubject, emailId: string, bytes: Buffer): Promise<void> {
     await this.database.transaction(async (tx) => {
       const [row] = await tx.run(countRawParts(subject, emailId));
@@ -180,10 +180,10 @@ export class ErasableEmailsRepository {
 
 export type { ErasableEmail, ErasedSubject, IdPage, KeyPlace, ReceivedRow };
 
-/** Emails of a page that are examined for their sender. */
+/** Emails examined per page for their sender. */
 const EXAMINED = 2_000;
 
-/** What emails hold of a data subject, to be read for an export; from the replica where there is one. */
+/** Personal data of a data subject in emails, read for an export, from the replica if there is one. */
 @Injectable()
 export class SubjectEmailsRepository {
   constructor(private readonly reads: ReadDatabase) {}
@@ -194,7 +194,7 @@ export class SubjectEmailsRepository {
   }
 
   /**
-   * The next emails from a subject, or with replies to it, within the limits, at least one if there is one; and the last email
+   * The next emails from a subject, or with its address as reply-to, within the limits, at least one if there is one; and the last email
    * examined, null at the end.
    */
   async listSent(
@@ -217,7 +217,7 @@ export class SubjectEmailsRepository {
     return this.reads.run(readSubjectEmails(tenant, emailIds));
   }
 
-  /** Of each email in the order in which they were recorded. */
+  /** The events of the emails, per email in the order in which they were recorded. */
   findEvents(tenant: Tenant, emailIds: readonly string[]): Promise<SubjectEvent[]> {
     return this.reads.run(readSubjectEvents(tenant, emailIds));
   }

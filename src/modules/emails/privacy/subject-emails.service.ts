@@ -8,13 +8,13 @@ import {
   type SubjectScope,
 } from './subject-emails.repository';
 
-/** An email to a data subject, whatever other recipients it had, with all that happened to it. */
+/** An email to a data subject, also with other recipients, and its events. */
 export interface SubjectEmail extends SubjectEmailHead {
-  /** In the order in which they were recorded, those of other recipients too. */
+  /** In the order in which they were recorded, including those of other recipients. */
   readonly events: readonly SubjectEvent[];
 }
 
-/** What a page holds in memory, unless a single email has more. */
+/** Limits of a page in memory, unless a single email has more. */
 const PAGE = { emails: 100, bytes: 4 * 1024 * 1024 };
 
 /** The emails of a data subject in an organization and mode, to be read for an export. */
@@ -31,7 +31,7 @@ export class SubjectEmailsService {
   }
 
   /**
-   * The next emails from the subject, or with replies to it, by id; and the last email examined, null at the end.
+   * The next emails from the subject, or with its address as reply-to, by id; and the last examined email, null at the end.
    * @throws UnavailableError
    */
   async sentPage(

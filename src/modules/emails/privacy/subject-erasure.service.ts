@@ -27,22 +27,22 @@ import {
 
 const RECEIVED = 50;
 const SENT = { examined: 2_000, found: 50 };
-/** A batch's response may have some ten kB. */
+/** Responses per page; that of a batch may have tens of kB. */
 const RESPONSES = 500;
 const RESPONSES_PER_TURN = 10;
 
-/** A delivery to the subject, or an email from it; then there is no position. */
+/** A delivery to the subject, or an email from the subject, without a position. */
 interface PreparedEmail extends NamedEmail {
   readonly domainId: string;
   readonly address: string;
 }
 
-/** What the next page is to erase. */
+/** What the next page will erase. */
 export interface PreparedPage {
   readonly emails: readonly PreparedEmail[];
   /** Start of the next page; undefined after the last. */
   readonly next: string | undefined;
-  /** An attachment was searched, and nothing else has to be done. */
+  /** Set when an attachment was searched, which is all that this page does. */
   readonly attachment?: AttachmentPlace;
 }
 
@@ -55,9 +55,9 @@ export interface ErasedDeliveries extends ErasedCounts {
 }
 
 /**
- * Removes a data subject from the emails of an organization and mode, page by page. Matches are found, and attachments
- * searched, before the caller's transaction, in which everything else happens. Deleted data are not found again, so any page
- * can be repeated. Statistics keep their counts.
+ * Removes a data subject from the emails of an organization and mode, page by page. Matches are found and attachments searched
+ * before the caller's transaction, which does the rest. Erased data is not found again, so any page can be repeated.
+ * Statistics keep their counts.
  */
 @Injectable()
 export class SubjectErasureService {
@@ -83,19 +83,19 @@ export class SubjectErasureService {
     return this.prepare(subject, rows, { after: page.after, next, place });
   }
 
-  /** Finds the next emails from the subject, or with replies to it. @throws UnavailableError */
+  /** Finds the next emails from the subject, or with its address as reply-to. @throws UnavailableError */
   async prepareSent(subject: ErasedSubject, page: IdPage, place?: AttachmentPlace): Promise<PreparedPage> {
     const { ids, lastId } = await this.emails.findSenders(subject, page, SENT);
     const rows = ids.map((emailId) => ({ emailId, position: null, address: '' }));
     return this.prepare(subject, rows, { after: page.after, next: lastId ?? undefined, place });
   }
 
-  /** Deliveries to the subject that a page is about. */
+  /** The deliveries to the subject in a page. */
   deliveriesOf(subject: ErasedSubject, { emails }: PreparedPage): DeliveryKey[] {
     return emails.filter(isDelivery).map((row) => keyOf(subject, row));
   }
 
-  /** Open deliveries are cancelled first. */
+  /** Erases a page; cancels its open deliveries first. */
   async eraseReceived(subject: ErasedSubject, { emails }: PreparedPage, tx: Transaction): Promise<ErasedDeliveries> {
     const found = emails.filter(isDelivery);
     const open = await this.queue.withdrawRecipients(
@@ -120,7 +120,7 @@ export class SubjectErasureService {
     return this.eraser.erase(subject, emails, tx);
   }
 
-  /** Responses stored under idempotency keys; the keys stay valid. Returns the start of the next page. */
+  /** Erases the subject from responses stored under idempotency keys; the keys stay valid. Returns the start of the next page. */
   async eraseResponses(
     subject: ErasedSubject,
     after: KeyPlace = { path: '', key: '' },
@@ -162,8 +162,7 @@ export class SubjectErasureService {
   }
 
   /**
-   * All at once, in the common lock order: with some locked first and others later, workers' results and this would wait for
-   * each other.
+   * Locks all rows at once, in the common lock order: locking some first and others later could deadlock with workers' results.
    */
   private async lock(subject: ErasedSubject, rows: readonly DeliveryTo[], tx: Transaction): Promise<void> {
     if (rows.length > 0) await this.emails.lock(subject, [...new Set(rows.map(({ emailId }) => emailId))], tx);
@@ -180,12 +179,12 @@ export class SubjectErasureService {
   }
 }
 
-/** What `lower` makes of it in a database whose locale is C: letters beyond ASCII stay as they were written. */
+/** The result of SQL `lower` with the locale C: non-ASCII letters stay as they are. */
 function lowerInC(email: string): string {
   return email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** Letters that have one capital and no other, so that it is no other person's address. */
+/** Upper case for letters with exactly one capital letter, so that the result cannot be another person's address. */
 function upperCase(email: string): string {
   return email.replace(/\p{Ll}/gu, (letter) => {
     const capital = letter.toUpperCase();
@@ -210,16 +209,16 @@ function nameOf({ emailId, position }: { emailId: string; position: number }): s
 export type { AttachmentPlace, ErasedCounts, ErasedSubject, IdPage, KeyPlace };
 
 const MIB = 1024 * 1024;
-/** Searched or deleted in one transaction, unless a single email has more: about a second. */
+/** Bytes searched or deleted in one transaction, about a second, unless a single email has more. */
 const MAX_BYTES = 8 * MIB;
 
-/** What of some emails can be erased at once. */
+/** The emails that can be erased in one step. */
 export type ErasureBatch =
-  /** The attachments of this email, one by one, before anything of it is erased: afterwards it is not found again. */
+  /** The attachments of this email, one by one, before the rest of it: once erased, the email is not found again. */
   | { readonly kind: 'attachments'; readonly emailId: string }
   | { readonly kind: 'emails'; readonly emails: readonly ErasableEmail[]; readonly isAll: boolean };
 
-/** @param emails in the order of their ids @param doneEmailId whose attachments have been searched */
+/** @param emails in the order of ids @param doneEmailId an email whose attachments have been searched */
 export function nextBatch(emails: readonly ErasableEmail[], doneEmailId: string | undefined): ErasureBatch {
   const isOpen = (email: ErasableEmail) => email.isShared && email.hasAttachments && email.emailId !== doneEmailId;
   const [first] = emails;

@@ -118,6 +118,7 @@ export class ListOrganizationsQuery {
   @ApiPropertyOptional({ enum: STATUSES }) @IsOptional() @IsIn(STATUSES) status?: Status;
 }
 
+/** Body of `POST /operator/v1/organizations`. */
 export class CreateOrganizationDto {
   @ApiProperty(NAME_FIELD) @IsString() @Length(1, 200) name!: string;
 }

@@ -73,6 +73,7 @@ export class StatsDto {
   @ApiProperty({ ...RATE, description: 'bounced / total' }) bounceRate!: number;
 }
 
+/** Counts and rates of one domain. */
 export class DomainStatsDto {
   @ApiProperty({ description: 'Its name, or the id of a removed domain whose name is no longer known' })
   domain!: string;
@@ -101,6 +102,7 @@ export class ProviderStatsDto {
   @ApiProperty({ ...RATE, description: 'complaints / delivered' }) complaintRate!: number;
 }
 
+/** Counts of one UTC hour, without rates. */
 export class HourStatsDto {
   @ApiProperty({ format: 'date-time', description: 'When the hour begins, UTC' }) hour!: string;
   @ApiProperty({ format: 'date-time', description: 'The same as `hour`' }) timestamp!: string;

@@ -70,6 +70,7 @@ export class OffsetPaginationDto {
   @ApiProperty({ description: 'Whether there are entries after these' }) hasMore!: boolean;
 }
 
+/** Response of `GET /v1/suppressions/check`. */
 export class SuppressionCheckDto {
   @ApiProperty(ADDRESS) email!: string;
   @ApiProperty() suppressed!: boolean;
@@ -77,6 +78,7 @@ export class SuppressionCheckDto {
   reason?: SuppressionReason;
 }
 
+/** Response of `DELETE /v1/suppressions/{email}`. */
 export class RemovedSuppressionDto {
   @ApiProperty(ADDRESS) email!: string;
   @ApiProperty() removed!: boolean;
@@ -119,6 +121,7 @@ class RefusedLineDto {
   @ApiProperty() error!: string;
 }
 
+/** Response of `POST /v1/suppressions/import`; the counts are of lines with an entry. */
 export class ImportedFileDto {
   @ApiProperty({ type: 'integer' }) total!: number;
   @ApiProperty({ type: 'integer' }) added!: number;

@@ -88,6 +88,7 @@ class TemplateBaseDto {
   variables!: string[];
 }
 
+/** A template with the subject and variables of its latest version. */
 export class TemplateListItemDto extends TemplateBaseDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ example: 'password-reset' }) name!: string;
@@ -114,6 +115,7 @@ export class RenderedTemplateDto {
   @ApiPropertyOptional() text?: string;
 }
 
+/** Response of `DELETE /v1/templates/{id}`. */
 export class RemovedTemplateDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ enum: [true] }) deleted!: true;

@@ -4,12 +4,12 @@ import type { EmailKey } from '../../../../delivery/ports/delivery';
 import type { EmailState, RecipientState } from '../email-state';
 import { ERASED_SENDER } from '../erased-recipient';
 
-// Locks a tenant's emails that outcomes are about; the row's lock orders all writers of one email.
+// Locks a tenant's emails that outcomes are about; the row lock serializes all writers of an email.
 // Reads: emails (primary key). Locks: rows in primary-key order, for no-key update; of several tenants one statement each, in
 // the order of `groupByTenant`. Rows: the emails of one batch.
-// One tenant by parameter: a batch across tenants cannot lock rows where tenants are on several nodes (docs/scaling.md). The
-// look-ups stand in a subquery of their own, which is asked for one key after the other, in order, whatever the planner of a
-// node knows of the tables: joined, it may find the rows of the tenant first.
+// One tenant per statement: a batch across tenants cannot lock rows where tenants are on several nodes (docs/scaling.md). The
+// lateral subquery is evaluated key by key, in order, whatever the planner's statistics: a join may scan the tenant's rows
+// first.
 // Not the ORM: a batch of keys in one round trip.
 export type LockedEmail = Omit<EmailState, 'recipients'>;
 
@@ -31,11 +31,12 @@ const LOCK = `
     for no key update of e
   ) locked`;
 
+/** In the order of ids; unknown emails have no row. */
 export function lockEmails({ organizationId, mode }: Tenant, emailIds: readonly string[]): Statement<LockedEmail> {
   return { name: 'lock-emails', text: LOCK, values: [organizationId, mode, [...emailIds].sort()] };
 }
 
-// All recipients of a tenant's locked emails. A statement of its own: its snapshot is taken after the locks were granted.
+// Loads all recipients of a tenant's locked emails. A separate statement, so that its snapshot is taken after the locks.
 // Reads: email_recipients (primary key). Locks: none (the email's lock covers them). Rows: the recipients of one batch.
 // Not the ORM: a batch of keys in one round trip.
 
@@ -58,6 +59,7 @@ const LOAD = `
     offset 0
   ) found`;
 
+/** @param emailIds locked by `lockEmails` */
 export function loadRecipients(
   { organizationId, mode }: Tenant,
   emailIds: readonly string[],
@@ -65,7 +67,7 @@ export function loadRecipients(
   return { name: 'load-recipients', text: LOAD, values: [organizationId, mode, emailIds] };
 }
 
-// Which mail exchangers took a tenant's emails: for later reports of their recipients' servers.
+// Finds the mail exchangers that accepted a tenant's emails, for later reports of their recipients' servers.
 // Reads: email_events (primary key; the events of each email). Locks: none; the emails are locked. Rows: the deliveries of the
 // emails that one batch of reports is about. Not needed for results of the worker.
 // Not the ORM: a batch of keys in one round trip.
@@ -75,7 +77,7 @@ export interface DeliveredTo {
   readonly mxHost: string;
 }
 
-// What a relay notifies of names hosts that this service has not spoken to.
+// Only events of `smtp`: notifications of a relay name hosts that this service has not connected to.
 const FIND = `
   select found.*
   from unnest($3::uuid[]) as wanted (id)
@@ -87,13 +89,14 @@ const FIND = `
     order by e.sequence
   ) found`;
 
+/** In the order of an email's events: the last row of a recipient is the newest. */
 export function findDeliveredTo({ organizationId, mode }: Tenant, emailIds: readonly string[]): Statement<DeliveredTo> {
   return { name: 'find-delivered-to', text: FIND, values: [organizationId, mode, [...new Set(emailIds)]] };
 }
 
-// Whether an email has a complaint that is of no one recipient.
+// Finds a complaint about an email as a whole.
 // Reads: email_events (primary key). Locks: none. Rows: 0 or 1, of one email's events.
-// Not the ORM: the look into the event's JSON, within a transaction and without one.
+// Not the ORM: a condition on the event's JSON, within a transaction and without one.
 const TEXT = `
   select 1 as found
   from email_events
@@ -101,6 +104,7 @@ const TEXT = `
     and data ->> 'recipient' is null
   limit 1`;
 
+/** Returns one row or none. */
 export function findComplaint({ organizationId, mode, emailId }: EmailKey): Statement<{ found: 1 }> {
   return { name: 'find-complaint', text: TEXT, values: [organizationId, mode, emailId] };
 }

@@ -1,6 +1,6 @@
-// Counts one page of the event log as the statistics count it: what is counted once per recipient has one event, except
-// that a second delivery is marked as a duplicate, and that of opens and clicks the first one that was not automated counts.
-// Reads: email_events (index email_events_feed; primary key for what came earlier), emails (primary key). Locks: none.
+// Counts one page of the event log as the statistics count it: what counts once per recipient has one event, except that a
+// second delivery is marked as a duplicate, and that only the first open and click that was not automated counts.
+// Reads: email_events (index email_events_feed; primary key for earlier events), emails (primary key). Locks: none.
 // Rows: one page of events. Not the ORM: an aggregate over earlier rows.
 import type { Statement } from '../../../../database/statement';
 import type { RecountedRow, RecountPage } from '../stats-counts';
@@ -50,6 +50,7 @@ const EVENTS = `
     select domain_id, hour, 'excused', count(*)::int from counted where is_excused group by domain_id, hour
   ) c on true`;
 
+/** Returns one row per count; a page without counts has one row of nulls. @param limit events per page */
 export function recountEvents(
   { organizationId, mode, after, from, to }: RecountPage,
   limit: number,
@@ -97,7 +98,7 @@ export function recountAccepted(
   return { name: 'recount-accepted', text: ACCEPTED, values: [organizationId, mode, after, limit, from, to, endId] };
 }
 
-// Takes the check of one day, unless it is done or another process is running it.
+// Claims the check of one day, unless it is done or another process runs it.
 // Writes: stats_checks (primary key). Locks: its row. Rows: one.
 // Not the ORM: an upsert with a condition.
 
@@ -107,7 +108,7 @@ const CLAIM = `
   where c.finished_at is null and c.claimed_at < $3
   returning 1`;
 
-/** @param abandonedBefore a claim older than that has been given up */
+/** Returns a row when the claim succeeded. @param abandonedBefore older claims belong to crashed processes */
 export function claimStatsCheck(day: string, now: Date, abandonedBefore: Date): Statement<object> {
   return { name: 'claim-stats-check', text: CLAIM, values: [day, now, abandonedBefore] };
 }

@@ -1,15 +1,15 @@
 import type { Tenant } from '../../../../common/tenant';
 import type { Statement } from '../../../../database/statement';
 
-// Former names of phases in stored events, batch by batch (docs/upgrading.md, backfills).
+// Renames former names of phases in stored events, batch by batch (docs/upgrading.md, backfills).
 // Tables: email_events (primary key; each batch one range of one organization and mode). Locks: the rows it changes. Rows: a batch.
-// The present names come as JSON: to make it of a column's text takes a function that is not immutable, which an update of
-// distributed rows must not have (docs/scaling.md).
+// The current names are passed as JSON: converting a column's text takes a function that is not immutable, which an update of
+// distributed rows must not use (docs/scaling.md).
 // Not the ORM: one round trip for a batch, read and written at once.
-/** The last event examined. */
+/** The last examined event. */
 export interface EventPosition {
   readonly organizationId: string;
-  /** Events of emails from this id on have been written since the backfill began. */
+  /** Events of emails from this id on have been written since the backfill started. */
   readonly before: string;
   readonly mode: string;
   readonly emailId: string;
@@ -22,7 +22,7 @@ export interface RenamedBatch {
   readonly last: Pick<EventPosition, 'emailId' | 'sequence'>;
 }
 
-/** As the last analysis found it: an estimate that costs nothing. */
+/** The estimate of the last ANALYZE, which costs nothing. */
 const COUNT = `
   select coalesce(sum(greatest(reltuples, 0)), 0)::float8 as rows from pg_class
   where oid in (select relid from pg_partition_tree('email_events') where isleaf)`;
@@ -48,6 +48,7 @@ const RENAME = `
   order by email_id desc, sequence desc
   limit 1`;
 
+/** Returns one row. */
 export function countEvents(): Statement<{ rows: number }> {
   return { name: 'estimate-events', text: COUNT, values: [] };
 }
@@ -63,19 +64,19 @@ export function renamePhases(
   return { name: 'rename-phases', text: RENAME, values };
 }
 
-// One page of a tenant's event log, of which those come back that a reply led to.
+// Lists one page of a tenant's event log, with the reply of each event that one led to.
 // Reads: email_events (index email_events_feed). Locks: none. Rows: one page. Not the ORM: a walk by ids with a filter.
-/** A refusal as it was recorded. */
+/** A refusal as it was recorded; events without a refusal are rows too. */
 export interface StoredReply {
   readonly id: string;
-  /** Null: there was no reply of a server. */
+  /** Null: not a refusal, or no reply of a server. */
   readonly code: number | null;
   readonly enhancedCode: string | null;
   readonly phase: string | null;
   readonly lines: readonly string[] | null;
   readonly response: string | null;
   readonly ruleId: string | null;
-  /** What the rule called for; null of what was recorded before that was kept. */
+  /** The action of the rule; null in events from before it was stored. */
   readonly action: string | null;
 }
 
@@ -89,6 +90,10 @@ const TEXT = `
   order by id
   limit $4`;
 
+/**
+ * Every event of the page has a row, so that the caller can page by id. @param after id of the last event of the page
+ * before
+ */
 export function listStoredReplies(
   { organizationId, mode }: Tenant,
   after: string,

@@ -1,8 +1,8 @@
-// Writes what outcomes changed of emails and their recipients.
+// Writes the changes of outcomes to emails and their recipients.
 // Writes: email_recipients, emails (primary keys). Locks: none beyond those taken by lock-emails. Rows: one settle batch.
-// Where the tables are distributed, one tenant by parameter: its node then plans for the values at hand, and finds all keys by
-// one look at the index. Elsewhere all three columns of the keys come from the arrays: with a tenant by parameter, a plan made
-// while the tables were empty would walk all that it has.
+// Where the tables are distributed, one tenant as a parameter: its node then plans for these values, and finds all keys in one
+// index scan. Elsewhere all three columns of the keys come from the arrays: with a tenant as a parameter, a plan made while the
+// tables were empty would scan all rows of the tenant.
 // Not the ORM: two tables for a whole batch in one round trip.
 import type { Tenant } from '../../../../common/tenant';
 import { TextArray } from '../../../../database/pg-array';
@@ -45,7 +45,7 @@ const CHANGES_OF_TENANT = changesWhere(
     `and ${table}.organization_id = $21 and ${table}.mode = $22 and ${table}.${key} = any (${keys})`,
 );
 
-/** @param tenant whose the changes are; needed where the tables are distributed */
+/** @param tenant of all changes; needed where the tables are distributed */
 export function writeOutcomes(changes: readonly EmailChanges[], now: Date, tenant?: Tenant): Statement<never> {
   const values = [now, ...recipientColumns(changes), ...emailColumns(changes)];
   if (!tenant) return { name: 'write-outcomes', text: CHANGES, values };
@@ -84,8 +84,8 @@ function emailColumns(changes: readonly EmailChanges[]): unknown[] {
 
 // Adds the events of outcomes, those of all tenants of a batch.
 // Writes: email_events (insert only). Locks: none beyond the new rows. Rows: those of one settle batch.
-// A statement of its own: as a part of the one above it could not be sent to the tenant's node.
-// Not the ORM: a batch in one round trip, with ids that the database makes.
+// A separate statement: as a part of the one above it could not be routed to the tenant's node.
+// Not the ORM: a batch in one round trip, with ids that the database generates.
 
 const INSERT_EVENTS = `
   insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data, trace)
@@ -97,6 +97,7 @@ const INSERT_EVENTS = `
     $9::text[]
   ) with ordinality as n (organization_id, mode, email_id, sequence, event_type, source, occurred_at, data, trace, number)`;
 
+/** Their ids increase in the order of the changes and their events. */
 export function insertEvents(changes: readonly EmailChanges[]): Statement<never> {
   const events = changes.flatMap((change) => change.events);
   return {
@@ -114,7 +115,7 @@ export function insertEvents(changes: readonly EmailChanges[]): Statement<never>
   };
 }
 
-/** The three columns that name emails. */
+/** The three columns of emails' keys. */
 function keyColumns(emails: readonly EmailKey[]): unknown[] {
   return [
     emails.map((email) => email.organizationId),

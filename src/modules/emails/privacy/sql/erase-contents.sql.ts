@@ -1,4 +1,4 @@
-// Contents of emails without other recipients, with their attachments.
+// Deletes contents of emails without other recipients, with their attachments.
 // Writes: email_contents, email_attachments (primary keys). Locks: the rows; the emails are locked. Rows: one batch of an
 // erasure, an attachment row for up to ten of each.
 // Not the ORM: two tables by a batch of keys.
@@ -14,6 +14,7 @@ const DELETE = `
   where c.organization_id = $1 and c.mode = $2 and c.email_id = any($3::uuid[])
   returning 1 as deleted`;
 
+/** Returns one row per deleted content. */
 export function deleteContents(
   { organizationId, mode }: ErasedSubject,
   emailIds: readonly string[],
@@ -21,16 +22,16 @@ export function deleteContents(
   return { name: 'delete-erased-contents', text: DELETE, values: [organizationId, mode, emailIds] };
 }
 
-// The content of one email, and the names of its attachments.
+// Reads the content of one email, and the names of its attachments.
 // Reads: email_contents, email_attachments (primary keys). Locks: none; the email is locked. Rows: one, of up to 6 MiB.
-// Not the ORM: as a record that can be written back.
+// Not the ORM: returns a record that can be written back.
 
 export interface ErasableContent {
   html: string | null;
   text: string | null;
   headers: Record<string, string> | null;
   addressees: Addressees;
-  /** Of the attachments, in order. */
+  /** Names of the attachments, in order. */
   readonly attachments: readonly AttachmentName[];
 }
 
@@ -52,11 +53,12 @@ const READ = `
   from email_contents c
   where c.organization_id = $1 and c.mode = $2 and c.email_id = $3`;
 
+/** Returns no row when the content has been deleted already. */
 export function readContent({ organizationId, mode }: ErasedSubject, emailId: string): Statement<ErasableContent> {
   return { name: 'read-erasable-content', text: READ, values: [organizationId, mode, emailId] };
 }
 
-// Writes it back.
+// Writes the content back.
 // Writes: email_contents, email_attachments (primary keys). Locks: the rows; the email is locked. Rows: one, and its attachments.
 // Not the ORM: one statement for both tables.
 
@@ -71,6 +73,7 @@ const WRITE = `
   set html = $4, text = $5, headers = $6::text::jsonb, addressees = $7::text::jsonb
   where c.organization_id = $1 and c.mode = $2 and c.email_id = $3`;
 
+/** Replaces bodies and headers, and the names of the attachments given; their bytes stay. */
 export function writeContent(
   { organizationId, mode }: ErasedSubject,
   emailId: string,
@@ -91,9 +94,9 @@ export function writeContent(
   };
 }
 
-// The next attachment of an email that holds anything, without its bytes.
+// Finds the next attachment of an email that is not empty, without its bytes.
 // Reads: email_attachments (primary key). Locks: none. Rows: one.
-// Not the ORM: the sum of the parts is what the others here are.
+// Not the ORM: like the other statements of this file.
 
 export interface StoredAttachment {
   readonly position: number;
@@ -108,6 +111,7 @@ const NEXT_ATTACHMENT = `
   order by position
   limit 1`;
 
+/** @param after position of the attachment before, -1 for the first */
 export function nextAttachment(
   { organizationId, mode }: ErasedSubject,
   emailId: string,
@@ -116,7 +120,7 @@ export function nextAttachment(
   return { name: 'next-attachment', text: NEXT_ATTACHMENT, values: [organizationId, mode, emailId, after] };
 }
 
-// A part of an attachment's bytes: whole, 25 MiB would pass through the driver as 50 MB of hexadecimal text at once.
+// Reads a part of an attachment's bytes: as a whole, the driver would convert 50 MB of hexadecimal text for 25 MiB at once.
 // Reads: email_attachments (primary key). Locks: none. Rows: one.
 // Not the ORM: a part of a value.
 
@@ -136,7 +140,7 @@ export function readAttachmentPart(
   return { name: 'read-attachment-part', text: READ_PART, values };
 }
 
-// Empties an attachment that holds the address: what else it says cannot be separated.
+// Empties an attachment that contains the address: the rest of its content cannot be separated.
 // Writes: email_attachments (primary key). Locks: the row. Rows: one.
 // Not the ORM: a key of four columns.
 
@@ -145,6 +149,7 @@ const EMPTY = `
   set content = '', size = 0
   where organization_id = $1 and mode = $2 and email_id = $3 and position = $4`;
 
+/** Keeps the row with a size of 0, so that positions and counts stay. */
 export function emptyAttachment(
   { organizationId, mode }: ErasedSubject,
   { emailId, position }: { readonly emailId: string; readonly position: number },
@@ -152,7 +157,7 @@ export function emptyAttachment(
   return { name: 'empty-attachment', text: EMPTY, values: [organizationId, mode, emailId, position] };
 }
 
-// How many parts a raw message has.
+// Counts the parts of a raw message, and locks them.
 // Reads: email_attachments (primary key). Locks: the rows, in order, until its parts have been written. Rows: one.
 // Not the ORM: it locks.
 
@@ -166,6 +171,7 @@ const COUNT_PARTS = `
     for update
   ) locked`;
 
+/** Returns one row. */
 export function countRawParts(
   { organizationId, mode }: ErasedSubject,
   emailId: string,
@@ -182,6 +188,7 @@ const WRITE_PART = `
   set content = $5, size = octet_length($5::bytea)
   where organization_id = $1 and mode = $2 and email_id = $3 and position = $4`;
 
+/** @param part may be empty */
 export function writeRawPart(
   { organizationId, mode }: ErasedSubject,
   { emailId, position }: { readonly emailId: string; readonly position: number },

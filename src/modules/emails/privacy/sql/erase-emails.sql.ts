@@ -1,10 +1,10 @@
-// Personal data of emails outside their contents, before a subject is removed.
+// Reads the personal data of emails outside their contents, before a subject is removed.
 // Reads: emails (primary key). Locks: none beyond those of lock-emails. Rows: one batch of an erasure.
 // Not the ORM: a batch of keys.
 import type { Statement } from '../../../../database/statement';
 import type { ErasedSubject } from './erased.sql';
 
-/** As the columns are called, so that it can be written back as a record. */
+/** Named like the columns, as the statement returns them. */
 export interface EmailHead {
   subject: string;
   to_emails: string[];
@@ -29,15 +29,16 @@ const READ_HEADS = `
   from unnest($3::uuid[]) as given (id)
   join emails e on e.organization_id = $1 and e.mode = $2 and e.id = given.id`;
 
+/** Deleted emails have no row. */
 export function readHeads({ organizationId, mode }: ErasedSubject, emailIds: readonly string[]): Statement<FoundHead> {
   return { name: 'read-erasable-heads', text: READ_HEADS, values: [organizationId, mode, emailIds] };
 }
 
-// Writes one of them back.
+// Writes one head back.
 // Writes: emails (primary key). Locks: none beyond those of lock-emails. Rows: one.
-// One email each, by parameters: a batch of JSON would need functions over its columns that are not immutable, which an update
-// of distributed rows must not have (docs/scaling.md).
-// Not the ORM: arrays as parameters, sent without waiting for each other.
+// One email each, by parameters: a batch of JSON would need functions that are not immutable, which an update
+// of distributed rows must not use (docs/scaling.md).
+// Not the ORM: arrays as parameters, sent without waiting for the previous statement.
 
 const WRITE_HEAD = `
   update emails e
@@ -46,6 +47,7 @@ const WRITE_HEAD = `
     tags = $12, metadata = $13::text::jsonb, updated_at = $4
   where e.organization_id = $1 and e.mode = $2 and e.id = $3`;
 
+/** Sets all columns of the head. */
 export function writeHead(
   { organizationId, mode }: ErasedSubject,
   { id, head }: FoundHead,
@@ -61,7 +63,7 @@ export function writeHead(
   };
 }
 
-// The recipients of emails, with what servers have said about them.
+// Reads the recipients of emails, with the last replies of their servers.
 // Reads: email_recipients (range of the primary key). Locks: none beyond those of the emails. Rows: those of one batch.
 // Not the ORM: a batch of keys.
 
@@ -77,6 +79,7 @@ const READ_RECIPIENTS = `
   from unnest($3::uuid[]) as given (id)
   join email_recipients r on r.organization_id = $1 and r.mode = $2 and r.email_id = given.id`;
 
+/** Returns all recipients of the emails, not only the subject. */
 export function readErasableRecipients(
   { organizationId, mode }: ErasedSubject,
   emailIds: readonly string[],
@@ -84,7 +87,7 @@ export function readErasableRecipients(
   return { name: 'read-erasable-recipients', text: READ_RECIPIENTS, values: [organizationId, mode, emailIds] };
 }
 
-// Writes the changed ones back.
+// Writes changed recipients back.
 // Writes: email_recipients (primary key). Locks: none beyond those of the emails. Rows: one batch of an erasure.
 // Not the ORM: a batch of keys.
 
@@ -95,6 +98,7 @@ const WRITE_RECIPIENTS = `
   where r.organization_id = $1 and r.mode = $2 and r.email_id = given.email_id and r.position = given.position
     and r.email_id = any ($3)`;
 
+/** @param rows with the new address and reply; status and counters stay */
 export function writeRecipients(
   { organizationId, mode }: ErasedSubject,
   rows: readonly ErasableRecipient[],

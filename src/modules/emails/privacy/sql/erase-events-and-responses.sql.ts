@@ -1,12 +1,12 @@
-// Events of emails, of each the next ones after a sequence.
+// Reads the next events of each email after a sequence.
 // Reads: email_events (range of the primary key). Locks: none; the emails are locked. Rows: up to $5 of each email.
-// Not the ORM: a place in each email's events.
+// Not the ORM: a position in each email's events.
 import type { EventType } from '../../../../common/event-types';
 import type { Statement } from '../../../../database/statement';
 import type { ErasedSubject } from './erased.sql';
 import { hashedKey } from '../../accept/idempotency';
 
-/** Where to go on in the events of an email. */
+/** The position in the events of an email. */
 export interface EventPlace {
   readonly emailId: string;
   readonly sequence: number;
@@ -17,7 +17,7 @@ export interface ErasableEvent extends EventPlace {
   readonly data: Record<string, unknown>;
 }
 
-/** Webhook messages have this id too. */
+/** An event with its id, which webhook messages have too. */
 export type FoundEvent = ErasableEvent & { readonly id: string };
 
 const READ = `
@@ -31,6 +31,7 @@ const READ = `
     limit $5
   ) v`;
 
+/** @param places one per email @param limit events per email */
 export function readErasableEvents(
   { organizationId, mode }: ErasedSubject,
   places: readonly EventPlace[],
@@ -43,7 +44,7 @@ export function readErasableEvents(
   };
 }
 
-// Writes the changed ones back.
+// Writes changed events back.
 // Writes: email_events (primary key). Locks: the rows; the emails are locked. Rows: those of one read.
 // Not the ORM: JSON by the batch.
 
@@ -54,6 +55,7 @@ const WRITE = `
   where e.organization_id = $1 and e.mode = $2 and e.email_id = given.email_id and e.sequence = given.sequence
     and e.email_id = any ($3)`;
 
+/** Replaces the data of events; type, time and sequence stay. */
 export function writeEvents(
   { organizationId, mode }: ErasedSubject,
   events: readonly ErasableEvent[],
@@ -71,10 +73,10 @@ export function writeEvents(
   };
 }
 
-// A page of idempotency keys with the responses stored under them.
+// Reads a page of idempotency keys with the responses stored under them.
 // Reads: idempotency_keys (range of the primary key). Locks: none. Rows: up to $5.
 // Not the ORM: a page by a key of two columns.
-/** A page of keys starts after this one. */
+/** The position in the keys: a page starts after it. */
 export interface KeyPlace {
   readonly path: string;
   readonly key: string;
@@ -91,6 +93,7 @@ const READ_RESPONSES = `
   order by path, key
   limit $5`;
 
+/** In the order of path and key, after the position. @param limit keys at most */
 export function readStoredKeys(
   { organizationId, mode }: ErasedSubject,
   { path, key }: KeyPlace,
@@ -99,9 +102,9 @@ export function readStoredKeys(
   return { name: 'read-stored-keys', text: READ_RESPONSES, values: [organizationId, mode, path, key, limit] };
 }
 
-// Deletes what stands in the place that the hash of a key is to have: a response under the same key that has expired since, and
-// was hashed for a person who was erased then.
-// Writes: idempotency_keys (primary key). Locks: the rows. Rows: hardly ever any.
+// Deletes responses under the hashes that keys are about to get: expired responses of the same keys, which an earlier erasure has
+// hashed.
+// Writes: idempotency_keys (primary key). Locks: the rows. Rows: almost always none.
 // Not the ORM: a batch of keys.
 
 const DELETE_HASHED = `
@@ -109,13 +112,14 @@ const DELETE_HASHED = `
   using unnest($3::text[], $4::text[]) as given (path, key)
   where i.organization_id = $1 and i.mode = $2 and i.path = given.path and i.key = given.key`;
 
+/** @param keys before they are hashed */
 export function deleteHashedKeys({ organizationId, mode }: ErasedSubject, keys: readonly KeyPlace[]): Statement<never> {
   const values = [organizationId, mode, keys.map(({ path }) => path), keys.map(({ key }) => hashedKey(key))];
   return { name: 'delete-hashed-keys', text: DELETE_HASHED, values };
 }
 
-// Writes the changed ones back. A key that shows the address is replaced by its hash, under which it is found as before.
-// Writes: idempotency_keys (primary key). Locks: the rows. Rows: those of one page that show the address.
+// Writes changed responses back. A key that contains the address is replaced by its hash, under which requests still find it.
+// Writes: idempotency_keys (primary key). Locks: the rows. Rows: those of one page that contain the address.
 // Not the ORM: a batch of keys.
 
 const WRITE_RESPONSES = `
@@ -125,10 +129,11 @@ const WRITE_RESPONSES = `
   where i.organization_id = $1 and i.mode = $2 and i.path = given.path and i.key = given.key`;
 
 export interface ErasedKey extends StoredKey {
-  /** It shows the address. */
+  /** Whether the key contains the address, so that its hash replaces it. */
   readonly isHashed: boolean;
 }
 
+/** @param keys with their new response; `isHashed` ones get their hash as key */
 export function writeStoredKeys({ organizationId, mode }: ErasedSubject, keys: readonly ErasedKey[]): Statement<never> {
   return {
     name: 'write-erased-keys',

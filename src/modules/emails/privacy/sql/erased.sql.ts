@@ -2,15 +2,15 @@
 import type { AddressFinder } from '../../../../common/erasure/address-finder';
 import type { Mode } from '../../../../common/tenant';
 
-/** Whom an erasure is about. */
+/** The data subject of an erasure. */
 export interface ErasedSubject {
   readonly organizationId: string;
   readonly mode: Mode;
-  /** Forms of the address in lower case: what stored addresses are compared with. */
+  /** Lower-case forms of the address, with which stored addresses are compared. */
   readonly keys: readonly string[];
   /** Finds the address within texts. */
   readonly finder: AddressFinder;
 }
 
-/** An address that stands for an erased recipient; see `isErased`. */
+/** SQL: matches the placeholder of an erased recipient; see `isErased`. */
 export const IS_PLACEHOLDER = `like 'erased-%@erased.invalid'`;

@@ -1,7 +1,7 @@
-// The next deliveries to a subject, in the order of the emails.
+// Finds the next deliveries to a subject, in the order of the emails.
 // Reads: email_recipients (index email_recipients_address). Locks: none. Rows: up to $6.
-// Not the ORM: the index is on an expression, and the page is by key. One key after the other: of several at once the index has
-// no order, and a plan for any values then walks through all that the tenant has, in the order of its primary key.
+// Not the ORM: the index is on an expression, and pages are by key. The lateral subquery runs key by key: over several keys at
+// once the index has no order, and a generic plan would scan all rows of the tenant in the order of the primary key.
 import type { Statement } from '../../../../database/statement';
 import { type ErasedSubject, IS_PLACEHOLDER } from './erased.sql';
 
@@ -11,7 +11,7 @@ export interface ReceivedRow {
   readonly address: string;
 }
 
-/** A page of emails by id: after the one, up to and with the other. */
+/** A page of emails by id: `after` exclusive, `lastId` inclusive. */
 export interface IdPage {
   readonly after: string;
   readonly lastId: string;
@@ -30,6 +30,7 @@ const RECEIVED = `
   order by r.email_id, r.position
   limit $6`;
 
+/** @param limit deliveries at most */
 export function findReceived(
   { organizationId, mode, keys }: ErasedSubject,
   { after, lastId }: IdPage,
@@ -38,13 +39,13 @@ export function findReceived(
   return { name: 'find-received', text: RECEIVED, values: [organizationId, mode, keys, after, lastId, limit] };
 }
 
-// Which emails of a page were sent by a subject, or ask for replies to it.
+// Finds the emails of a page that were sent by a subject, or have its address as reply-to.
 // Reads: emails (range of the primary key). Locks: none. Rows: examines up to $6, returns up to $7.
-// Not the ORM: one page of all emails, of which hardly any is returned.
+// Not the ORM: scans one page of all emails, of which few are returned.
 
 export interface SenderPage {
   ids: string[];
-  /** The last email examined; null when there was none. */
+  /** The last examined email; null when there was none. */
   lastId: string | null;
 }
 
@@ -67,6 +68,7 @@ const SENDERS = `
       limit 1
     ) as "lastId"`;
 
+/** Returns one row. @param limits `examined` and `found` emails at most */
 export function findSenders(
   { organizationId, mode, keys }: Omit<ErasedSubject, 'finder'>,
   { after, lastId }: IdPage,
@@ -76,7 +78,7 @@ export function findSenders(
   return { name: 'find-senders', text: SENDERS, values };
 }
 
-// What erasing emails will take: the bytes to search or delete, and what stays for others.
+// Measures the erasure of emails: the bytes to search or delete, and whether there are other recipients.
 // Reads: emails, email_contents, email_attachments, email_recipients (primary keys; of contents the lengths only).
 // Locks: none. Rows: a batch of an erasure.
 // Not the ORM: a batch of keys over four tables in one round trip.
@@ -84,9 +86,9 @@ export function findSenders(
 export interface ErasableEmail {
   readonly emailId: string;
   readonly domainId: string;
-  /** Of bodies and attachments. */
+  /** Size of bodies and attachments. */
   readonly bytes: number;
-  /** There are recipients that stay. */
+  /** Whether there are other recipients, who are not erased. */
   readonly isShared: boolean;
   readonly hasAttachments: boolean;
 }
@@ -113,6 +115,7 @@ const MEASURE = `
   ) a
   order by e.id`;
 
+/** In the order of ids; deleted emails have no row. */
 export function measureErasable(
   { organizationId, mode, keys }: Omit<ErasedSubject, 'finder'>,
   emailIds: readonly string[],

@@ -1,6 +1,6 @@
-// The next emails to an address, by id, as many as fit into a weight: content bytes, and so many for each event.
+// Lists the next emails to an address, by id, as many as fit into a weight: content bytes, and a constant for each event.
 // Reads: email_recipients (email_recipients_address), emails, email_contents (primary keys; the bodies' lengths only).
-// Locks: none. Rows: up to $6. Not the ORM: the running sum that bounds what the page will hold in memory.
+// Locks: none. Rows: up to $6. Not the ORM: a running sum, which limits the memory of the page.
 import type { EventType } from '../../../../common/event-types';
 import type { Mode, Tenant } from '../../../../common/tenant';
 import type { Statement } from '../../../../database/statement';
@@ -16,11 +16,11 @@ export interface SubjectScope {
 export interface SubjectRange {
   /** The last id of the page before. */
   readonly after: string;
-  /** No id from this one on. */
+  /** Ids from this one on are left out. */
   readonly before: string;
 }
 
-/** What a page may hold. */
+/** Limits of a page. */
 export interface PageLimits {
   readonly emails: number;
   readonly bytes: number;
@@ -57,7 +57,7 @@ const LIST = `
   where bytes_before < $7
   order by id`;
 
-/** Returns at least one, if there is one: an email of any size is a page. */
+/** Returns at least one email, if there is one, whatever its size. */
 export function listSubjectEmails(
   { organizationId, mode, address }: SubjectScope,
   { after, before }: SubjectRange,
@@ -70,12 +70,11 @@ export function listSubjectEmails(
   };
 }
 
-// Stored data of emails to a data subject: heads with bodies, and events.
+// Reads the stored data of emails to a data subject: heads with bodies, and events.
 // Reads: emails, email_contents, email_attachments, email_events (primary keys). Locks: none. Rows: a page of emails, with all
 // their events.
-// Not the ORM: a batch of keys joined across four partitioned tables. Look-ups stand in subqueries of their own, asked for one
-// key after the other whatever the planner knows of the tables; by organization_id and mode alone it would walk through all
-// that a tenant has.
+// Not the ORM: a batch of keys joined across four partitioned tables. Lateral subqueries are evaluated key by key, whatever the
+// planner's statistics; by organization_id and mode alone it would scan all rows of the tenant.
 
 export interface SubjectEmailHead {
   readonly id: string;
@@ -92,13 +91,13 @@ export interface SubjectEmailHead {
   readonly tags: string[] | null;
   readonly metadata: unknown;
   readonly headers: Record<string, string> | null;
-  /** Null when there is none, or no more. */
+  /** Null when there are none, or they are no longer stored. */
   readonly attachments: readonly SubjectAttachment[] | null;
-  /** Then the text, html, headers and attachments are in the message, which lies in parts. */
+  /** A raw message, stored in parts, which contains text, html, headers and attachments. */
   readonly isRaw: boolean;
 }
 
-/** Without its bytes. */
+/** An attachment without its bytes. */
 export interface SubjectAttachment {
   readonly filename: string;
   readonly contentType: string;
@@ -141,7 +140,7 @@ const EMAILS = `
   ) c on true
   order by e.id`;
 
-/** By id; `html` and `text` are null when there is none, or no more. */
+/** In the order of ids; `html` and `text` are null when there is none, or it is no longer stored. */
 export function readSubjectEmails(
   { organizationId, mode }: Tenant,
   emailIds: readonly string[],
@@ -149,7 +148,7 @@ export function readSubjectEmails(
   return { name: 'read-subject-emails', text: EMAILS, values: [organizationId, mode, emailIds] };
 }
 
-/** The order within leaves the planner no other index than the primary key: by the feed's it would walk all of a tenant's events. */
+/** The inner order leaves the planner only the primary key: by the index of the feed it would scan all events of the tenant. */
 const EVENTS = `
   select v."emailId", v.id, v."eventType", v."occurredAt", v.data
   from unnest($3::uuid[]) with ordinality as wanted (email_id, place)
@@ -161,7 +160,7 @@ const EVENTS = `
   ) v
   order by wanted.place, v.sequence`;
 
-/** Of each email in the order in which they were recorded. */
+/** Per email, in the order in which they were recorded. */
 export function readSubjectEvents(
   { organizationId, mode }: Tenant,
   emailIds: readonly string[],
