@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { selfSigned } from '../../src/common/tls/self-signed';
 
 /** What a web server returns for a policy; `hang`: nothing. */
@@ -15,6 +15,7 @@ export class PolicyWebServer {
   readonly requests: string[] = [];
   /** By domain; 404 without one. */
   readonly answers = new Map<string, PolicyAnswer>();
+  private readonly sockets = new Set<Socket>();
 
   private constructor(
     private readonly server: Server,
@@ -22,6 +23,10 @@ export class PolicyWebServer {
     readonly certificate: string,
   ) {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => this.serve(request, response));
+    server.on('connection', (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.once('close', () => this.sockets.delete(socket));
+    });
   }
 
   /** @param domains that `mta-sts.` is put before */
@@ -45,8 +50,10 @@ export class PolicyWebServer {
   }
 
   async stop(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    // `closeAllConnections` leaves those that are still in the TLS handshake, and their clients wait for as long as they may.
+    for (const socket of this.sockets) socket.destroy();
+    await closed;
   }
 
   private serve(request: IncomingMessage, response: ServerResponse): void {
