@@ -11,7 +11,9 @@ import { alreadyExists, DomainRegistrationService } from './domain-registration.
 import { normalizeDomainName, normalizeSenderDomain } from './registry/domain-name';
 import { domainEvent } from './registry/domain-transitions.service';
 import type { Domain } from './registry/domain.entity';
-import { type DomainFilter, DomainsRepository } from './registry/domains.repository';
+import { type DomainFilter, DomainsRepository, type WantedDomain } from './registry/domains.repository';
+
+export type { WantedDomain };
 
 /** The sender domains of organizations, for other features and the command line. */
 @Injectable()
@@ -68,7 +70,7 @@ export class DomainsService {
   async markVerified(organizationId: string, nameOrId: string): Promise<Domain> {
     const domain = isUuid(nameOrId)
       ? await this.domains.find(organizationId, nameOrId)
-      : await this.domains.findForSending(organizationId, normalizeDomainName(nameOrId).domain);
+      : await this.findForSending(organizationId, normalizeDomainName(nameOrId).domain);
     if (!domain) throw new NotFoundError('Domain');
     const at = this.clock.now();
     const change = { verificationStatus: 'verified', verifiedAt: at, dkimStatus: 'verified', updatedAt: at } as const;
@@ -100,8 +102,19 @@ export class DomainsService {
   }
 
   /** The domain that mail is sent from. @param name undefined for the organization's default domain */
-  findForSending(organizationId: string, name: string | undefined): Promise<Domain | null> {
-    return this.domains.findForSending(organizationId, name);
+  async findForSending(organizationId: string, name: string | undefined): Promise<Domain | null> {
+    const [found = null] = await this.findAllForSending([{ organizationId, name }]);
+    return found;
+  }
+
+  /** The same for many at once: the result for each. */
+  async findAllForSending(wanted: readonly WantedDomain[]): Promise<(Domain | undefined)[]> {
+    const found = await this.domains.findAllForSending(wanted);
+    const byName = new Map(found.map((domain) => [`${domain.organizationId} ${domain.domain}`, domain]));
+    const defaults = new Map(found.filter(({ isDefault }) => isDefault).map((one) => [one.organizationId, one]));
+    return wanted.map(({ organizationId, name }) =>
+      name === undefined ? defaults.get(organizationId) : byName.get(`${organizationId} ${name}`),
+    );
   }
 
   /** The domain of this name that an organization has verified. */

@@ -1,5 +1,7 @@
+import { DataSource } from 'typeorm';
 import type { AppError } from '../../../src/common/errors/app-error';
 import { newId } from '../../../src/common/ids';
+import { poolOf } from '../../../src/database/data-source';
 import { Database } from '../../../src/database/database.service';
 import { AcceptCommit } from '../../../src/modules/emails/accept/accept-commit.service';
 import { organizationsOf } from '../../../src/modules/emails/accept/screen-submissions';
@@ -64,6 +66,32 @@ describe('accepting many emails at once', () => {
     expect(await countEmails(db, tenant.organizationId)).toBe(201);
     expect(transactions.mock.calls.length).toBeLessThanOrEqual(8);
     expect(await readCounters(db, tenant.organizationId)).toEqual({ emails: 201, accepted: 201 });
+  });
+
+  it('domains that the organization does not have cost a few queries, however many are named at once', async () => {
+    const unknown = () => sendBody({ from: `a@${newId()}.example` });
+    await sender.sendBatch([unknown(), unknown()], undefined, tenant.as('live'));
+    const taken = jest.spyOn(poolOf(core.get(DataSource)), 'connect');
+    const { results } = await sender.sendBatch(Array.from({ length: 100 }, unknown), undefined, tenant.as('live'));
+    expect(results).toEqual(Array(100).fill(expect.objectContaining({ code: 'domain_not_verified' })));
+    expect(taken.mock.calls.length).toBeLessThanOrEqual(3);
+    taken.mockClear();
+    const singles = Array.from({ length: 200 }, () => sender.sendOne(unknown(), undefined, tenant.as('live')));
+    const reasons = (await Promise.allSettled(singles)).map((result) => result.status === 'rejected' && result.reason);
+    expect(reasons).toEqual(Array(200).fill(expect.objectContaining({ code: 'domain_not_verified' })));
+    expect(taken.mock.calls.length).toBeLessThanOrEqual(12);
+  });
+
+  it('finds each sender among those of other organizations, by name and by default', async () => {
+    const other = await createTenant(db);
+    const from = [`a@${tenant.domain}`, `a@${other.domain}`, 'a'];
+    const callers = [tenant, other].flatMap((one) => from.map((address) => [one, address] as const));
+    const results = await Promise.allSettled(
+      callers.map(([one, address]) => sender.sendOne(sendBody({ from: address }), undefined, one.as('live'))),
+    );
+    const codes = results.map((result) => (result.status === 'rejected' ? result.reason.code : 'accepted'));
+    const notVerified = 'domain_not_verified';
+    expect(codes).toEqual(['accepted', notVerified, 'accepted', notVerified, 'accepted', 'accepted']);
   });
 
   it('two processes at once accept as many as the organization may have, and no more', async () => {

@@ -35,6 +35,12 @@ export interface ExpectedState {
   readonly sending?: Pick<SendingState, 'status' | 'reason'>;
 }
 
+/** A domain that mail is to be sent from; `name` undefined: the organization's default. */
+export interface WantedDomain {
+  readonly organizationId: string;
+  readonly name: string | undefined;
+}
+
 export type DomainChange = Partial<Omit<Domain, 'sending'>> & { readonly sending?: Partial<SendingState> };
 
 type Owner = { readonly organizationId: string; readonly domainId: string };
@@ -90,10 +96,15 @@ export class DomainsRepository {
     return [...(await this.removed.find(named)), ...(await this.domains.find(named))];
   }
 
-  findForSending(organizationId: string, domain: string | undefined): Promise<Domain | null> {
-    return this.domains.findOneBy(
-      domain === undefined ? { organizationId, isDefault: true } : { organizationId, domain },
-    );
+  /** Those of several organizations' domains that there are, in one query. */
+  findAllForSending(wanted: readonly WantedDomain[]): Promise<Domain[]> {
+    const owners = new Set(wanted.map(({ organizationId }) => organizationId));
+    const where = [...owners].flatMap((organizationId) => {
+      const names = wanted.flatMap((one) => (one.organizationId === organizationId ? [one.name] : []));
+      const own = { organizationId, domain: Any(names.filter((name) => name !== undefined)) };
+      return names.includes(undefined) ? [own, { organizationId, isDefault: true }] : [own];
+    });
+    return this.domains.findBy(where);
   }
 
   find(organizationId: string, id: string): Promise<Domain | null> {

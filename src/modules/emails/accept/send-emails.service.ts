@@ -129,35 +129,53 @@ export class SendEmailsService {
     return result;
   }
 
-  /** Sequentially: a hundred domains or templates at once would take all database connections. */
+  /** Sequentially: a hundred templates at once would take all database connections. */
   private async batchItems(bodies: readonly unknown[], tenant: Submitter): Promise<SubmissionItem[]> {
-    const now = this.clock.now();
     const bounded = { ...tenant, hold: withinBatch(tenant.hold) };
+    const parsed = await this.parsedItems(bodies, tenant);
+    // Together, so that their domains come by one query.
+    const senders = parsed.map((item) =>
+      item instanceof AppError ? undefined : this.senders.resolve(item.from, tenant),
+    );
+    await Promise.allSettled(senders.filter((sender) => sender !== undefined));
     const items: SubmissionItem[] = [];
-    let values = 0;
-    for (const [index, body] of bodies.entries()) {
-      values += valuesIn(body);
-      if (values > TURN) {
-        await EVENT_LOOP.next(tenant.organizationId);
-        values = valuesIn(body);
-      }
-      items.push(await this.batchItem(body, `${index}.`, now, bounded));
+    for (const [index, item] of parsed.entries()) {
+      const candidate =
+        item instanceof AppError ? refusal(item) : await this.candidate(item, bounded, `${index}.`, senders[index]);
+      const key = item instanceof AppError ? undefined : item.idempotencyKey;
+      items.push({ candidate, idempotency: await claimOf(BATCH_ITEM_PATH, key, bodies[index], tenant) });
     }
     return items;
   }
 
-  private async batchItem(body: unknown, prefix: string, now: Date, tenant: Submitter): Promise<SubmissionItem> {
-    const parsed = await parseItem(body, { now, prefix, holder: tenant.organizationId });
-    if (parsed instanceof AppError) return { candidate: refusal(parsed) };
-    const candidate = await this.candidate(parsed, tenant, prefix);
-    return { candidate, idempotency: await claimOf(BATCH_ITEM_PATH, parsed.idempotencyKey, body, tenant) };
+  private async parsedItems(
+    bodies: readonly unknown[],
+    { organizationId }: Tenant,
+  ): Promise<(SendRequest | AppError)[]> {
+    const now = this.clock.now();
+    const items: (SendRequest | AppError)[] = [];
+    let values = 0;
+    for (const [index, body] of bodies.entries()) {
+      values += valuesIn(body);
+      if (values > TURN) {
+        await EVENT_LOOP.next(organizationId);
+        values = valuesIn(body);
+      }
+      items.push(await parseItem(body, { now, prefix: `${index}.`, holder: organizationId }));
+    }
+    return items;
   }
 
   /** Returns a business error as a value, because it is a result to be stored. */
-  private async candidate(given: SendRequest, tenant: Submitter, prefix: string): Promise<SubmissionItem['candidate']> {
+  private async candidate(
+    given: SendRequest,
+    tenant: Submitter,
+    prefix: string,
+    sender = this.senders.resolve(given.from, tenant),
+  ): Promise<SubmissionItem['candidate']> {
     const { organizationId, mode, trace } = tenant;
     try {
-      const domain = await this.senders.resolve(given.from, tenant);
+      const domain = await sender;
       const request = given.template ? await this.rendered(given, tenant, prefix) : given;
       const settings = await this.organizations.settingsOf(organizationId);
       const { trackOpens: opens, trackClicks: clicks, monthlyRecipients } = settings;

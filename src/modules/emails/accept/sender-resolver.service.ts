@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../common/bounded-cache';
+import { MicroBatcher } from '../../../common/async/micro-batcher';
 import { SingleFlight } from '../../../common/async/promises';
 import { SECOND } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
 import { type Tenant, withinTenants } from '../../../common/tenant';
-import { DomainsService } from '../../domains/domains.service';
+import { DomainsService, type WantedDomain } from '../../domains/domains.service';
 import { WarmUpService } from '../../domains/restrictions/warm-up.service';
 import type { Sender } from './send-request';
 
@@ -21,13 +22,23 @@ type FoundDomain = NonNullable<Awaited<ReturnType<DomainsService['find']>>>;
 
 /** How long a verified domain is cached; other results are not cached. */
 const CACHE_MS = 2 * SECOND;
+/** Of the connections to the database; a batch of emails may name a hundred domains. */
+const QUERIES = { maxWeight: 200, concurrency: 2 };
 
 /** Finds the domain that a `from` belongs to, if its owner may send from it. */
 @Injectable()
 export class SenderResolver {
   private readonly verified = new LRUCache<string, SenderDomain>({ ...atMost(20_000), ttl: CACHE_MS });
-  /** Shares concurrent queries: a batch makes one query per domain. */
+  /** One look-up for a burst. */
   private readonly lookUps = new SingleFlight<SenderDomain | undefined>();
+  /**
+   * Look-ups share queries, organizations in rotation: with one each, names that nobody has cost ten times as much as mail that is
+   * accepted, and twenty connections that send them had others wait for 60 ms.
+   */
+  private readonly queries = new MicroBatcher<WantedDomain, FoundDomain | undefined>((wanted) => this.findAll(wanted), {
+    ...QUERIES,
+    holderOf: ({ organizationId }) => organizationId,
+  });
 
   constructor(
     private readonly domains: DomainsService,
@@ -69,11 +80,16 @@ export class SenderResolver {
     name: string | undefined,
     key: string,
   ): Promise<SenderDomain | undefined> {
-    const found = await withinTenants([organizationId], () => this.domains.findForSending(organizationId, name));
+    const found = await this.queries.add({ organizationId, name });
     if (!found) return undefined;
     const domain = this.describe(found);
     if (domain.verified) this.verified.set(key, domain);
     return domain;
+  }
+
+  private findAll(wanted: readonly WantedDomain[]): Promise<(FoundDomain | undefined)[]> {
+    const organizationIds = wanted.map(({ organizationId }) => organizationId);
+    return withinTenants(organizationIds, () => this.domains.findAllForSending(wanted));
   }
 
   private describe(domain: FoundDomain): SenderDomain {
