@@ -11,6 +11,7 @@ export abstract class Clock {
   }
 }
 
+/** The operating system's clock. */
 export class SystemClock extends Clock {
   now(): Date {
     return new Date(Date.now());

@@ -43,6 +43,10 @@ interface Waiting<Item, Result> {
  */
 const PATIENCE: Patience = { weight: 16, ms: 5 };
 
+/**
+ * Collects items of many callers and passes them to one function in batches, so that they share a transaction. Each caller gets
+ * its own result; a batch that fails rejects all of its callers.
+ */
 export class MicroBatcher<Item, Result> {
   private readonly waiting = new HolderQueue<Waiting<Item, Result>>();
   private waitingWeight = 0;

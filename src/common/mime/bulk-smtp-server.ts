@@ -50,6 +50,9 @@ function endAfter(bytes: number, socket: Connection['_socket']): void {
   });
 }
 
+/**
+ * Makes a parser of `smtp-server` read message data in whole chunks instead of line by line. Returns the same parser.
+ */
 export function readInBulk(parser: Parser): Parser {
   parser._feedDataStream = (chunk, done) => feed(parser, chunk, done);
   return parser;

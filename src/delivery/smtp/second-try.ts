@@ -41,6 +41,9 @@ function afterBrokenTls<Entry extends Try>(entry: Entry, tlsFailure: string): En
   return { ...entry, needsFresh: true, endpoint: inPlaintext(entry.endpoint, tlsFailure) };
 }
 
+/**
+ * The time limits of an attempt: its first TLS handshake has a shorter one where plaintext is an alternative (RFC 7435).
+ */
 export function limitsOf({ endpoint, isTlsBroken }: Try, limits: Partial<SmtpTimeouts>): Partial<SmtpTimeouts> {
   if (isTlsBroken || !allowsPlaintext(endpoint)) return limits;
   const { tls, firstTls } = { ...SMTP_TIMEOUTS, ...limits };

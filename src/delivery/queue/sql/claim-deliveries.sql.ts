@@ -128,6 +128,9 @@ export interface ClaimInput {
   readonly now: Date;
 }
 
+/**
+ * Claims ready deliveries for a session: an attempt is counted, and the claim token fences results of an earlier claim.
+ */
 export function claimDeliveries(input: ClaimInput): Statement<ClaimedDelivery> {
   const { sessionId, shares, blockedDestinations, destinationLimits, bulkRounding, now } = input;
   return {

@@ -23,6 +23,7 @@ const PROMOTE = `
   )
   select count(*)::int as promoted from promoted`;
 
+/** One row: how many waiting deliveries became ready. @param limit at most so many, the longest due first */
 export function promoteDue(now: Date, limit: number): Statement<{ promoted: number }> {
   return { name: 'promote-due', text: PROMOTE, values: [now, limit] };
 }

@@ -21,6 +21,7 @@ const ENQUEUE = `
     organization_id, mode, email_id, position, domain_id, recipient, destination, category, due_at, expires_at, trace
   )`;
 
+/** Inserts new deliveries: `ready`, or `waiting` when they are due after `now`. */
 export function enqueueDeliveries(rows: readonly NewDelivery[], now: Date): Statement<never> {
   return {
     name: 'enqueue-deliveries',

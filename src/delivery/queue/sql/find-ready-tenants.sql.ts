@@ -64,6 +64,7 @@ export interface TenantWalk {
   readonly mostSeen: number;
 }
 
+/** Returns organizations with claimable mail, and the last organization of the walk, where the next one continues. */
 export function findReadyTenants(walk: TenantWalk): Statement<ReadyTenant> {
   const { afterOrganizationId, blockedDestinations, mostFound, mostSeen, provenOnly } = walk;
   return {

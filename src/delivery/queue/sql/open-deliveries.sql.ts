@@ -23,6 +23,7 @@ const FIND_OPEN = `
   from deliveries
   where organization_id = $1 and mode = $2 and email_id = $3`;
 
+/** Returns an email's recipients that have no outcome yet, in no particular order. */
 export function findOpenDeliveries(email: EmailKey): Statement<OpenDelivery> {
   return { name: 'find-open-deliveries', text: FIND_OPEN, values: [email.organizationId, email.mode, email.emailId] };
 }
@@ -74,6 +75,7 @@ export function countOpen(range: OpenRange, limit: number, now: Date): Statement
 // Not the ORM: the queue has no entity. Asked when a month of emails is about to be removed.
 const HAS_OPEN = 'select exists (select from deliveries where email_id >= $1 and email_id < $2) as "isOpen"';
 
+/** One row: whether an email with an id from `fromId` (included) to `toId` (excluded) has an open delivery. */
 export function hasOpenBetween(fromId: string, toId: string): Statement<{ isOpen: boolean }> {
   return { name: 'has-open-between', text: HAS_OPEN, values: [fromId, toId] };
 }

@@ -82,6 +82,10 @@ const BATCHES: Readonly<Record<QueueActionKind, string>> = {
   fail: batchOf(`delete from deliveries d using seen s where ${SAME} and s.state <> 'claimed'`),
 };
 
+/**
+ * Applies an operator's action to the next deliveries after its position, and returns those examined, changed or not.
+ * @param limit how many are examined
+ */
 export function touchDeliveries(action: RunningAction, limit: number): Statement<TouchedDelivery> {
   const { atOrganizationId, atMode, atEmailId, atPosition, organizationId, destination, emailId, recipient } = action;
   const own = action.action === 'hold' ? [action.reason] : [];
@@ -118,6 +122,7 @@ export interface ActionProgress {
   readonly isCompleted: boolean;
 }
 
+/** Stores the position of an action, adds its counts, and marks it as completed after its last batch. */
 export function advanceAction(id: string, progress: ActionProgress): Statement<never> {
   const { organizationId, mode, emailId, position, matched, changed, claimed, isCompleted } = progress;
   const values = [id, organizationId, mode, emailId, position, matched, changed, claimed, isCompleted];

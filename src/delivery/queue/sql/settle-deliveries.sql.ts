@@ -91,6 +91,9 @@ const RELEASE = `
   from held h
   where d.organization_id = h.organization_id and d.mode = h.mode and d.email_id = h.email_id and d.position = h.position`;
 
+/**
+ * Makes claims ready again without counting their attempt; claims that another session took over are left unchanged.
+ */
 export function releaseDeliveries(claims: readonly ClaimedDelivery[]): Statement<never> {
   return {
     name: 'release-deliveries',
@@ -113,6 +116,7 @@ const WITHDRAW_EMAIL = `
   where organization_id = $1 and mode = $2 and email_id = $3 and state in ('waiting', 'ready', 'held') and attempt = 0
   returning position`;
 
+/** Removes an email's deliveries that no worker has tried yet, and returns their positions. */
 export function withdrawDeliveries(email: EmailKey): Statement<{ position: number }> {
   return {
     name: 'withdraw-deliveries',
@@ -170,6 +174,7 @@ const RESCHEDULE = `
   where organization_id = $1 and mode = $2 and email_id = $3 and state in ('waiting', 'ready', 'held') and attempt = 0
   returning position`;
 
+/** Sets the due time of an email's deliveries that no worker has tried yet, and returns their positions. */
 export function rescheduleDeliveries(email: EmailKey, dueAt: Date): Statement<{ position: number }> {
   return {
     name: 'reschedule-deliveries',

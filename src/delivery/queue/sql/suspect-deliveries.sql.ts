@@ -66,6 +66,7 @@ const CLAIM_SUSPECTS = `
   where d.organization_id = c.organization_id and d.mode = c.mode and d.email_id = c.email_id and d.position = c.position
   returning ${CLAIMED_COLUMNS}`;
 
+/** Claims deliveries that crashed workers held: several together, and after another crash one alone. */
 export function claimSuspects(sessionId: string, blockedDestinations: readonly string[]): Statement<ClaimedDelivery> {
   return { name: 'claim-suspects', text: CLAIM_SUSPECTS, values: [sessionId, blockedDestinations] };
 }
@@ -80,6 +81,7 @@ const HAS_SUSPECT = `
     where state = 'waiting' and crashes >= ${SUSPECT_CRASHES} and due_at <= now() and not destination = any($2::text[])
   ) and ${NO_OTHER_TRIAL} as "hasSuspect"`;
 
+/** One row: whether a suspect is due, at a destination that is not blocked, while no other worker tries one. */
 export function hasSuspect(
   sessionId: string,
   blockedDestinations: readonly string[],

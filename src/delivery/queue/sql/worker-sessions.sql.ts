@@ -28,6 +28,11 @@ const BEGIN = `
   values ($1, $2, $3, $5, now() + make_interval(secs => $4), ${watchedSince('$4')})
   returning ${WATCHED_SECONDS}`;
 
+/**
+ * Starts a worker's session with a lease.
+ * @param host the machine's name, for operators
+ * @param leaseSeconds from now
+ */
 export function beginSession(id: string, host: string, processId: number, leaseSeconds: number): Statement<Watch> {
   return { name: 'begin-session', text: BEGIN, values: [id, host, processId, leaseSeconds, RELEASE] };
 }
@@ -62,6 +67,7 @@ const END = `
   )
   update worker_sessions set lease_until = now() where id = $1`;
 
+/** Ends a session and releases the claims that it still holds, without counting their attempts. */
 export function endSession(id: string): Statement<never> {
   return { name: 'end-session', text: END, values: [id] };
 }
@@ -87,6 +93,7 @@ const FIND_HELD = `
   from deliveries d
   where d.session_id = $1 and d.state = 'claimed' and d.claimed_at < $2`;
 
+/** Returns what a session has had claimed since before that time. */
 export function findHeldClaims(sessionId: string, claimedBefore: Date): Statement<ClaimedDelivery> {
   return { name: 'find-held-claims', text: FIND_HELD, values: [sessionId, claimedBefore] };
 }
@@ -143,6 +150,10 @@ const REAP = `
     d.recipient,
     d.attempt + 1 as attempt`;
 
+/**
+ * Frees claims of sessions whose lease has ended, and returns them with the attempt that was interrupted.
+ * @param limit how many claims at a time
+ */
 export function reapSessions(limit: number): Statement<FreedDelivery> {
   return { name: 'reap-sessions', text: REAP, values: [limit] };
 }
@@ -168,6 +179,7 @@ const LIST_LIVE = `
   where s.lease_until > clock_timestamp()
   order by s.started_at, s.id`;
 
+/** Returns the workers with a lease, the oldest first. */
 export function listLiveWorkers(): Statement<LiveWorker> {
   return { name: 'list-live-workers', text: LIST_LIVE, values: [] };
 }
@@ -181,6 +193,7 @@ const DELETE_DEAD = `
   where s.lease_until < now() - interval '10 minutes'
     and not exists (select 1 from deliveries d where d.session_id = s.id and d.state = 'claimed')`;
 
+/** Deletes sessions without claims whose lease ended ten minutes ago. */
 export function deleteDeadSessions(): Statement<never> {
   return { name: 'delete-dead-sessions', text: DELETE_DEAD, values: [] };
 }
@@ -189,6 +202,7 @@ export function deleteDeadSessions(): Statement<never> {
 // Tables: none. Locks: the notification queue's. Rows: none.
 const NOTIFY = `select pg_notify('waybill_work', $1)`;
 
+/** Wakes workers that listen. @param payload as the listeners expect it, under 8,000 bytes (a limit of Postgres) */
 export function notifyWorkers(payload: string): Statement<never> {
   return { name: 'notify-workers', text: NOTIFY, values: [payload] };
 }

@@ -43,6 +43,7 @@ const REPORT = `
     last_response = excluded.last_response, mx_hosts = excluded.mx_hosts, domains = excluded.domains,
     delivered = excluded.delivered, deferred = excluded.deferred, bounced = excluded.bounced, reported_at = now()`;
 
+/** Replaces a worker's state of some destinations, which the other workers read. */
 export function reportGroups(sessionId: string, groups: readonly ReportedGroup[]): Statement<never> {
   return {
     name: 'report-destinations',
@@ -100,6 +101,9 @@ const OTHERS_ACTIVE = `
   where r.key = any ($2::text[]) and r.session_id <> $1 and r.active > 0 and s.lease_until > now()
   group by r.key`;
 
+/**
+ * Returns the number of conversations that other running workers have with each destination; none for a destination without any.
+ */
 export function sumOthersActive(
   sessionId: string,
   keys: readonly string[],
@@ -127,6 +131,7 @@ const CREW = `
   from worker_sessions s
   where s.id = $1`;
 
+/** One row: how many workers run, and the caller's place among them; no row when its session is gone. */
 export function findCrew(sessionId: string): Statement<Crew> {
   return { name: 'find-crew', text: CREW, values: [sessionId] };
 }
@@ -147,6 +152,7 @@ const RULES = `
   where until is null or until > now()
   order by key, source, effect`;
 
+/** Returns the limits and pauses in force, of every source. */
 export function listRules(): Statement<ListedRule> {
   return { name: 'list-destination-rules', text: RULES, values: [] };
 }
@@ -273,6 +279,7 @@ const REMOVE = `
   )
   select ((select count(*) from reports) + (select count(*) from rules))::int as removed`;
 
+/** Deletes reports and rules that no longer apply. One row: how many. */
 export function removeOver(): Statement<{ removed: number }> {
   return { name: 'remove-old-destinations', text: REMOVE, values: [] };
 }

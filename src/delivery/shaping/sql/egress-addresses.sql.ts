@@ -58,6 +58,7 @@ const LIST_SUSPENSIONS = `
   where until > now()
   order by address, key`;
 
+/** Returns the suspensions of addresses in force. */
 export function listSuspensions(): Statement<HeldSuspension> {
   return { name: 'list-egress-suspensions', text: LIST_SUSPENSIONS, values: [] };
 }
@@ -66,6 +67,7 @@ export function listSuspensions(): Statement<HeldSuspension> {
 // Writes: egress_suspensions (whole: a few). Locks: the rows. Rows: a few. Not the ORM: the server's clock.
 const REMOVE = `delete from egress_suspensions where until < now() - interval '1 day' returning 1 as removed`;
 
+/** Deletes suspensions that ended a day ago, and returns a row for each. */
 export function removeSuspensions(): Statement<{ removed: 1 }> {
   return { name: 'remove-egress-suspensions', text: REMOVE, values: [] };
 }
@@ -135,6 +137,7 @@ export function replaceChecks(listings: readonly Listing[]): Statement<never> {
 const AGE = `
   select (extract(epoch from now() - max(checked_at)) * 1000)::float8 as "ageMs" from block_list_checks`;
 
+/** One row: milliseconds since the newest block-list check; null before the first one. */
 export function newestAge(): Statement<{ ageMs: number | null }> {
   return { name: 'newest-block-list-check', text: AGE, values: [] };
 }
@@ -154,6 +157,7 @@ const LIST_CHECKS = `
   from block_list_checks
   order by address, list`;
 
+/** Returns the last result of every address and block list. */
 export function listChecks(): Statement<HeldListing> {
   return { name: 'list-block-list-checks', text: LIST_CHECKS, values: [] };
 }

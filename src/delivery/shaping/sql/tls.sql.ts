@@ -45,6 +45,9 @@ const READ_POLICIES = `
   from mta_sts_policies
   where domain = any ($1::text[])`;
 
+/**
+ * Returns what is stored about the MTA-STS policies (RFC 8461) of some domains; a domain that was never looked up has no row.
+ */
 export function readPolicies(domains: readonly string[]): Statement<KnownPolicy> {
   return { name: 'read-mta-sts-policies', text: READ_POLICIES, values: [domains] };
 }
@@ -62,6 +65,10 @@ const TAKE = `
     and (p.policy_id is distinct from excluded.tried_id or p.expires_at <= now() or p.refresh_at <= now())
   returning domain`;
 
+/**
+ * Takes the right to fetch a policy. No row: another process has it, or the last attempt failed recently.
+ * @param seconds how long the right lasts
+ */
 export function takeFetch(domain: string, policyId: string, seconds: number): Statement<{ domain: string }> {
   return { name: 'take-mta-sts-fetch', text: TAKE, values: [domain, policyId, seconds] };
 }
@@ -97,6 +104,10 @@ const NOTE_FAILURE = `
     failure = $3, failure_type = $4
   where domain = $1`;
 
+/**
+ * Stores why a policy could not be fetched; a policy that is still valid stays in force.
+ * @param failure `type` as in RFC 8460 section 4.3
+ */
 export function noteFailure(
   domain: string,
   { reason, type, restSeconds }: { reason: string; type: string; restSeconds: number },
@@ -112,6 +123,7 @@ const DUE_POLICIES = `
   order by refresh_at
   limit $1`;
 
+/** Returns domains whose stored policy is used and due to be refreshed. @param limit at most so many */
 export function duePolicies(limit: number): Statement<{ domain: string }> {
   return { name: 'due-mta-sts-policies', text: DUE_POLICIES, values: [limit] };
 }
@@ -125,6 +137,7 @@ const REMOVE_POLICIES = `
     and (coalesce(expires_at, '-infinity') < now() or used_at < now() - interval '31 days')
   returning 1 as removed`;
 
+/** Deletes policies that have expired or were not used for 31 days, and returns a row for each. */
 export function removePolicies(): Statement<{ removed: 1 }> {
   return { name: 'remove-mta-sts-policies', text: REMOVE_POLICIES, values: [] };
 }
@@ -192,6 +205,7 @@ const DUE_SESSIONS = `
   order by day, domain
   limit $1`;
 
+/** Returns days and domains to report on (RFC 8460), the oldest first. @param limit at most so many */
 export function dueReports(limit: number): Statement<DueReport> {
   return { name: 'due-tls-reports', text: DUE_SESSIONS, values: [limit] };
 }
@@ -206,6 +220,7 @@ const READ_SESSIONS = `
   order by sessions desc, policy_type, result, mx_host, sending_ip, receiving_ip
   limit 500`;
 
+/** Returns the counted sessions of one report, at most 500 groups, the largest first. */
 export function readSessions({ day, domain }: DueReport): Statement<SessionCount> {
   return { name: 'read-tls-sessions', text: READ_SESSIONS, values: [day, domain] };
 }
@@ -214,6 +229,7 @@ export function readSessions({ day, domain }: DueReport): Statement<SessionCount
 // Writes: tls_sessions (primary key). Locks: the rows. Rows: those of a day and a domain. Not the ORM: beside the others.
 const REMOVE_SESSIONS = `delete from tls_sessions where day = $1::date and domain = $2`;
 
+/** Deletes the counts of one report after it was sent. */
 export function removeSessions({ day, domain }: DueReport): Statement<never> {
   return { name: 'remove-tls-sessions', text: REMOVE_SESSIONS, values: [day, domain] };
 }
@@ -223,6 +239,7 @@ export function removeSessions({ day, domain }: DueReport): Statement<never> {
 const REMOVE_OLD = `
   delete from tls_sessions where day < (now() at time zone 'utc')::date - 3 returning 1 as removed`;
 
+/** Deletes counts that are older than three days, and returns a row for each. */
 export function removeOldSessions(): Statement<{ removed: 1 }> {
   return { name: 'remove-old-tls-sessions', text: REMOVE_OLD, values: [] };
 }

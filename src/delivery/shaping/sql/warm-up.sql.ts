@@ -44,6 +44,7 @@ const LIST = `
   order by address`;
 
 // Reads: egress_addresses (whole: some dozens). Locks: none. Rows: all. Not the ORM: the server's day.
+/** Returns every registered address with its warm-up. */
 export function listAddresses(): Statement<AddressProgress> {
   return { name: 'list-egress-addresses', text: LIST, values: [] };
 }
@@ -129,6 +130,7 @@ export interface UnusedVolume {
   readonly amount: number;
 }
 
+/** Returns today's volume that a worker took and did not use. */
 export function returnVolume(unused: readonly UnusedVolume[]): Statement<never> {
   return {
     name: 'return-warm-up-volume',
@@ -160,6 +162,7 @@ const TODAY = `
   where place <= 20
   order by address, place`;
 
+/** Returns today's volumes, at most 20 providers for each address. */
 export function listTodaysVolumes(): Statement<TodaysVolume> {
   return { name: 'list-warm-up-volumes', text: TODAY, values: [] };
 }
@@ -187,6 +190,7 @@ const REMOVE = `
   )
   select count(*)::int as removed from removed`;
 
+/** Deletes volumes that are older than a week. One row: how many. */
 export function removeOldVolumes(): Statement<{ removed: number }> {
   return { name: 'remove-warm-up-volumes', text: REMOVE, values: [] };
 }
