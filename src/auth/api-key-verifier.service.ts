@@ -65,7 +65,7 @@ export class ApiKeyVerifier implements OnModuleDestroy {
   }
 
   /** Clears this process's cache, so that a revocation made here is immediate. */
-  forget(): void {
+  clearCache(): void {
     this.cache.clear();
   }
 

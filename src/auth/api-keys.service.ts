@@ -191,7 +191,7 @@ export class ApiKeysService {
       const isChanged = await this.keys.revoke(key.organizationId, key.id, this.clock.now(), tx);
       if (isChanged) await this.audit.record([keyEvent('api_key.revoked', key, actor)], tx);
     });
-    this.verifier.forget();
+    this.verifier.clearCache();
   }
 }
 

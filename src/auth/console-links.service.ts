@@ -37,7 +37,7 @@ export class ConsoleLinksService {
     private readonly clock: Clock,
   ) {}
 
-  async make(target: LinkTarget): Promise<SignInLink> {
+  async create(target: LinkTarget): Promise<SignInLink> {
     const token = randomBytes(32).toString('base64url');
     const expiresAt = new Date(this.clock.now().getTime() + LINK_MS);
     const whose = target === 'operator' ? { organizationId: INSTALLATION, mode: null } : target;
@@ -59,23 +59,23 @@ export class ConsoleLinksService {
     const now = this.clock.now();
     const link = await this.database.transaction((tx) => this.sessions.takeLink(hashKey(token), now, tx));
     if (!link) throw deadLink();
-    const { id, key } = await this.makeKey(link, now);
+    const { id, key } = await this.createKey(link, now);
     try {
       return await open(key);
     } catch (error) {
-      await this.database.transaction((tx) => this.dropKey(link, id, tx));
+      await this.database.transaction((tx) => this.revokeKey(link, id, tx));
       throw error;
     }
   }
 
-  private makeKey({ organizationId, mode }: ConsoleLink, now: Date): Promise<{ id: string; key: string }> {
+  private createKey({ organizationId, mode }: ConsoleLink, now: Date): Promise<{ id: string; key: string }> {
     const expiresAt = new Date(now.getTime() + SESSION_SECONDS * SECOND);
     const wanted = { name: 'Console, by a sign-in link', expiresAt, sessionOnly: true };
     if (mode === null) return this.operatorKeys.create({ ...wanted, scopes: ALL_OPERATOR_SCOPES });
     return this.keys.create(organizationId, { ...wanted, mode, scopes: ALL_SCOPES });
   }
 
-  private dropKey({ organizationId, mode }: ConsoleLink, id: string, tx: Transaction): Promise<string[]> {
+  private revokeKey({ organizationId, mode }: ConsoleLink, id: string, tx: Transaction): Promise<string[]> {
     if (mode === null) return this.operatorKeys.endSessionKeys(id, false, tx);
     return this.keys.endSessionKeys({ organizationId, keyId: id }, false, tx);
   }

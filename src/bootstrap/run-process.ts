@@ -126,7 +126,7 @@ async function consoleLink(
   { console: { enabled } }: AppConfig,
 ): Promise<string> {
   if (!enabled) return '/console';
-  return (await app.get(ConsoleLinksService, { strict: false }).make({ organizationId, mode: 'live' })).path;
+  return (await app.get(ConsoleLinksService, { strict: false }).create({ organizationId, mode: 'live' })).path;
 }
 
 interface Addresses {

@@ -28,7 +28,7 @@ export function addConsoleCommands(program: Command, session: CliSession): void 
 async function makeLink(services: Services, { org, operator, mode }: LinkOptions): Promise<Report> {
   if (org !== undefined && operator) throw new CliError('invalid_request', 'Give --org <id> or --operator, not both');
   const target = operator ? 'operator' : { organizationId: await organizationOf(services, org), mode };
-  const { path, expiresAt } = await services.get(ConsoleLinksService).make(target);
+  const { path, expiresAt } = await services.get(ConsoleLinksService).create(target);
   const shown = { url: services.get(AppConfig).http.publicUrl + path, expiresAt };
   return { json: shown, text: fields(shown) };
 }

@@ -107,7 +107,7 @@ export class SharedThrottleStorage implements ThrottlerStorage, OnModuleDestroy 
       this.noteAvailable();
     } catch (error) {
       this.counters.failFlush(batch);
-      this.noteAway(error);
+      this.noteUnavailable(error);
     }
   }
 
@@ -116,7 +116,7 @@ export class SharedThrottleStorage implements ThrottlerStorage, OnModuleDestroy 
     this.available = true;
   }
 
-  private noteAway(error: unknown): void {
+  private noteUnavailable(error: unknown): void {
     this.failures.inc();
     if (this.available) {
       this.logger.warn(`The rate limit store is away, each process limits by itself: ${(error as Error).message}`);

@@ -9,9 +9,9 @@ import { AppConfig } from '../config/config';
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 /** Connections of the pool that reads leave free for everything else. */
-const LEFT = 2;
+const CONNECTIONS_FOR_OTHERS = 2;
 /** The fewest places of a kind, however small the pool: a single organization then has one request at a time. */
-const FEWEST = 2;
+const MIN_PLACES = 2;
 /** Longer than any statement takes. Releases the place of a request whose client has disconnected and that never gets a response. */
 const ABANDONED_MS = 10 * SECOND;
 
@@ -32,9 +32,9 @@ export class TenantTurnsGuard implements CanActivate {
     private readonly reflector: Reflector,
     { database }: AppConfig,
   ) {
-    this.reads = new RequestTurns(Math.max(FEWEST, database.poolSize - LEFT));
+    this.reads = new RequestTurns(Math.max(MIN_PLACES, database.poolSize - CONNECTIONS_FOR_OTHERS));
     // A write may wait for the DNS of its webhook's host or for the check of a template: one of each organization always proceeds.
-    this.writes = new RequestTurns(Math.max(FEWEST, Math.floor(database.poolSize / 2)), 1);
+    this.writes = new RequestTurns(Math.max(MIN_PLACES, Math.floor(database.poolSize / 2)), 1);
   }
 
   /** @throws UnavailableError */

@@ -1,13 +1,13 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DkimKeyMaker, type DkimKeyPair } from '../../src/modules/domains/dkim/dkim-keyring';
+import { DkimKeyGenerator, type DkimKeyPair } from '../../src/modules/domains/dkim/dkim-keyring';
 
 /** More than any test compares with each other. */
 const MADE = 16;
 
 const pairs: Promise<DkimKeyPair>[] = [];
 let taken = 0;
-const prototype = DkimKeyMaker.prototype as unknown as { makePair(): Promise<DkimKeyPair> };
+const prototype = DkimKeyGenerator.prototype as unknown as { makePair(): Promise<DkimKeyPair> };
 const { makePair } = prototype;
 
 /**

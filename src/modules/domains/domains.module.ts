@@ -11,7 +11,7 @@ import { DmarcReportsService, TlsReportsService } from './aggregate-reports/aggr
 import { DomainReportsController } from './aggregate-reports/domain-reports.controller';
 import { ClearReportsJob, DomainRecheckJob, ExpiredDkimKeysJob } from './domains.job';
 import { DkimKey } from './dkim/dkim-key.entity';
-import { DkimKeyMaker, DkimKeyring } from './dkim/dkim-keyring';
+import { DkimKeyGenerator, DkimKeyring } from './dkim/dkim-keyring';
 import { DkimKeysRepository } from './dkim/dkim-keys.repository';
 import { DkimKeysService } from './dkim/dkim-keys.service';
 import { EncryptedDkimKeysService, MasterKeyCheck } from './dkim/encrypted-dkim-keys.service';
@@ -32,7 +32,7 @@ import { WarmUpChangesService, WarmUpService } from './restrictions/warm-up.serv
 import { DnsCheckService, DomainInspectionService } from './verification/dns-check.service';
 import { DomainVerificationService } from './verification/domain-verification.service';
 
-const KEYS = [DkimKeyMaker, DkimKeyring, DkimKeysRepository, DkimKeysService, EncryptedDkimKeysService];
+const KEYS = [DkimKeyGenerator, DkimKeyring, DkimKeysRepository, DkimKeysService, EncryptedDkimKeysService];
 const VERIFICATION = [DnsCheckService, DomainInspectionService, DomainVerificationService];
 const RESTRICTIONS = [RestrictionsMetrics, RestrictionsRepository, RestrictionsService];
 const WARM_UP = [WarmUpChangesService, WarmUpService];

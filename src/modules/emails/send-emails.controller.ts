@@ -153,7 +153,7 @@ export class SendEmailsController {
     @Res({ passthrough: true }) response: Response,
   ) {
     const { results, replayed } = await this.emails.sendBatch(requireBatch(body), key, submitter);
-    tellReplay(response, replayed);
+    markReplay(response, replayed);
     return { data: toBatchDto(results) };
   }
 
@@ -180,10 +180,10 @@ export class SendEmailsController {
 }
 
 function reply(response: Response, { accepted, replayed }: AcceptedRequest) {
-  tellReplay(response, replayed);
+  markReplay(response, replayed);
   return { data: toAcceptedDto(accepted) };
 }
 
-function tellReplay(response: Response, replayed: boolean): void {
+function markReplay(response: Response, replayed: boolean): void {
   if (replayed) response.setHeader('Idempotent-Replayed', 'true');
 }

@@ -68,7 +68,7 @@ describe('EmailCounts', () => {
     expect(await counts.count(TENANT)).toBe(7);
     hours.byAge.set(2, 10).set(2_001, 100);
     expect(await counts.count(TENANT)).toBe(17);
-    counts.forget();
+    counts.clearCache();
     expect(await counts.count(TENANT)).toBe(117);
     hours.byAge.delete(2_001);
     clock.advance(MINUTE);

@@ -61,7 +61,7 @@ export class EmailCounts {
   }
 
   /** Drops the cached sums; to be called when emails have been removed. */
-  forget(): void {
+  clearCache(): void {
     this.settled.clear();
   }
 

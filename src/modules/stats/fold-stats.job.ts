@@ -16,7 +16,7 @@ export class FoldStatsJob implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     this.jobs.start({ name: 'fold-stats', everyMs: EVERY_MS, run: () => this.stats.fold() });
-    const forget = () => this.stats.forgetRates();
-    this.jobs.startRemoval({ name: 'forget-sending-rates', everyMs: 10 * MINUTE, run: forget });
+    const remove = () => this.stats.deleteOldRates();
+    this.jobs.startRemoval({ name: 'forget-sending-rates', everyMs: 10 * MINUTE, run: remove });
   }
 }

@@ -27,7 +27,14 @@ import {
   sumLive,
   sumRecipients,
 } from './sql/live-sums.sql';
-import { appendDeltas, foldDeltas, forgetEmails, forgetRates, noteAmounts, readRates } from './sql/write-counters.sql';
+import {
+  appendDeltas,
+  foldDeltas,
+  removeEmails,
+  deleteOldRates,
+  recordRates,
+  readRates,
+} from './sql/write-counters.sql';
 
 export type {
   CountedHour,
@@ -61,8 +68,8 @@ export class StatsRepository {
     return { folded, amounts: { accepted, delivered, deferred, bounced } };
   }
 
-  async noteAmounts(amounts: SentAmounts): Promise<void> {
-    await this.database.run(noteAmounts(amounts));
+  async recordRates(amounts: SentAmounts): Promise<void> {
+    await this.database.run(recordRates(amounts));
   }
 
   /** Averages per minute over the last minutes. */
@@ -71,8 +78,8 @@ export class StatsRepository {
     return row as SentAmounts;
   }
 
-  async forgetRates(): Promise<number> {
-    const [row] = await this.database.run(forgetRates());
+  async deleteOldRates(): Promise<number> {
+    const [row] = await this.database.run(deleteOldRates());
     return row?.removed ?? 0;
   }
 
@@ -81,8 +88,8 @@ export class StatsRepository {
     return (tx ?? this.database).run(sumRecipients(ids, month, today));
   }
 
-  async forgetEmails(organizationIds: readonly string[], period: Period, tx: Transaction): Promise<void> {
-    await tx.run(forgetEmails(organizationIds, period));
+  async removeEmails(organizationIds: readonly string[], period: Period, tx: Transaction): Promise<void> {
+    await tx.run(removeEmails(organizationIds, period));
   }
 
   findAbove(limits: RateLimits, since: Date, after: DomainOwner | undefined, limit: number): Promise<DomainOwner[]> {

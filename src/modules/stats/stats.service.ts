@@ -82,16 +82,16 @@ export class StatsService {
   }
 
   /** Removes a period's emails from the counts of lists, within the transaction that deletes them. */
-  forgetEmails(organizationIds: readonly string[], period: Period, tx: Transaction): Promise<void> {
-    this.emailCounts.forget();
-    return this.stats.forgetEmails(organizationIds, period, tx);
+  removeEmails(organizationIds: readonly string[], period: Period, tx: Transaction): Promise<void> {
+    this.emailCounts.clearCache();
+    return this.stats.removeEmails(organizationIds, period, tx);
   }
 
   /** Folds appended counters into the hourly rows; for the background job. */
   async fold(): Promise<void> {
     for (let left = FOLD_BATCH; left === FOLD_BATCH;) {
       const { folded, amounts } = await this.stats.fold(FOLD_BATCH);
-      if (Object.values(amounts).some((amount) => amount > 0)) await this.stats.noteAmounts(amounts);
+      if (Object.values(amounts).some((amount) => amount > 0)) await this.stats.recordRates(amounts);
       left = folded;
     }
   }
@@ -102,8 +102,8 @@ export class StatsService {
   }
 
   /** Deletes rates that are no longer read; returns their number. */
-  forgetRates(): Promise<number> {
-    return this.stats.forgetRates();
+  deleteOldRates(): Promise<number> {
+    return this.stats.deleteOldRates();
   }
 
   /** Recipients of organizations' live mail on this UTC day and in this UTC month. @param tx as in the repository */

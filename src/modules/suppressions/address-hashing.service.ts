@@ -30,13 +30,13 @@ export class AddressHashing {
   }
 
   /** The hashed form of an address; undefined when no address of the organization has been erased. */
-  async find(address: AddressLookup, tx?: Transaction): Promise<AddressLookup | undefined> {
+  async findHashed(address: AddressLookup, tx?: Transaction): Promise<AddressLookup | undefined> {
     const key = await this.suppressions.findHashKey(address.organizationId, tx);
     return key ? this.hash(address, key) : undefined;
   }
 
   /** The hashed form of an address; creates the organization's key when there is none yet. */
-  async name(address: AddressLookup, tx: Transaction): Promise<AddressLookup> {
+  async ensureHashed(address: AddressLookup, tx: Transaction): Promise<AddressLookup> {
     const { organizationId } = address;
     const secret = this.keyring.encrypt(randomBytes(KEY_BYTES), organizationId);
     const fresh = { organizationId, secret, createdAt: this.clock.now() };

@@ -25,7 +25,7 @@ export class SuppressionErasure {
   /** The reasons that would be kept if the address were erased now. */
   async keptReasons(owner: Tenant, email: string): Promise<SuppressionReason[]> {
     const address = { ...owner, key: addressKey(email) };
-    const hashed = await this.hashing.find(address);
+    const hashed = await this.hashing.findHashed(address);
     const reasons = await this.suppressions.reasonsOf(hashed ? [address, hashed] : [address]);
     return [...new Set(reasons)].filter(isLastingReason);
   }
@@ -46,7 +46,7 @@ export class SuppressionErasure {
   }
 
   private async hashedBefore(address: AddressLookup, tx: Transaction): Promise<Suppression[]> {
-    const hashed = await this.hashing.find(address, tx);
+    const hashed = await this.hashing.findHashed(address, tx);
     return hashed ? this.suppressions.lock(hashed, tx) : [];
   }
 
@@ -58,7 +58,7 @@ export class SuppressionErasure {
     tx: Transaction,
   ): Promise<void> {
     if (entries.length === 0) return;
-    const hashed = await this.hashing.name(address, tx);
+    const hashed = await this.hashing.ensureHashed(address, tx);
     const isThere = (entry: Suppression) => before.some(({ reason }) => reason === entry.reason);
     const doubles = entries.filter(isThere).map(({ reason }) => reason);
     if (doubles.length > 0) await this.suppressions.delete(address, doubles, tx);

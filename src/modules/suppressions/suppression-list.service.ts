@@ -38,7 +38,7 @@ export class SuppressionListService {
   /** Entries in force, newest first, with their total number. */
   async page(owner: Tenant, filter: Omit<SuppressionFilter, 'hashedKey'>): Promise<[Suppression[], number]> {
     const { key } = filter;
-    const hashed = key === undefined ? undefined : await this.hashing.find({ ...owner, key });
+    const hashed = key === undefined ? undefined : await this.hashing.findHashed({ ...owner, key });
     return this.suppressions.page(owner, { ...filter, hashedKey: hashed?.key }, this.clock.now());
   }
 
@@ -124,7 +124,7 @@ export class SuppressionListService {
   /** Locks the entries in force of an address, or of its hash when it has been erased. */
   private async lockInForce(address: AddressLookup, tx: Transaction): Promise<Suppression[]> {
     const now = this.clock.now();
-    const hashed = await this.hashing.find(address, tx);
+    const hashed = await this.hashing.findHashed(address, tx);
     const names = hashed ? [address, hashed] : [address];
     const entries: Suppression[] = [];
     for (const name of names) entries.push(...(await this.suppressions.lock(name, tx)));

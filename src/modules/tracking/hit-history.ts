@@ -107,7 +107,7 @@ export class HitHistory {
   }
 
   /** Removes an automatic hit, so that it does not hide a person's hit after it. */
-  forget({ linkKey }: Hit): void {
+  remove({ linkKey }: Hit): void {
     this.recent.delete(nameOf(linkKey, false));
   }
 }

@@ -67,7 +67,7 @@ export class HitWriter {
     await this.database.transaction((tx) => this.outcomes.record(outcomes, tx));
     return resolved.map((entry) => {
       if (!entry) return 'gone';
-      if (entry.automation && !entry.hit.automation) this.history.forget(entry.hit);
+      if (entry.automation && !entry.hit.automation) this.history.remove(entry.hit);
       return entry.automation ? 'automated' : 'recorded';
     });
   }

@@ -9,9 +9,9 @@ import { OutcomeRecorder } from '../emails/outcomes/outcome-recorder.service';
 import { EmailLookupService, type MailRecipient } from '../emails/email-lookup.service';
 import { RecipientLinksService, type RecipientLinkTarget } from '../emails/recipient-links.service';
 
-/** Of this process's connections to the database. Nobody logs in here: the organization is that of the link. */
+/** Concurrent requests, by database connections of this process. No key is presented here: the organization is that of the link. */
 const AT_A_TIME = 4;
-/** Of one organization's links: clicks on a newsletter come by the hundred. */
+/** Per organization: a newsletter causes hundreds of clicks. */
 const OF_ONE = { atATime: 2, waiting: 500 };
 
 /** `one-click`: the mail program's own button (RFC 8058); `page`: the button on our page. */

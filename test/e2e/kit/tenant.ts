@@ -57,7 +57,7 @@ export class TenantFactory {
 
   /** The path of a link that signs in to the console. */
   async signInLink(organizationId: string): Promise<string> {
-    return (await this.app.get(ConsoleLinksService, { strict: false }).make({ organizationId, mode: 'live' })).path;
+    return (await this.app.get(ConsoleLinksService, { strict: false }).create({ organizationId, mode: 'live' })).path;
   }
 
   suspend(organizationId: string): Promise<void> {

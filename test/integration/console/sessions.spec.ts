@@ -43,7 +43,7 @@ describe('the console', () => {
        from generate_series(1, $2::int) n`,
       [organizationId, count, sessionOnly],
     );
-  const linkFor = async (target: LinkTarget) => (await api.get(ConsoleLinksService).make(target)).path.split('=')[1]!;
+  const linkFor = async (target: LinkTarget) => (await api.get(ConsoleLinksService).create(target)).path.split('=')[1]!;
 
   async function signedIn(key: string): Promise<Browser> {
     const visitor = browser();

@@ -3,7 +3,7 @@ import { DAY } from '../../../src/common/clock';
 import { firstIdAt } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import { deleteContents } from '../../../src/modules/emails/retention/sql/retention.sql';
-import { forgetEmails } from '../../../src/modules/stats/sql/write-counters.sql';
+import { removeEmails } from '../../../src/modules/stats/sql/write-counters.sql';
 import { loadSkewedData } from '../../factories/skewed-data';
 import { explainBoth, explainEach, type PlanNode } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
@@ -60,7 +60,7 @@ describe('the statements of retention', () => {
     );
     await db.query('analyze stats_hourly');
     const period = { from: new Date(Date.now() - 2 * DAY), to: new Date(Date.now() - DAY) };
-    for (const plan of await explainEach(client!, forgetEmails([organizationId], period))) {
+    for (const plan of await explainEach(client!, removeEmails([organizationId], period))) {
       const hours = plan.filter(
         (node) => node['Node Type'].includes('Scan') && node['Relation Name'] === 'stats_hourly',
       );

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { BodyBudget } from '../../../src/common/http/request-body';
-import { DkimKeyMaker } from '../../../src/modules/domains/dkim/dkim-keyring';
+import { DkimKeyGenerator } from '../../../src/modules/domains/dkim/dkim-keyring';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { EmailsRepository } from '../../../src/modules/emails/emails.repository';
 import { waitFor } from '../../setup/wait-for';
@@ -45,9 +45,9 @@ async function emailOf(owner: Owner, bytes: number): Promise<string> {
 describe('changes that take long', () => {
   it('are some at a time of an organization that adds domains, and another one adds its own', async () => {
     const held = new Held();
-    const { generate } = DkimKeyMaker.prototype;
-    jest.spyOn(DkimKeyMaker.prototype, 'generate').mockImplementation(async function made(
-      this: DkimKeyMaker,
+    const { generate } = DkimKeyGenerator.prototype;
+    jest.spyOn(DkimKeyGenerator.prototype, 'generate').mockImplementation(async function made(
+      this: DkimKeyGenerator,
       organizationId,
     ) {
       if (organizationId === acme.organizationId) await held.pass();

@@ -1,18 +1,18 @@
 import type { AppConfig } from '../../../config/config';
 import type { Clock } from '../../../common/clock';
-import { DkimKeyMaker, type DkimKeyring, type DkimKeyPair, nextSelector } from './dkim-keyring';
+import { DkimKeyGenerator, type DkimKeyring, type DkimKeyPair, nextSelector } from './dkim-keyring';
 
-describe('DkimKeyMaker', () => {
+describe('DkimKeyGenerator', () => {
   it('makes one key at a time, of each organization in turn', async () => {
     const begun: (() => void)[] = [];
-    class SlowMaker extends DkimKeyMaker {
+    class SlowGenerator extends DkimKeyGenerator {
       protected override makePair(): Promise<DkimKeyPair> {
         return new Promise((resolve) => begun.push(() => resolve({ privateKey: Buffer.alloc(0), publicKey: '' })));
       }
     }
-    const maker = new SlowMaker({} as DkimKeyring, {} as AppConfig, {} as Clock);
+    const generator = new SlowGenerator({} as DkimKeyring, {} as AppConfig, {} as Clock);
     const done: string[] = [];
-    const wanted = ['a', 'a', 'a', 'b', 'c'].map((name) => maker.generate(name).then(() => done.push(name)));
+    const wanted = ['a', 'a', 'a', 'b', 'c'].map((name) => generator.generate(name).then(() => done.push(name)));
     for (const made of wanted.keys()) {
       // Whatever may begin has begun by the next turn of the event loop.
       await new Promise(setImmediate);

@@ -62,7 +62,7 @@ const FIRST_SELECTOR = ALTERNATING_SELECTORS[0];
 
 /** Generates the keys of domains: first the pair, outside of any transaction, then the row that holds it encrypted. */
 @Injectable()
-export class DkimKeyMaker {
+export class DkimKeyGenerator {
   private readonly turns = new FairLimit(1);
 
   constructor(

@@ -7,7 +7,7 @@ import type { Transaction } from '../../../database/transaction';
 import { domainEvent } from '../registry/domain-transitions.service';
 import { DomainsRepository } from '../registry/domains.repository';
 import type { DkimKey } from './dkim-key.entity';
-import { DkimKeyMaker, type DkimKeyPair } from './dkim-keyring';
+import { DkimKeyGenerator, type DkimKeyPair } from './dkim-keyring';
 import { DkimKeysRepository } from './dkim-keys.repository';
 
 /** How long the old key stays published, from the rotation. */
@@ -27,7 +27,7 @@ export class DkimKeysService {
   constructor(
     private readonly keys: DkimKeysRepository,
     private readonly domains: DomainsRepository,
-    private readonly maker: DkimKeyMaker,
+    private readonly generator: DkimKeyGenerator,
     private readonly audit: AuditService,
     private readonly database: Database,
     private readonly clock: Clock,
@@ -46,7 +46,7 @@ export class DkimKeysService {
 
   /** Generates the first key of a new domain; `insert` stores it. */
   async makeFirst(owner: Owner): Promise<DkimKey> {
-    return this.maker.first(await this.maker.generate(owner.organizationId), owner);
+    return this.generator.first(await this.generator.generate(owner.organizationId), owner);
   }
 
   /** Stores the key of a domain within the transaction that adds it. */
@@ -67,7 +67,7 @@ export class DkimKeysService {
   async rotate(organizationId: string, domainId: string, actor: string): Promise<void> {
     // A first check before the expensive part; the same check under the lock decides.
     refuseWhileRotating(await this.published(organizationId, domainId));
-    const pair = await this.maker.generate(organizationId);
+    const pair = await this.generator.generate(organizationId);
     await this.database.transaction(async (tx) => {
       const { selector } = await this.addSuccessor({ organizationId, domainId }, pair, tx);
       const domain = { organizationId, id: domainId };
@@ -108,7 +108,7 @@ export class DkimKeysService {
     if (!(await this.domains.lock(organizationId, domainId, tx))) throw new NotFoundError('Domain');
     const published = await this.published(organizationId, domainId, tx);
     refuseWhileRotating(published);
-    const key = this.maker.successor(pair, { organizationId, domainId }, published);
+    const key = this.generator.successor(pair, { organizationId, domainId }, published);
     if (!key) throw inProgress('The other selector is still taken');
     const { selector, createdAt } = key;
     // An expired key may have the same selector.

@@ -43,7 +43,7 @@ export class RestrictionsRepository {
     return this.database.run(reserveRecipients(wanted, limits, utcDay(now), now), tenants);
   }
 
-  async giveBack(unused: readonly UnusedReservation[]): Promise<void> {
+  async returnUnused(unused: readonly UnusedReservation[]): Promise<void> {
     // `unused` may include reservations of earlier requests.
     await acrossTenants(() => this.database.run(returnRecipients(unused)));
   }

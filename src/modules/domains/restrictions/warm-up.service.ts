@@ -27,7 +27,7 @@ export interface WantedRecipients {
 export class WarmUpService {
   private readonly logger = new Logger(WarmUpService.name);
   /** Unused reservations that could not be returned yet. */
-  private owed: UnusedReservation[] = [];
+  private unreturned: UnusedReservation[] = [];
 
   constructor(
     private readonly config: AppConfig,
@@ -82,13 +82,13 @@ export class WarmUpService {
   /** Returns the unused part of a budget; when that fails, together with the next one. Never rejects. */
   async settle(budget: WarmUpBudget): Promise<void> {
     const day = utcDay(budget.madeAt);
-    const due = [...this.owed, ...budget.unused().map((unused) => ({ ...unused, day }))];
+    const due = [...this.unreturned, ...budget.unused().map((unused) => ({ ...unused, day }))];
     if (due.length === 0) return;
-    this.owed = [];
+    this.unreturned = [];
     try {
-      await this.warmUps.giveBack(due);
+      await this.warmUps.returnUnused(due);
     } catch (error) {
-      this.owed.push(...due);
+      this.unreturned.push(...due);
       this.logger.warn(`Unused reservations of a warm-up could not be given back yet: ${(error as Error).message}`);
     }
   }

@@ -22,7 +22,7 @@ import type { CheckedRecord } from './record-state';
 const RESULTS: readonly RecordCheck['result'][] = ['verified', 'missing', 'wrong', 'unreachable'];
 
 /** Links and bounces need hosts that are in DNS, so those records stay missing; mail works without them. */
-function checkVouched({ purpose, host }: WantedRecord): RecordCheck {
+function checkWithoutDns({ purpose, host }: WantedRecord): RecordCheck {
   if (purpose !== 'return_path' && purpose !== 'tracking' && purpose !== 'inbound') return { result: 'verified' };
   return { result: 'missing', problem: `${host} is in no DNS: nothing under test is (RFC 6761)` };
 }
@@ -62,8 +62,8 @@ export class DnsCheckService {
       ...inboundRecords(inbound.get(domain.id) ?? [], this.config.delivery.mailHost),
     ];
     const lookups = new DnsLookups(this.resolver, domain.organizationId);
-    const checks = this.isVouchedFor(domain)
-      ? records.map(checkVouched)
+    const checks = this.isTrustedByOperator(domain)
+      ? records.map(checkWithoutDns)
       : await checkRecords(this.resolver, records, domain.domain, keys, lookups);
     const checked = records.flatMap((record, index) => {
       const check = checks[index];
@@ -74,7 +74,7 @@ export class DnsCheckService {
   }
 
   /** Names under `test` are never in DNS (RFC 6761 section 6.2): in local mode the operator's decision replaces the check. */
-  private isVouchedFor({ domain, verificationStatus }: Domain): boolean {
+  private isTrustedByOperator({ domain, verificationStatus }: Domain): boolean {
     return this.config.delivery.mode === 'local' && verificationStatus === 'verified' && /(^|\.)test$/.test(domain);
   }
 

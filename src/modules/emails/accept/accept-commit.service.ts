@@ -48,7 +48,7 @@ export class AcceptTransaction {
     const now = this.clock.now();
     await this.accepts.insert(written, now, tx);
     this.stats.record(countAccepted(written), tx);
-    this.accepts.storeResponses(plan.toRemember(refused), now, tx);
+    this.accepts.storeResponses(plan.responsesToStore(refused), now, tx);
     return { outcomes: plan.results(refused), written };
   }
 

@@ -57,7 +57,7 @@ describe('a plan of submissions without keys', () => {
         replayed: false,
       },
     ]);
-    expect(made.toRemember(NONE)).toEqual([]);
+    expect(made.responsesToStore(NONE)).toEqual([]);
     const [first] = made.results(NONE) as { results: readonly ItemResult[] }[];
     expect(first?.results[0]).not.toHaveProperty('scheduledAt');
   });
@@ -93,7 +93,7 @@ describe('a key of a whole submission', () => {
     for (const states of [[], [[claim, { kind: 'free' }]]] as [IdempotencyClaim, KeyState][][]) {
       const made = plan([one], states);
       expect(made.emails()).toHaveLength(1);
-      expect(made.toRemember(NONE)).toEqual([{ claim, response: [accepted('a')] }]);
+      expect(made.responsesToStore(NONE)).toEqual([{ claim, response: [accepted('a')] }]);
     }
   });
 
@@ -102,7 +102,7 @@ describe('a key of a whole submission', () => {
       const made = plan([one], [[claim, stored(response)]]);
       expect(made.emails()).toEqual([]);
       expect(made.results(NONE)).toEqual([{ results: [accepted('old')], replayed: true }]);
-      expect(made.toRemember(NONE)).toEqual([]);
+      expect(made.responsesToStore(NONE)).toEqual([]);
     }
   });
 
@@ -123,17 +123,19 @@ describe('a key of a whole submission', () => {
     expect(result).toBeInstanceOf(AppError);
     expect(result).toMatchObject({ code, ...more });
     expect(made.emails()).toEqual([]);
-    expect(made.toRemember(NONE)).toEqual([]);
+    expect(made.responsesToStore(NONE)).toEqual([]);
   });
 
   it('of a single email is remembered only with a final result, of a batch always', () => {
     const single = (code: RefusedItem['code']) =>
-      plan([{ items: [{ outcome: refused(code) }], idempotency: claim }]).toRemember(NONE);
+      plan([{ items: [{ outcome: refused(code) }], idempotency: claim }]).responsesToStore(NONE);
     expect(single('invalid_request')).toEqual([]);
     expect(single('recipient_suppressed')).toEqual([{ claim, response: [refused('recipient_suppressed')] }]);
     expect(single('domain_not_verified')).toEqual([{ claim, response: [refused('domain_not_verified')] }]);
-    expect(plan([one]).toRemember(new Map([['a', quota]]))).toEqual([]);
-    expect(plan([many]).toRemember(NONE)).toEqual([{ claim, response: [accepted('a'), refused('invalid_request')] }]);
+    expect(plan([one]).responsesToStore(new Map([['a', quota]]))).toEqual([]);
+    expect(plan([many]).responsesToStore(NONE)).toEqual([
+      { claim, response: [accepted('a'), refused('invalid_request')] },
+    ]);
   });
 });
 
@@ -155,7 +157,7 @@ describe('keys of items', () => {
       { results: [accepted('a'), accepted('a')], replayed: false },
       { results: [{ kind: 'refused', code: 'idempotency_key_reused' }], replayed: false },
     ]);
-    expect(made.toRemember(NONE)).toEqual([{ claim: first, response: accepted('a') }]);
+    expect(made.responsesToStore(NONE)).toEqual([{ claim: first, response: accepted('a') }]);
   });
 
   it.each([
@@ -174,7 +176,7 @@ describe('keys of items', () => {
     );
     expect(made.emails().map(({ id }) => id)).toEqual(['b']);
     expect(made.results(NONE)).toMatchObject([{ results: [result, accepted('b')], replayed: false }]);
-    expect(made.toRemember(NONE)).toEqual([]);
+    expect(made.responsesToStore(NONE)).toEqual([]);
   });
 
   it('are remembered beside that of the request, when their result is final', () => {
@@ -188,8 +190,8 @@ describe('keys of items', () => {
         idempotency: whole,
       },
     ]);
-    expect(made.toRemember(NONE).map(({ claim }) => claim.key)).toEqual(['whole', 'k']);
-    expect(made.toRemember(new Map([['a', quota]])).map(({ claim }) => claim.key)).toEqual(['whole']);
+    expect(made.responsesToStore(NONE).map(({ claim }) => claim.key)).toEqual(['whole', 'k']);
+    expect(made.responsesToStore(new Map([['a', quota]])).map(({ claim }) => claim.key)).toEqual(['whole']);
   });
 
   it('of other organizations, modes and paths are other keys', () => {

@@ -24,7 +24,7 @@ interface Slot {
  */
 export class AcceptPlan {
   private readonly slots: (AppError | { replay: readonly ItemResult[] } | Slot[])[];
-  private readonly keysHere = new Map<string, { fingerprint: Buffer; slot: Slot }>();
+  private readonly batchKeys = new Map<string, { fingerprint: Buffer; slot: Slot }>();
 
   constructor(
     private readonly submissions: readonly ScreenedSubmission[],
@@ -49,7 +49,7 @@ export class AcceptPlan {
   }
 
   /** The responses to store under the keys. */
-  toRemember(refused: ReadonlyMap<string, AppError>): KeyedResponse[] {
+  responsesToStore(refused: ReadonlyMap<string, AppError>): KeyedResponse[] {
     return this.slots.flatMap((slots, index) => {
       if (!Array.isArray(slots)) return [];
       const results = slots.map((slot) => settle(slot, refused));
@@ -88,13 +88,13 @@ export class AcceptPlan {
   /** Plans an item with a free key. When two items of a batch have the same key, the first one counts. */
   private planFree(outcome: AcceptedEmail | RefusedItem, claim: IdempotencyClaim): Slot {
     const name = keyName(claim);
-    const first = this.keysHere.get(name);
+    const first = this.batchKeys.get(name);
     if (first) {
       const same = first.fingerprint.equals(claim.fingerprint);
       return { item: same ? first.slot.item : refusal(keyReused()), remember: undefined };
     }
     const slot = { item: outcome, remember: claim };
-    this.keysHere.set(name, { fingerprint: claim.fingerprint, slot });
+    this.batchKeys.set(name, { fingerprint: claim.fingerprint, slot });
     return slot;
   }
 }

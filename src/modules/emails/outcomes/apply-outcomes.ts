@@ -79,7 +79,7 @@ class EmailFold {
     const trace = outcome.trace && toStoredTrace(outcome.trace);
     // A delivery has two events; only the last one gets the trace of the attempt.
     for (const event of events) this.append(event, outcome, event === events.at(-1) ? trace : undefined);
-    const seen = this.see(outcome, recipient.seen);
+    const seen = this.markSeen(outcome, recipient.seen);
     this.recipients.set(outcome.position, nextState(recipient, outcome, seen));
     this.changed.add(outcome.position);
   }
@@ -135,7 +135,7 @@ class EmailFold {
   }
 
   /** Adds the outcome to the recipient's set and counts new ones. */
-  private see(outcome: RecordedOutcome, seen: number): number {
+  private markSeen(outcome: RecordedOutcome, seen: number): number {
     const { kind } = outcome.outcome;
     if (kind === 'deferred' || kind === 'unknown') {
       this.count('deferred', outcome);
@@ -144,10 +144,10 @@ class EmailFold {
     if (isAutomated(outcome.outcome)) return seen;
     if (kind === 'opened') this.opens += 1;
     if (kind === 'clicked') this.clicks += 1;
-    return this.seeLasting(kind, outcome, seen);
+    return this.markLasting(kind, outcome, seen);
   }
 
-  private seeLasting(kind: LastingOutcome, outcome: RecordedOutcome, seen: number): number {
+  private markLasting(kind: LastingOutcome, outcome: RecordedOutcome, seen: number): number {
     // A delivery counts as sent as well.
     const kinds: LastingOutcome[] = kind === 'delivered' ? ['sent', 'delivered'] : [kind];
     // A repetition does not count again, but it may have an earlier time, or a reason to suppress the address.

@@ -39,14 +39,14 @@ export function withoutPerson(recorded: RecordedOutcome, placeholder: string): R
 }
 
 /** Fields that are dropped because replies and operators' notes may name people. */
-const WORDLESS = { explanation: undefined, obstacle: undefined } as const;
+const WITHOUT_TEXTS = { explanation: undefined, obstacle: undefined } as const;
 
 function impersonal(outcome: DeliveryOutcome): DeliveryOutcome {
   switch (outcome.kind) {
     case 'sending':
       return outcome;
     case 'failed':
-      return { ...outcome, ...WORDLESS, smtp: codesOf(outcome.smtp) };
+      return { ...outcome, ...WITHOUT_TEXTS, smtp: codesOf(outcome.smtp) };
     case 'sent':
     case 'delivered':
       return { ...outcome, smtp: codesOf(outcome.smtp) };
@@ -54,7 +54,7 @@ function impersonal(outcome: DeliveryOutcome): DeliveryOutcome {
     case 'unknown':
       return { ...outcome, explanation: undefined, smtp: codesOf(outcome.smtp) };
     case 'bounced':
-      return { ...outcome, suppress: false, ...WORDLESS, smtp: codesOf(outcome.smtp) };
+      return { ...outcome, suppress: false, ...WITHOUT_TEXTS, smtp: codesOf(outcome.smtp) };
     case 'spam_report':
     case 'unsubscribed':
     case 'opened':

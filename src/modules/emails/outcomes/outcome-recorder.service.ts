@@ -35,7 +35,7 @@ export class OutcomeRecorder extends OutcomeSink {
       [...byEmail.values()].map((group) => group[0] as EmailKey),
       tx,
     );
-    const emails = await this.outcomes.withDeliveredTo(locked, outcomes.filter(cameByMail), tx);
+    const emails = await this.outcomes.withDeliveredTo(locked, outcomes.filter(arrivedByMail), tx);
     const changes = emails.map((email) => applyOutcomes(email, byEmail.get(email.emailId) ?? []));
     if (changes.length === 0) return;
     const deltas = changes.flatMap((change) => change.deltas);
@@ -63,7 +63,7 @@ export class OutcomeRecorder extends OutcomeSink {
   }
 }
 
-function cameByMail({ source }: RecordedOutcome): boolean {
+function arrivedByMail({ source }: RecordedOutcome): boolean {
   return source === 'dsn' || source === 'feedback_loop';
 }
 

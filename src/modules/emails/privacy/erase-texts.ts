@@ -68,7 +68,7 @@ const KEPT: ReadonlySet<string> = new Set([
 ]);
 
 /** Text fields that are kept in events whose texts were written by this service, not by another server. */
-const WORDS_OF_OURS: ReadonlySet<string> = new Set(['detail', 'explanation']);
+const OWN_TEXTS: ReadonlySet<string> = new Set(['detail', 'explanation']);
 
 /** The data of an event after the erasure: events about the subject lose all texts, others the address. */
 export function eraseEventData(
@@ -79,7 +79,7 @@ export function eraseEventData(
   const cleaned = (value: object) => subject.finder.cleanValue(value) as Record<string, unknown>;
   if (typeof recipient !== 'string' || !isOf(subject.keys, recipient)) return cleaned(data);
   const saysWhy = eventType === 'blocked' || eventType === 'cancelled';
-  const kept = Object.entries(data).filter(([name]) => KEPT.has(name) || (saysWhy && WORDS_OF_OURS.has(name)));
+  const kept = Object.entries(data).filter(([name]) => KEPT.has(name) || (saysWhy && OWN_TEXTS.has(name)));
   return { ...cleaned(Object.fromEntries(kept)), recipient: placeholderOf(subject) };
 }
 

@@ -123,7 +123,7 @@ export class PartitionRemovalService {
       if (!(await this.partitions.lockPartitions(tx))) return undefined;
       for (let start = 0; start < organizations.length; start += PAGE) {
         const ids = organizations.slice(start, start + PAGE).map(({ id }) => id);
-        await this.stats.forgetEmails(ids, spanOf(month), tx);
+        await this.stats.removeEmails(ids, spanOf(month), tx);
       }
       return (await this.partitions.dropPartition({ table: 'emails', month }, tx)) === 'dropped' ? 1 : 0;
     });

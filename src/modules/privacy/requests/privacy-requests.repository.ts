@@ -78,7 +78,7 @@ export class PrivacyRequestsRepository {
     return key ? tx.manager.findOneBy(PrivacyRequest, { ...key }) : null;
   }
 
-  async give(request: PrivacyRequest, lease: RequestChanges, tx: Transaction): Promise<void> {
+  async lease(request: PrivacyRequest, lease: RequestChanges, tx: Transaction): Promise<void> {
     const { organizationId, mode, id } = request;
     await tx.manager.update(PrivacyRequest, { organizationId, mode, id }, lease as never);
   }

@@ -79,7 +79,7 @@ export class PrivacyWork {
         if (!due) return undefined;
         const lease = { leaseToken: newId(), leaseUntil: this.leaseEnd(), attempts: due.attempts + 1 };
         const leased: LeasedRequest = { ...due, ...lease, status: 'processing' };
-        await this.requests.give(due, { ...lease, status: 'processing' }, tx);
+        await this.requests.lease(due, { ...lease, status: 'processing' }, tx);
         if (due.attempts < MAX_ATTEMPTS) return [leased];
         await this.end(leased, failedFor('attempts'), tx);
       }

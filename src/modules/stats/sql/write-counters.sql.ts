@@ -115,7 +115,7 @@ export function foldDeltas(limit: number): Statement<{ folded: number } & SentAm
 // Writes: stats_hourly (index stats_hourly_by_hour), stats_deltas (stats_deltas_by_hour; folded long ago, as a rule).
 // Locks: those rows. Rows: 24 a day and domain of some organizations.
 // Not the ORM: two tables at once. Both modes: retention is the same for them.
-const FORGET_EMAILS = `
+const REMOVE_EMAILS = `
   with owners as materialized (
     select organization_id, mode
     from unnest($1::uuid[]) as o (organization_id) cross join (values ('live'), ('test')) as m (mode)
@@ -129,26 +129,26 @@ const FORGET_EMAILS = `
   where s.organization_id = o.organization_id and s.mode = o.mode and s.hour >= $2 and s.hour < $3 and s.emails > 0`;
 
 /** @param period whole hours of the emails' ids */
-export function forgetEmails(organizationIds: readonly string[], { from, to }: Period): Statement<never> {
-  return { name: 'forget-emails', text: FORGET_EMAILS, values: [organizationIds, from, to] };
+export function removeEmails(organizationIds: readonly string[], { from, to }: Period): Statement<never> {
+  return { name: 'forget-emails', text: REMOVE_EMAILS, values: [organizationIds, from, to] };
 }
 
 // Rates of the whole installation per minute, for the operator's overview.
 
 // Records the sums of one run of the fold.
 // Writes: sending_rates (insert only, so that no two workers wait for one row). Locks: none beyond the new row. Rows: one.
-const NOTE = `
+const RECORD_RATES = `
   insert into sending_rates (accepted, delivered, deferred, bounced) values ($1, $2, $3, $4)`;
 
 /** @param amounts recipients of live mail, as `foldDeltas` returns them */
-export function noteAmounts({ accepted, delivered, deferred, bounced }: SentAmounts): Statement<never> {
-  return { name: 'note-sending-rates', text: NOTE, values: [accepted, delivered, deferred, bounced] };
+export function recordRates({ accepted, delivered, deferred, bounced }: SentAmounts): Statement<never> {
+  return { name: 'note-sending-rates', text: RECORD_RATES, values: [accepted, delivered, deferred, bounced] };
 }
 
 // Averages the last $1 minutes, per minute.
 // Reads: sending_rates (index sending_rates_at). Locks: none. Rows: one for each run of the fold, every 2 s in each worker.
 // Not the ORM: sums.
-const READ = `
+const READ_RATES = `
   select
     coalesce(sum(accepted), 0)::float8 / $1::int as accepted,
     coalesce(sum(delivered), 0)::float8 / $1::int as delivered,
@@ -159,17 +159,17 @@ const READ = `
 
 /** Returns one row: averages per minute, of recipients of live mail. */
 export function readRates(minutes: number): Statement<SentAmounts> {
-  return { name: 'read-sending-rates', text: READ, values: [minutes] };
+  return { name: 'read-sending-rates', text: READ_RATES, values: [minutes] };
 }
 
 // Deletes rates older than an hour.
 // Writes: sending_rates (index sending_rates_at). Locks: the rows. Rows: up to some thousands.
 // Not the ORM: the server's clock.
-const FORGET = `
+const DELETE_OLD_RATES = `
   with gone as (delete from sending_rates where at < now() - interval '1 hour' returning 1)
   select count(*)::int as removed from gone`;
 
 /** Returns one row with the number of deleted rates. */
-export function forgetRates(): Statement<{ removed: number }> {
-  return { name: 'forget-sending-rates', text: FORGET, values: [] };
+export function deleteOldRates(): Statement<{ removed: number }> {
+  return { name: 'forget-sending-rates', text: DELETE_OLD_RATES, values: [] };
 }
