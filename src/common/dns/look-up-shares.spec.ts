@@ -107,6 +107,16 @@ describe('LookUpShares', () => {
     expect(of('one')).toHaveLength(3);
   });
 
+  it('begins nothing that is called off already, with a place free or not', async () => {
+    const { ask, askOften, of } = setUp();
+    const over = AbortSignal.abort();
+    await expect(ask('one', over)).rejects.toMatchObject({ code: 'ECANCELLED' });
+    await askOften('one', 4);
+    await expect(ask('one', over)).rejects.toMatchObject({ code: 'ECANCELLED' });
+    await of('one')[0]?.reply(ORDINARY);
+    expect(of('one')).toHaveLength(3);
+  });
+
   it('refuses what would only fill memory', async () => {
     const { ask, askOften } = setUp();
     await askOften('one', 2_004);

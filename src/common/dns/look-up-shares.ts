@@ -58,6 +58,8 @@ export class LookUpShares {
     lookUp: (lane: Lane) => Promise<WeighedReply<Found>>,
     signal?: AbortSignal,
   ): Promise<Found> {
+    // The signal of an abort that has happened fires no event.
+    if (signal?.aborted) throw new LookUpNotBegunError('ECANCELLED');
     if (this.mayBegin(holder) && this.waiting.sizeOf(holder) === 0) this.begin(holder);
     else await this.turn(holder, signal);
     try {

@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
 import { type Clock, MINUTE, SECOND } from '../../common/clock';
+import { clientNetworkOf } from '../../common/http/client-address';
 
 /** What one client, and all of them together, may take of the responder. */
 @Injectable()
@@ -15,12 +16,32 @@ export class DkimZoneLimits {
   readonly repliesPerSecond: number = 200;
   /** TCP connections at a time. */
   readonly maxConnections: number = 200;
-  /** Of them, from one address: a resolver needs a few, and must not be kept out by another client's. */
+  /** Of them, from one IPv4 address or one /64 of IPv6: a resolver needs a few, and must not be kept out by another client's. */
   readonly maxConnectionsPerClient: number = 20;
   /** Without a byte from the client, or without one taken by it (RFC 7766 section 6.2.3). */
   readonly idleMs: number = 10 * SECOND;
   /** For a whole connection, however busy it looks. */
   readonly connectionMs: number = MINUTE;
+}
+
+/** The TCP connections of each client. */
+export class ClientConnections {
+  private readonly counts = new Map<string, number>();
+
+  constructor(private readonly maxPerClient: number) {}
+
+  /** Counts a connection; returns what ends it, or undefined when its client has as many as it may. */
+  enter(address: string): (() => void) | undefined {
+    const network = clientNetworkOf(address);
+    const count = this.counts.get(network) ?? 0;
+    if (count >= this.maxPerClient) return undefined;
+    this.counts.set(network, count + 1);
+    return () => {
+      const left = (this.counts.get(network) ?? 0) - 1;
+      if (left > 0) this.counts.set(network, left);
+      else this.counts.delete(network);
+    };
+  }
 }
 
 const MAX_PREFIXES = 10_000;

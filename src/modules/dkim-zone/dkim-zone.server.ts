@@ -4,7 +4,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationB
 import { Clock } from '../../common/clock';
 import { opensPort } from '../../common/network';
 import { AppConfig } from '../../config/config';
-import { DkimZoneLimits, ReplyRate } from './dkim-zone-limits';
+import { ClientConnections, DkimZoneLimits, ReplyRate } from './dkim-zone-limits';
 import { DkimZoneMetrics } from './dkim-zone.metrics';
 import { DkimZoneService } from './dkim-zone.service';
 import { udpLimitOf } from './dns-reply';
@@ -20,6 +20,7 @@ const MAX_STREAM_REPLY_BYTES = 65_535;
 export class DkimZoneServer implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(DkimZoneServer.name);
   private readonly rate: ReplyRate;
+  private readonly clients: ClientConnections;
   private readonly connections = new Set<Socket>();
   private readonly pending = new Set<Promise<void>>();
   private sockets: Promise<DnsSockets> | undefined;
@@ -32,6 +33,7 @@ export class DkimZoneServer implements OnApplicationBootstrap, BeforeApplication
     clock: Clock,
   ) {
     this.rate = new ReplyRate(limits.repliesPerSecond, clock);
+    this.clients = new ClientConnections(limits.maxConnectionsPerClient);
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -77,7 +79,7 @@ export class DkimZoneServer implements OnApplicationBootstrap, BeforeApplication
     }
     const exceeded = this.rate.isExceeded(peer.address);
     const answering = this.zone
-      .answer(message.subarray(0, this.limits.maxQueryBytes), exceeded ? () => 0 : udpLimitOf)
+      .answer(message.subarray(0, this.limits.maxQueryBytes), exceeded ? undefined : udpLimitOf)
       // Whether a datagram arrives is not known anyway.
       .then((reply) => reply && datagrams.send(reply, peer.port, peer.address, () => undefined))
       .catch((error: Error) => this.logger.error(`A query could not be answered: ${error.message}`))
@@ -86,13 +88,16 @@ export class DkimZoneServer implements OnApplicationBootstrap, BeforeApplication
   }
 
   private serve(socket: Socket): void {
-    const others = [...this.connections].filter(({ remoteAddress }) => remoteAddress === socket.remoteAddress);
-    if (others.length >= this.limits.maxConnectionsPerClient) {
+    const leave = this.clients.enter(socket.remoteAddress ?? '');
+    if (!leave) {
       socket.destroy();
       return;
     }
     this.connections.add(socket);
-    socket.once('close', () => this.connections.delete(socket));
+    socket.once('close', () => {
+      this.connections.delete(socket);
+      leave();
+    });
     void serveStream(socket, (message) => this.zone.answer(message, () => MAX_STREAM_REPLY_BYTES), this.limits);
   }
 }

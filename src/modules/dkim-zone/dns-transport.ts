@@ -2,6 +2,7 @@ import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from 'node:net';
 import { WorkTurns } from '../../common/async/fair-turns';
+import { clientNetworkOf } from '../../common/http/client-address';
 import type { DkimZoneLimits } from './dkim-zone-limits';
 
 /** UDP and TCP on one port. */
@@ -60,7 +61,7 @@ export async function serveStream(
   answer: (message: Buffer) => Promise<Buffer | undefined>,
   { maxQueryBytes, idleMs, connectionMs }: DkimZoneLimits,
 ): Promise<void> {
-  const turns = new WorkTurns(socket.remoteAddress ?? '');
+  const turns = new WorkTurns(clientNetworkOf(socket.remoteAddress ?? ''));
   const closed = new AbortController();
   const lifetime = setTimeout(() => socket.destroy(), connectionMs);
   socket.setTimeout(idleMs, () => socket.destroy());

@@ -4,7 +4,7 @@ import type { SMTPServer, SMTPServerOptions, SMTPServerSession } from 'smtp-serv
 import { clientNetworkOf, shareUnseen } from '../../common/http/client-address';
 import { opensPort } from '../../common/network';
 import { ListenerCertificate } from '../../common/tls/listener-certificate';
-import { BulkSmtpServer } from '../../common/mime/bulk-smtp-server';
+import { BulkSmtpServer } from '../../common/smtp/bulk-smtp-server';
 import { AppConfig } from '../../config/config';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';

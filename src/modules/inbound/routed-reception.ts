@@ -3,7 +3,7 @@ import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import { Clock, HOUR } from '../../common/clock';
 import { clientNetworkOf } from '../../common/http/client-address';
 import { BodyBudget } from '../../common/http/request-body';
-import { receiveMessage } from '../../common/mime/receive-message';
+import { receiveMessage } from '../../common/smtp/receive-message';
 import { InboundMailService, type RoutedRecipient, type Routing } from '../inbound-mail/inbound-mail.service';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';

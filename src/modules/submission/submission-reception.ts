@@ -6,7 +6,7 @@ import { BodyBudget } from '../../common/http/request-body';
 import { RequestLimits } from '../../common/http/request-limits';
 import { addressKey, parseAddress } from '../../common/mail-address';
 import { LineEndCheck } from '../../common/mime/line-ends';
-import { type Reception, receiveMessage } from '../../common/mime/receive-message';
+import { type Reception, receiveMessage } from '../../common/smtp/receive-message';
 import { withinTenants } from '../../common/tenant';
 import type { TraceContext } from '../../common/tracing/tracing';
 import { SendRawService } from '../emails/accept/raw/send-raw.service';

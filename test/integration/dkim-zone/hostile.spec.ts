@@ -120,6 +120,13 @@ describe('to one network', () => {
     expect(textOf(await app.ask(name))).toBe(RECORD);
     await app.close();
   });
+
+  it('the advice costs no look-up', async () => {
+    const app = await DkimZoneApp.start({ repliesPerSecond: 0 });
+    await app.takeDatabaseAway();
+    expect(await app.ask(`wb1.${newId()}.${ZONE}`)).toMatchObject({ flag_tc: true, rcode: 'NOERROR', answers: [] });
+    await app.close();
+  });
 });
 
 describe('when it stops, the responder', () => {

@@ -1,5 +1,6 @@
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { CONNECTION_TURNS, type SharedTurns } from '../async/shared-turns';
+import { clientNetworkOf } from '../http/client-address';
 
 type Connection = SMTPServer['connections'] extends Set<infer Known> ? Known : never;
 type Parser = Exclude<Connection['_parser'], false>;
@@ -60,9 +61,10 @@ export function readInBulk(parser: Parser): Parser {
 
 /**
  * Received bytes, and each command in them, wait when this turn of the event loop has no time left.
- * @param holder whom to count as one client
+ * @param address of the client, whose network's connections share its turn
  */
-export function readInTurns(parser: Parser, holder: string, turns: SharedTurns = CONNECTION_TURNS): Parser {
+export function readInTurns(parser: Parser, address: string, turns: SharedTurns = CONNECTION_TURNS): Parser {
+  const holder = clientNetworkOf(address);
   const write = parser._write.bind(parser);
   parser._write = (chunk, encoding, done) => turns.run(holder, () => write(chunk, encoding, done));
   const oncommand = parser.oncommand.bind(parser);

@@ -84,4 +84,22 @@ describe('commands that are read in turns', () => {
     expect(done).toEqual(all.slice(0, count));
     expect(count).toBeLessThan(60);
   });
+
+  it('share a turn with those of the same /64 of IPv6', async () => {
+    const turns = new SharedTurns();
+    const holders = jest.spyOn(turns, 'run');
+    for (const address of [
+      '2001:db8:1:2::1',
+      '2001:db8:1:2:3:4:5:6',
+      '2001:db8:1:3::1',
+      '::ffff:192.0.2.1',
+      '192.0.2.1',
+    ]) {
+      const parser = readInTurns(new SMTPStream(), address, turns);
+      await new Promise((resolve) => parser.write(Buffer.from('NO'), resolve));
+    }
+    const [one, same, other, mapped, four] = holders.mock.calls.map(([holder]) => holder);
+    expect([same, mapped]).toEqual([one, four]);
+    expect(other).not.toBe(one);
+  });
 });
