@@ -72,7 +72,6 @@ export class LookUpShares {
   }
 
   private turn(holder: string, signal: AbortSignal | undefined): Promise<void> {
-    if (signal?.aborted) return Promise.reject(new LookUpNotBegunError('ECANCELLED'));
     if (this.waiting.sizeOf(holder) >= MOST_WAITING) return Promise.reject(new LookUpNotBegunError('EBUSY'));
     return new Promise((resolve, reject) => {
       const leave = (): void => {
