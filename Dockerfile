@@ -26,6 +26,8 @@ RUN apt-get update \
   && mkdir /data \
   && chown node:node /data
 ENV NODE_ENV=production WAYBILL_DATA_DIR=/data HOST=0.0.0.0 METRICS_HOST=0.0.0.0
+# glibc returns freed memory of large mail to the system: see docs/operations.md, Memory.
+ENV MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

@@ -42,7 +42,7 @@ const says = (status) => {
 };
 
 describe('a result', () => {
-  it('passes when everybody has seen the same', () => {
+  it('passes when all ledgers agree', () => {
     expect(failures()).toEqual([]);
     expect(result()).toMatchObject({ passed: true, accepted: 1, duplicates: { total: 0 } });
   });
@@ -155,7 +155,7 @@ describe('duplicates', () => {
 describe('recovery', () => {
   beforeEach(() => scene.sinkLedger.copies.clear());
 
-  it('is the time from the death to the delivery by somebody else', () => {
+  it('is the time from the death to the delivery by another worker', () => {
     scene.log.orphaned(scene.log.begin('kill', LIFE, performance.now() - 20_000), [ADDRESS]);
     expect(failures()).toContain('unrecovered');
     deliver(OTHER);
@@ -171,7 +171,7 @@ describe('recovery', () => {
     expect(result().passed).toBe(false);
   });
 
-  it('begins anew when the database comes back, and says so', () => {
+  it('begins again when the database comes back, and the result shows it', () => {
     const now = performance.now();
     scene.log.orphaned(scene.log.begin('kill', LIFE, now - 50_000), [ADDRESS]);
     scene.log.outage(now - 35_000, now - 30_000, 30);

@@ -17,7 +17,7 @@ interface Filter {
 
 const ACTIONS = {
   retry: { action: 'retry_now', description: 'make what waits for its next attempt due now' },
-  hold: { action: 'hold', description: 'put deliveries aside; their time to live goes on' },
+  hold: { action: 'hold', description: 'put deliveries aside; their time to live continues to run' },
   release: { action: 'release', description: 'put back what is held' },
   fail: { action: 'fail', description: 'end deliveries as failed; this cannot be undone' },
 } as const;

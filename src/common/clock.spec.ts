@@ -49,7 +49,7 @@ describe('DatabaseClock', () => {
     expect(clock.isReliable).toBe(true);
   });
 
-  it('follows the database, not the delays of its answers', () => {
+  it('follows the database, not the delays of its responses', () => {
     read(NOW);
     read(after(40));
     expect(clock.now()).toEqual(NOW);

@@ -27,7 +27,7 @@ export interface DiskHealth {
 
 /**
  * The room that is left for what this process writes. A Postgres whose disk is full stops in the middle of its work, so
- * new mail is refused while the reserve is touched; what has been taken before goes on, and finds room.
+ * new mail is refused while the reserve is in use; accepted mail is delivered, and has the reserve.
  *
  *   enough ──a file system below the reserve──► low ──all above it by a tenth again──► enough
  */

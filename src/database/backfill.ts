@@ -10,7 +10,7 @@ export interface BackfillBatch {
 
 /**
  * Work on rows that earlier releases have written, too many for a migration: batch by batch while mail flows, each in a
- * transaction with its new position, so that it goes on where it stopped. Rows that old processes may still write behind its
+ * transaction with its new position, so that it continues where it stopped. Rows that old processes may still write behind its
  * back are the business of the next release.
  */
 export interface Backfill {

@@ -43,7 +43,7 @@ export class BackfillsJob implements OnApplicationBootstrap {
     this.jobs.start({ name: 'backfills', everyMs: RECORD_EVERY_MS, exclusive: true, run: () => this.run() });
   }
 
-  /** Ends when all are finished, or with the process: then another run goes on from there. */
+  /** Ends when all are finished, or with the process; the next run continues from there. */
   async run(): Promise<void> {
     for (let open = this.registered.shift(); open; open = this.registered.shift()) {
       try {

@@ -61,7 +61,7 @@ export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
     this.releaseIds?.();
   }
 
-  /** Never rejects: without a database nothing is decided anyway. */
+  /** Never rejects: without a database the process decides nothing. */
   read(): Promise<void> {
     this.running ??= this.readOnce()
       .catch((error: Error) => this.logger.debug(`The database's clock was not read: ${error.message}`))

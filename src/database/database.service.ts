@@ -169,7 +169,7 @@ const ignore = (): void => undefined;
 
 /**
  * Under a name of its own where row-level security applies: of one name, Postgres would keep the plan of one role only, and
- * plan anew whenever the other one comes.
+ * plan again whenever the other one comes.
  */
 function toQuery({ name, text, values }: Statement<unknown>, restriction: string | undefined) {
   return {

@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 import { MINUTE } from '../common/clock';
 import { Database } from './database.service';
 
-/** A process that was not stopped while the tables were distributed goes on after that. */
+/** A process that was not stopped while the tables were distributed continues after that. */
 const EVERY_MS = MINUTE / 4;
 
 const IS_DISTRIBUTED = `select is_distributed('emails') as "isDistributed"`;

@@ -105,7 +105,7 @@ async function openEmbedded(config: EmbeddedConfig, options: OpenDatabaseOptions
   }
 }
 
-/** On the same port, since the pool goes on asking there. */
+/** On the same port, because the pool reconnects there. */
 function restartOf(url: string, config: EmbeddedConfig, { log }: OpenDatabaseOptions): Restart {
   const port = Number(new URL(url).port);
   return { log, start: () => startEmbeddedPostgres({ ...embeddedOptions(config), log, port }) };

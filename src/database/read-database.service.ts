@@ -10,7 +10,7 @@ import type { Statement } from './statement';
 import { TenantDataSource } from './tenant-data-source';
 
 const EVERY_MS = 2 * SECOND;
-/** A replica that takes longer to say how far it is answers no list in time either. */
+/** A replica that takes longer to report its lag cannot return lists in time either. */
 const ANSWER_MS = 3 * SECOND;
 
 /** Where the primary's log ends; a primary that cannot say is left out. */
@@ -45,11 +45,11 @@ export interface ReplicaHealth {
 }
 
 /**
- * For reads that may be a little behind: lists, statistics, exports. With a replica (DATABASE_READ_URL) they go there, as long
- * as it answers and is not too far behind, which is looked at every two seconds; else to the primary, and the log, a metric and the health
- * report say so. What is read here must not decide what is written.
+ * For reads that may be slightly out of date: lists, statistics, exports. They use the replica (DATABASE_READ_URL) while it responds and
+ * its lag is small enough, which is checked every two seconds; otherwise the primary, and the log, a metric and the health report say so.
+ * What is read here must not decide what is written.
  *
- * away → used: it has answered, and is near enough. used → behind → used: by its lag. Any → away: it does not answer.
+ * away → used: it responds, and its lag is small. used → behind → used: by its lag. Any → away: it does not respond.
  */
 @Injectable()
 export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {

@@ -209,6 +209,12 @@ describe('the systemd unit', () => {
     expect(unknown(set.split(' ').map((pair) => pair.split('=')[0]!))).toEqual([]);
   });
 
+  it('sets the memory allocator as the image does', () => {
+    const allocator = (text: string) => /^(?:ENV |Environment=)(MALLOC_.*)$/m.exec(text)?.[1];
+    expect(allocator(read(UNIT))).toBe('MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072');
+    expect(allocator(read('Dockerfile'))).toBe(allocator(read(UNIT)));
+  });
+
   it('is one that systemd understands, where it is installed to ask', () => {
     if (!existsSync('/usr/bin/systemd-analyze')) return;
     const verify = () =>

@@ -128,7 +128,7 @@ describe('the API documentation', () => {
       expect(listOperations(document.paths)).toHaveLength(documented.length);
     });
 
-    it('says who may call it: a scope, or everybody', () => {
+    it('says who may call it: a scope, or everyone', () => {
       const declares = ({ scope, isPublic, isOperators }: ApiRoute) =>
         isPublic || (isOperators ? ALL_OPERATOR_SCOPES : ALL_SCOPES).includes(scope as never);
       expect(failing(routes, declares)).toEqual([]);

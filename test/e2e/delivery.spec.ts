@@ -216,7 +216,7 @@ describe('direct delivery', () => {
     }
   });
 
-  it('tells an unknown outcome from a refusal', async () => {
+  it('distinguishes an unknown outcome from a refusal', async () => {
     const id = await api.send({ to: ['close-after-dot+u@customer.example'] });
     const email = await api.waitForEvent(id, 'unknown');
     expect(email.events.at(-1).eventData).toMatchObject({ reason: 'outcome_unknown', phase: 'final' });

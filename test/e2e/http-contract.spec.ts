@@ -113,7 +113,7 @@ describe('keys and scopes', () => {
 });
 
 describe('tenancy', () => {
-  it('answers another organization’s and the other mode’s ids like unknown ones', async () => {
+  it('treats another organization’s and the other mode’s ids like unknown ones', async () => {
     const id = await api.send();
     const unknown = '01a1fc15-2368-75e9-8438-f50a81d35c8f';
     for (const outsider of [api.as(other.liveKey), api.as(acme.testKey)]) {
@@ -355,7 +355,7 @@ describe('test mode', () => {
 });
 
 describe('rate limits', () => {
-  it('are told in every authenticated answer, and end in 429', async () => {
+  it('are in every authenticated response, and end in 429', async () => {
     const hurried = await tenants.create('hurried.example');
     const client = api.as(await hurried.key('live', ['key:manage']));
     const first = await client.post('/v1/api-keys', { name: 'x', mode: 'live', scopes: ['email:read'] });

@@ -52,7 +52,7 @@ const cutOff = async () => {
 const letIn = () => admin.query(`alter database ${name()} allow_connections true`);
 
 describe('while the database is away', () => {
-  it('answers 503 with Retry-After, stays alive, and recovers by itself', async () => {
+  it('returns 503 with Retry-After, stays alive, and recovers by itself', async () => {
     const held = 'held@example.com';
     sink.behaviours.set(held, '250-held');
     const underWay = await api.send({ to: [held] });

@@ -96,7 +96,7 @@ describe('a process', () => {
       expect(service.exitCode).toBe(0);
     });
 
-    it('starts in the role dns, which needs none, and answers for its zone', async () => {
+    it('starts in the role dns, which needs none, and serves its zone', async () => {
       const service = await start('dns', { MASTER_KEY: other, DKIM_ZONE: 'dkim.example.org' });
       expect(service.line('ready')).toMatchObject({ roles: ['dns'] });
       const { msg } = await waitFor(

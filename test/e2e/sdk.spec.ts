@@ -163,7 +163,7 @@ describe('@waybill/client', () => {
     expect(second).toEqual(first);
   });
 
-  it('tells refusals apart by class and code', async () => {
+  it('distinguishes refusals by class and code', async () => {
     const invalid = await client.emails.send({ ...MAIL, to: ['nobody'] }).catch((error: unknown) => error);
     expect(invalid).toBeInstanceOf(sdk.ValidationError);
     expect(Object.keys(invalid.fields)).toEqual(['to[0]']);

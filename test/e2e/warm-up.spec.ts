@@ -51,7 +51,7 @@ async function operate(command: string): Promise<void> {
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 }
 
-it('holds a new domain to its day, tells when to come back, and lets the operator lift it', async () => {
+it('limits a new domain by its day, returns when to try again, and lets the operator lift the limit', async () => {
   expect(await api.post('/v1/emails', email(19))).toMatchObject({ status: 202 });
   const over = await api.post('/v1/emails', email(2));
   expect(over).toMatchObject({ status: 429, body: { error: { code: 'sending_limit_exceeded' } } });

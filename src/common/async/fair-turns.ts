@@ -4,7 +4,7 @@ import { HolderQueue } from './holder-queue';
 
 /**
  * Turns of the event loop for work that grows with what clients send. Of all such work one piece is done in a turn, so that it
- * never adds up, and holders come in rotation: however many large bodies one of them has under way, another one's goes on with
+ * never adds up, and holders come in rotation: however many large bodies one of them has in progress, another one's continues with
  * every second piece.
  *
  * What waits here holds what it held before; the budget of bodies bounds it.

@@ -61,7 +61,7 @@ describe('parseInTurns', () => {
     expect(chunks.most).toBeLessThan(1_000);
   });
 
-  it('begins few of many requests in one turn, and answers all of them in order', async () => {
+  it('begins few of many requests in one turn, and completes all of them in order', async () => {
     const requests = new PerTurn();
     const server = await serve(({ url }, response) => {
       requests.count();

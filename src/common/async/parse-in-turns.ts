@@ -3,7 +3,7 @@ import { EVENT_LOOP } from './fair-turns';
 
 /** Bytes parsed first; a quick piece is followed by one of twice the size. */
 const FIRST_BYTES = 2 * 1024;
-/** Parsed for so long before everybody else has a turn. */
+/** Time for parsing before other work has a turn. */
 const TURN_MS = 1;
 
 interface ParserTurns {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../clock';
 
-/** The result of `work`, or a "timeout" error after `timeoutMs`; `work` itself goes on. */
+/** The result of `work`, or a "timeout" error after `timeoutMs`; `work` itself continues. */
 export function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`timeout after ${timeoutMs} ms`)), timeoutMs);
@@ -10,7 +10,7 @@ export function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   });
 }
 
-/** True when `work` ended within `limitMs`, however it ended; `work` itself goes on. */
+/** True when `work` ended within `limitMs`, however it ended; `work` itself continues. */
 export async function endsWithin(work: Promise<unknown>, limitMs: number): Promise<boolean> {
   return within(
     work.then(
@@ -21,7 +21,7 @@ export async function endsWithin(work: Promise<unknown>, limitMs: number): Promi
   ).catch(() => false);
 }
 
-/** The result of `work`, or the signal's reason as soon as it is aborted; `work` itself goes on. */
+/** The result of `work`, or the signal's reason as soon as it is aborted; `work` itself continues. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {

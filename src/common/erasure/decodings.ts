@@ -117,7 +117,7 @@ const ESCAPES: readonly Escape[] = [
   },
 ];
 
-/** The end of a line of base64 that goes on on the next one, quoted perhaps. */
+/** The end of a base64 line that continues on the next one, possibly quoted. */
 const BASE64_LINE_END = /(?<=[A-Za-z0-9+/]{16})[ \t]*\r?\n[> \t]*(?=[A-Za-z0-9+/])/g;
 
 /** A text whose runs of base64 are whole; undefined when they were. */

@@ -35,7 +35,7 @@ describe('PeriodicJobs', () => {
       ? metrics.registry.getSingleMetricAsString(`waybill_${name}`)
       : '';
 
-  it('counts what removals have removed, and tells when a job last came to its end', async () => {
+  it('counts what removals have removed, and reports when a job last finished', async () => {
     const found = [3, 4, 0];
     jobs.startRemoval({ name: 'tidy', everyMs: 1, run: () => Promise.resolve(found.shift() ?? 0) });
     await waitFor(() => found.length === 0, { what: 'three runs' });
@@ -65,7 +65,7 @@ describe('PeriodicJobs', () => {
     await waitFor(() => runs > 0, { what: 'a run after the lease has ended' });
   });
 
-  it('tells a run that stood still for longer than its lease to end, and lets the other process have it', async () => {
+  it('ends a run that was stopped for longer than its lease, and lets the other process have it', async () => {
     jest.useFakeTimers();
     Logger.overrideLogger(false);
     try {

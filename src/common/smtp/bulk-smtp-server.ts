@@ -112,7 +112,7 @@ const HELD = 4;
 export interface Unstuffed {
   /** Without the dots that are there for transparency only. */
   readonly content: Buffer;
-  /** What follows the end of data; undefined while it goes on. */
+  /** What follows the end of data; undefined while the data continues. */
   readonly rest: Buffer | undefined;
   /** To be put before the next piece. */
   readonly held: Buffer;

@@ -14,7 +14,7 @@ describe('the file of the postmaster', () => {
   const write = (pid: number): Promise<void> => writeFile(path.join(folder, 'postmaster.pid'), `${pid}\n${REST}`);
   const text = (): Promise<string> => readFile(path.join(folder, 'postmaster.pid'), 'utf8');
 
-  it('tells process, port and status', () => {
+  it('returns process, port and status', () => {
     expect(parsePostmasterFile(`7016\n${REST}`)).toEqual({ pid: 7016, port: 33563, status: 'ready' });
   });
 

@@ -69,7 +69,7 @@ export async function findRunningServer(
   }
 }
 
-/** Attaches to the server that runs, or starts it; goes on trying while others start or stop it. */
+/** Attaches to the running server, or starts it; retries while other processes start or stop it. */
 export async function attachOrStart(server: Server, options: StartOptions): Promise<RunningServer> {
   const begin = clock.monotonicMs();
   for (;;) {
@@ -113,7 +113,7 @@ async function start(
   lastPort: number | undefined,
 ): Promise<string | undefined> {
   const options = serverOptions(port ?? (await findFreePort(lastPort)), settings);
-  // Where the log's path is closed the server goes on writing to the file that pg_ctl is given.
+  // When the log's path cannot be opened the server continues to write to the file that pg_ctl is given.
   const log = server.location.isClosed ? [] : ['-l', server.paths.log];
   const result = await control(server, ['start', ...log, '-o', options], signal);
   return result.exitCode === 0 ? undefined : describeFailure('pg_ctl start', result);

@@ -28,7 +28,7 @@ describe('a look-up', () => {
   });
   afterAll(() => dns.stop());
 
-  it('tells a listing from silence, from a refusal and from an invented answer', async () => {
+  it('distinguishes a listing from silence, from a refusal and from an invented response', async () => {
     const lists = ['listed', 'clear', 'silent', 'refusing', 'invented'].map((name) => `${name}.example`);
     const found = await lookUp(resolver, '192.0.2.99', lists);
     expect(found.map(({ list, state }) => [list, state])).toEqual([

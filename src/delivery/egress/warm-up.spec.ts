@@ -138,7 +138,7 @@ describe('the volume of a new address', () => {
     expect(ledger.ofToday('google')).toBe(1);
   });
 
-  it('ends when the warm-up is over, or an operator skips it, and begins anew when it is restarted', async () => {
+  it('ends when the warm-up is over, or an operator skips it, and begins again when it is restarted', async () => {
     const { ledger, all, take } = setUp({ volume: 1 });
     expect([await take(), await take()]).toEqual([true, false]);
     all[0]?.apply([progress(ADDRESS, true)]);

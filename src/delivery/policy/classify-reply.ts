@@ -101,7 +101,7 @@ function readReply({ phase, code, enhancedCode, text = [] }: ReplyToClassify): R
   };
 }
 
-/** A sentence goes on in the next line, and there the code stands again. */
+/** A sentence continues in the next line, after the repeated code. */
 function joined(lines: readonly string[]): string {
   const words = lines.map((line, index) => (index === 0 ? line : line.replace(CODES_IN_FRONT, ''))).join(' ');
   if (words.length <= MAXIMUM_TEXT_LENGTH) return words;

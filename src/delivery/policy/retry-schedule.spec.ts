@@ -107,7 +107,7 @@ describe('nextAttemptAt', () => {
 });
 
 describe('planRetry', () => {
-  it('tells which limit ended the life', () => {
+  it('says which limit ended the life', () => {
     const late = after(5 * DAY);
     expect(planRetry(facts({ now: late }))).toEqual({ kind: 'exhausted' });
     expect(planRetry(facts({ now: late, expiresAt: after(HOUR) }))).toEqual({ kind: 'expired' });

@@ -171,7 +171,7 @@ function answer({ response }: SmtpFacts): string {
   return response === undefined ? 'no server answered' : `the last answer was: ${response}`;
 }
 
-/** A host that refuses everybody, for this long. */
+/** How long a host that refuses all mail is avoided. */
 function refusedOften({ attempt }: RetryFacts, smtp: SmtpFacts): string {
   return `The server of the recipient refused the connection: ${times(attempt)}; ${answer(smtp)}`;
 }

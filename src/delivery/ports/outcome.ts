@@ -69,7 +69,7 @@ export type DeliveryOutcome =
   | {
       readonly kind: 'bounced';
       readonly bounceType: BounceType;
-      /** True when the address itself is bad: nobody in this organization must try it again. */
+      /** True when the address itself is bad: this organization must not send to it again. */
       readonly suppress: boolean;
       /** For people, too. */
       readonly reason: string;

@@ -15,7 +15,7 @@ const HELD_STATES = ['paused', 'probing', 'slowed'] as const;
 export interface HeldBack {
   readonly state: (typeof HELD_STATES)[number];
   readonly until?: Date;
-  /** A reply, or an operator's words: for operators, as a reply may name somebody's recipient. */
+  /** A reply, or an operator's words: for operators only, because a reply may name a recipient. */
   readonly cause?: string;
   /** Set when an operator holds it; `cause` is then the operator's text. */
   readonly operator?: Pick<ShownRule, 'since' | 'effect'>;

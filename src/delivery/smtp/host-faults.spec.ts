@@ -30,7 +30,7 @@ describe('DeadAddresses', () => {
     expect(dead.has('192.0.2.1', 26)).toBe(false);
   });
 
-  it('are tried again after minutes, and alive with the first who answers', () => {
+  it('are tried again after minutes, and available with the first that responds', () => {
     const clock = new FakeClock();
     const dead = new DeadAddresses(clock);
     dead.note('192.0.2.1', 25, failed({}));

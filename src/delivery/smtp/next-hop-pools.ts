@@ -67,7 +67,7 @@ export class NextHopPools {
     return [...this.pools.values(), ...this.closing].reduce((sum, pool) => sum + pool.openConnections, 0);
   }
 
-  /** Ends what waits for a connection; what is on one goes on. */
+  /** Ends jobs that wait for a connection; those on a connection continue. */
   dropWaiting(): void {
     for (const pool of [...this.pools.values(), ...this.closing]) pool.dropWaiting();
   }

@@ -119,7 +119,7 @@ export class SmtpPool {
     });
   }
 
-  /** Ends every waiting job as `aborted`; what is on a connection goes on. For a destination found to be away. */
+  /** Ends every waiting job as `aborted`; those on a connection continue. For a destination that cannot be reached. */
   dropWaiting(): number {
     const dropped = this.entries.splice(0);
     for (const entry of dropped) this.settle(entry, this.turnedAway());

@@ -97,7 +97,7 @@ describe('SmtpReplyParser', () => {
     expect(violation).toBe('reply lines with different codes');
   });
 
-  it('answers the replies before a violation, and nothing after it', () => {
+  it('returns the replies before a violation, and nothing after it', () => {
     const { replies, violation } = parse('250 a\r\nrubbish\r\n250 b\r\n', '250 c\r\n');
     expect(replies).toHaveLength(1);
     expect(violation).toBe('not a reply line');
@@ -165,7 +165,7 @@ describe('SmtpReplyParser', () => {
       expect(parse(line.repeat(Math.floor(MAX_REPLY_BYTES / 2_000) + 2)).violation).toBe('reply too large');
     });
 
-    it('counts each reply anew', () => {
+    it('counts each reply separately', () => {
       const reply = `${'250-x\r\n'.repeat(99)}250 x\r\n`;
       expect(parse(reply.repeat(200))).toMatchObject({ violation: undefined });
     });

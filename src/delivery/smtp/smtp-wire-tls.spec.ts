@@ -98,7 +98,7 @@ describe('a wire with TLS', () => {
     expect(next.wire.encryption()).toMatchObject({ verified: false });
   });
 
-  it('tells of a reset below TLS, once', async () => {
+  it('reports a reset below TLS, once', async () => {
     await serve();
     const { wire } = await encrypted();
     await waitFor(() => above !== undefined, { what: 'the other side' });

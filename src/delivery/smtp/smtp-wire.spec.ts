@@ -52,7 +52,7 @@ describe('a wire', () => {
     expect(wire.takeReply()).toBeUndefined();
   });
 
-  it('leaves from the address that it is told', async () => {
+  it('leaves from the given address', async () => {
     expect(await wire.connect('127.0.0.1', port(), LONG, '127.0.0.2')).toBeUndefined();
     await waitFor(() => remote !== undefined, { what: 'the connection' });
     expect(remote?.remoteAddress).toBe('127.0.0.2');
@@ -85,7 +85,7 @@ describe('a wire', () => {
     expect([wire.fault, closed]).toEqual([undefined, 0]);
   });
 
-  it('writes in UTF-8 where it is told, and buffers as they are', async () => {
+  it('writes in UTF-8 where it is requested, and buffers unchanged', async () => {
     await connect();
     wire.write('\u00e9', 0, 'utf8');
     wire.write(Buffer.from([0xff, 0x00]), 1);
@@ -161,7 +161,7 @@ describe('a wire', () => {
     expect(received).toBe('abc');
   });
 
-  it('reads replies that came before the end, and then tells of it', async () => {
+  it('reads replies that came before the end, and then reports the end', async () => {
     const socket = await connect();
     wire.write('QUIT\r\n', 1);
     socket.end('421 bye\r\n');
@@ -171,7 +171,7 @@ describe('a wire', () => {
     expect(closed).toBe(1);
   });
 
-  it('tells of a reset', async () => {
+  it('reports a reset', async () => {
     const socket = await connect();
     const reply = wire.reply(LONG);
     socket.resetAndDestroy();
@@ -233,7 +233,7 @@ describe('a wire', () => {
     expect(wire.encryption()).toMatchObject({ version: '', cipher: '', verified: false });
   });
 
-  it('tells of a certificate that it does not trust', async () => {
+  it('reports a certificate that it does not trust', async () => {
     const socket = await connect();
     socket.removeAllListeners('data');
     const { key, cert } = TEST_CERTIFICATE;

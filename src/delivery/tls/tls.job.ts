@@ -11,7 +11,7 @@ import { MtaStsPolicies } from './mta-sts.service';
 import { readReportTargets } from './tls-report-data.service';
 import { TlsSessionCounts } from './tls-session-counts';
 
-/** Domains in one run; the next run goes on with the next ones. */
+/** Domains in one run; the next run continues with the next ones. */
 const MAX_DOMAINS = 500;
 const FETCHES_AT_ONCE = 10;
 

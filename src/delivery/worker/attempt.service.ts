@@ -47,7 +47,7 @@ interface Ending {
 }
 
 const NOT_MADE = { signal: 'neutral' } as const;
-/** What waits for an address to go on warming up does not come back all at once. */
+/** Mail that waits for an address's next day of warm-up is spread, so that it does not come back all at once. */
 const NEXT_DAY_SPREAD_MS = HOUR;
 
 /** One attempt at one delivery, from prepared message to outcome; or the outcome of one that is not made. */

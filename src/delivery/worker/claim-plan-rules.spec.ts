@@ -118,7 +118,7 @@ describe('how much of a destination', () => {
     expect(planner.couldClaim('a.example')).toBe(true);
   });
 
-  it('moves with a claim whose route tells of another group', () => {
+  it('moves with a claim whose route names another group', () => {
     const { slots, planner, wait, known } = setUp();
     slots.shaped.push({ key: 'mx', destinations: ['a.example'], limit: 3, active: 0 });
     const [first, second] = wait(2, 'a.example') as [Expected, Expected];

@@ -97,7 +97,7 @@ const ROUND_MS = 3 * SECOND;
 /**
  * Recovers from workers that crashed: settles the results in their journals, and tries suspects, deliveries that two workers
  * crashed with, while nothing else starts in this process: a few together and, after another crash, each alone. Those that wait
- * for their servers do not delay the next. One worker at a time does so: the others go on with other mail. If the worker
+ * for their servers do not delay the next. One worker at a time does so: the others continue with other mail. If the worker
  * crashes now, the suspects that it claimed last are counted (the reaper counts no other); one whose attempt ends is no suspect
  * any more.
  */

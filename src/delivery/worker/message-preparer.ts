@@ -147,7 +147,7 @@ const MAX_BODY_BYTES = 8 * 1024 * 1024;
 /** What composing a small message takes for each byte, in the budget. */
 const COST_PER_BYTE = 6;
 
-/** Mails of a claim that go on in one turn of the event loop: a hundred at once kept all else waiting for 20 ms. */
+/** Mails of a claim that continue in one turn of the event loop: a hundred at once delayed everything else by 20 ms. */
 export const IN_A_TURN = 16;
 
 /** From claims to bytes: the remaining recipients, the message, and its signature. */

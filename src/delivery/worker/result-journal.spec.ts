@@ -62,7 +62,7 @@ describe('ResultJournal', () => {
     expect(journal().foreign()).toEqual([]);
   });
 
-  it('tells its own sessions from those of others, whatever processes they run in', () => {
+  it('distinguishes its own sessions from those of others, whatever processes they run in', () => {
     const own = journal();
     own.note(settlement(0));
     const other = journal();

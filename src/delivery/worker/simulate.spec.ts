@@ -71,7 +71,7 @@ describe('simulate', () => {
     expect(simulate({ ...delivery, recipient: `bounced@${DEFAULT_SIMULATOR_DOMAIN}` }).outcome.kind).toBe('delivered');
   });
 
-  it('answers any address, always within the bounds of the facts', () => {
+  it('simulates any address, always within the bounds of the facts', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 2_000 }), fc.integer({ min: 1, max: 50 }), (localPart, attempt) => {
         const { outcome } = at(localPart, attempt);

@@ -87,7 +87,7 @@ describe('an attempt from a pool', () => {
     expect((await send({ addresses: [FOUR, SIX], results: {}, receiver: ['2001:db8::1'] })).tried).toEqual(['::1']);
   });
 
-  it('goes from one refused address to the next, and tells when there is none left', async () => {
+  it('tries the next address after a refused one, and reports when there is none left', async () => {
     const other = { address: '127.0.0.3', ehlo: 'other.example.org' };
     const results = { [FOUR.address]: LISTED, [other.address]: LISTED };
     const refused = await send({ addresses: [FOUR, other, SIX], results });

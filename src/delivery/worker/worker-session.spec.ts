@@ -75,7 +75,7 @@ describe('WorkerSession', () => {
     expect(session.id).toBeDefined();
   });
 
-  it('begins to watch anew after an outage of half a lease, even one that its lease outlives', async () => {
+  it('starts to watch again after an outage of half a lease, even one that its lease outlives', async () => {
     await session.begin();
     const { id } = session;
     await pass(LEASE_SECONDS);
@@ -110,7 +110,7 @@ describe('WorkerSession', () => {
     expect(session.hasWatchedLease).toBe(hasWatched);
   });
 
-  it('begins to watch anew with the next session', async () => {
+  it('starts to watch again with the next session', async () => {
     await session.begin();
     await pass(LEASE_SECONDS);
     sessions.answer = 'no';

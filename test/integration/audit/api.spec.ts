@@ -12,7 +12,7 @@ describe('GET /v1/audit-log', () => {
   beforeEach(async () => (acme = await scene.app.owner()));
   afterAll(() => scene.close());
 
-  it('tells who did what, newest first', async () => {
+  it('returns who did what, newest first', async () => {
     const actor = newId();
     await scene.record(acme.organizationId, { actor, targetType: 'domain', targetId: 'd', data: { reason: 'why' } });
     const { body } = await acme.api.get('/v1/audit-log');
@@ -30,7 +30,7 @@ describe('GET /v1/audit-log', () => {
     });
   });
 
-  it('tells an organization nothing of another one', async () => {
+  it('returns nothing of another organization', async () => {
     const other = await scene.app.owner('Other');
     await scene.record(other.organizationId, { action: 'thing.secret' });
     expect(await scene.actions(acme)).toEqual(['api_key.created', 'organization.created']);

@@ -167,7 +167,7 @@ describe('seedFirstStart', () => {
     expect([await count('organizations'), await count('domains'), await count('api_keys')]).toEqual([1, 1, 2]);
   });
 
-  it('makes everything anew when the file belongs to a database that is gone', async () => {
+  it('creates everything again when the file belongs to a database that is gone', async () => {
     const app = await startProcess();
     const old = {
       organizationId: '01890000-0000-7000-8000-000000000000',

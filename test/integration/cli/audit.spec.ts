@@ -16,7 +16,7 @@ describe('waybill audit list', () => {
 
   const list = (...options: string[]) => cli.json<any[]>('audit', 'list', '--org', org, ...options);
 
-  it('tells what the command line has done, newest first', async () => {
+  it('lists what the command line has done, newest first', async () => {
     const entries = await list();
     expect(entries.map(({ actor, action, targetId }) => [actor, action, targetId])).toEqual([
       ['operator', 'organization.suspended', org],

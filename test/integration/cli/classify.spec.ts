@@ -87,7 +87,7 @@ describe('waybill classify --replay', () => {
     return json(['--replay', '1', ...args], environment);
   }
 
-  it('tells what other rules would have made of the stored replies, and changes nothing', async () => {
+  it('shows what other rules would have made of the stored replies, and changes nothing', async () => {
     const [unknown = '', later = ''] = await scene.acceptTo('rcpt-550-5.1.1', 'rcpt-550-rate');
     await scene.startWorker({ hopPort: sink.port, isFinalHop: true });
     await scene.readWhenStatus(unknown, 'bounced');

@@ -189,7 +189,7 @@ describe('waybill doctor <domain>', () => {
     expect(await cli.failure('doctor', DOMAIN, '--smtp-host', 'a:b:c')).toMatchObject({ code: 'invalid_request' });
   });
 
-  it('tells a server that refuses us from one that cannot be reached', async () => {
+  it('distinguishes a server that refuses the connection from one that cannot be reached', async () => {
     const refusing = await SmtpSink.start({ banner: '554 5.7.1 not you' });
     const found = await report([], { SMTP_PORT: String(refusing.port) });
     expect(found.checks[1]).toMatchObject({ status: 'warning', details: { greeting: '554 5.7.1 not you' } });

@@ -110,7 +110,7 @@ describe('waybill console link', () => {
     ]);
   });
 
-  it('is for the first organization unless somebody else is named, and for one of both', async () => {
+  it('is for the first organization unless another one is named, and for one of both', async () => {
     await query(cli.url, 'delete from console_links');
     await cli.json('console', 'link');
     const [first] = await cli.json('org', 'list');

@@ -112,7 +112,7 @@ describe('a replica for reads', () => {
     await isUsed();
   });
 
-  it('is passed over within seconds when it no longer answers, and taken up again', async () => {
+  it('is skipped within seconds when it no longer responds, and used again when it does', async () => {
     await isUsed();
     proxy.hang();
     await waitFor(() => process.get(ReadDatabase).health?.use === 'away', { what: 'the replica to be away' });

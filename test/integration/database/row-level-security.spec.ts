@@ -161,7 +161,7 @@ describe('the role of requests', () => {
     expect(await examine(url, false)).toEqual({ state: 'off' });
   });
 
-  it('tells of a table that has lost its policy, and the next migration mends it', async () => {
+  it('reports a table that has lost its policy, and the next migration repairs it', async () => {
     const db = await openTestDatabase({ poolSize: 1 });
     await db.query('drop policy tenant on emails; alter table emails disable row level security');
     const reason = 'emails are not restricted: run waybill migrate';

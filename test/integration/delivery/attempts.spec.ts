@@ -30,7 +30,7 @@ describe('the flight recorder', () => {
   const waitingOf = async (id: string) =>
     toDetailDto(await scene.core.get(EmailsService).detail(live(), id)).recipients[0]?.waiting;
 
-  it('tells the route, the encryption, the times and the reply of a delivery', async () => {
+  it('returns the route, the encryption, the times and the reply of a delivery', async () => {
     sink = await SmtpSink.start({ startTls: 'offer' });
     const id = await scene.accept({ to: ['ada@x.example'] });
     await start();
@@ -86,7 +86,7 @@ describe('the flight recorder', () => {
     expect((all[0]?.startedAt ?? '') > (all[1]?.startedAt ?? '')).toBe(true);
   });
 
-  it('tells of a destination that refuses the service, and of one whose name leads nowhere', async () => {
+  it('returns a destination that refuses the service, and one whose name has no address', async () => {
     sink = await SmtpSink.start();
     const listed = await scene.accept({ to: ['rcpt-554-blocklist@listed.example'] });
     await start();

@@ -89,7 +89,7 @@ describe('policies of receiving domains (RFC 8461)', () => {
     expect([web.requests, await rows()]).toEqual([[], []]);
   });
 
-  it('are fetched anew when the announcement changes, and hold on when it is gone or the web server is', async () => {
+  it('are fetched again when the announcement changes, and stay valid when it or the web server is gone', async () => {
     web.publish('a.example', ...ENFORCE);
     expect(await worker().policies.policyOf('a.example')).toMatchObject({ policy: { mode: 'enforce' } });
     web.publish('a.example', 'mode: testing', 'mx: *.b.example', 'max_age: 600');
@@ -162,7 +162,7 @@ describe('policies of receiving domains (RFC 8461)', () => {
     web = await PolicyWebServer.start(DOMAINS);
   });
 
-  it('are fetched anew before they expire, and forgotten when they have', async () => {
+  it('are fetched again before they expire, and forgotten when they have', async () => {
     web.publish('a.example', ...ENFORCE);
     await worker().policies.policyOf('a.example');
     const repository = new DestinationsRepository(db.database);

@@ -56,7 +56,7 @@ describe('the delivery queue', () => {
   const states = async () => (await db.query('select state from deliveries order by state')).map(({ state }) => state);
 
   describe('enqueue', () => {
-    it('tells due work from waiting work', async () => {
+    it('distinguishes due work from waiting work', async () => {
       await enqueue([newDelivery({ dueAt: NOW }), newDelivery({ dueAt: later(-1) }), newDelivery({ dueAt: later(1) })]);
       expect(await states()).toEqual(['ready', 'ready', 'waiting']);
     });
@@ -113,7 +113,7 @@ describe('the delivery queue', () => {
   });
 
   describe('claim', () => {
-    it('answers nothing when there is nothing', async () => {
+    it('returns nothing when there is nothing', async () => {
       expect(await claim()).toEqual([]);
       await enqueue([newDelivery({ dueAt: later(1) })]);
       expect(await claim()).toEqual([]);

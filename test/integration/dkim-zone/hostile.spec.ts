@@ -79,7 +79,7 @@ describe('without its database, the responder', () => {
   beforeAll(async () => (app = await DkimZoneApp.start()));
   afterAll(() => app.close());
 
-  it('answers what it remembers, and SERVFAIL for the rest', async () => {
+  it('returns what is in memory, and SERVFAIL for the rest', async () => {
     const expiresAt = new Date(app.clock.now().getTime() + 3 * HOUR);
     const domainId = await app.publish({ state: 'retiring', expiresAt });
     await app.publish({ domainId, selector: 'wb2' });

@@ -53,7 +53,7 @@ describe('PATCH /v1/domains/{id}', () => {
 });
 
 describe('POST /v1/domains', () => {
-  it('answers the domain with the records to publish', async () => {
+  it('returns the domain with the records to publish', async () => {
     const domain = await add(acme, 'Mail.Customer.CO.UK.');
     const record = { verified: false, ttl: 300, priority: null };
     expect(domain).toEqual({
@@ -165,7 +165,7 @@ describe('reading domains', () => {
     expect(errorOf(await acme.api.get('/v1/domains?page=0'))).toEqual([400, 'invalid_request']);
   });
 
-  it('answers one as it was answered on its creation', async () => {
+  it('returns one as on its creation', async () => {
     const domain = await add(acme, 'one.example');
     expect((await acme.api.get(`/v1/domains/${domain.id.toUpperCase()}`)).body.data).toEqual(domain);
   });
@@ -250,7 +250,7 @@ describe('POST /v1/domains/{id}/verify', () => {
     });
   });
 
-  it('tells what is missing in a sentence each; a failed check is no error', async () => {
+  it('says what is missing in a sentence each; a failed check is no error', async () => {
     const domain = await add(acme, 'bad.example');
     const [ownership, , spf] = domain.records;
     app.dns.set({ [ownership.host]: { TXT: ['something else'] }, [spf.host]: { TXT: [spf.value] } });
@@ -262,7 +262,7 @@ describe('POST /v1/domains/{id}/verify', () => {
     expect(body.data.errors[0]).toMatch(/^verification \(TXT _waybill\.bad\.example\): ./);
   });
 
-  it('answers from the DNS of this moment, not from a memory', async () => {
+  it('reads the DNS each time, not a cache', async () => {
     const domain = await add(acme, 'moving.example');
     const [ownership] = domain.records;
     const verify = async () => (await acme.api.post(`/v1/domains/${domain.id}/verify`)).body.data;

@@ -96,7 +96,7 @@ describe('the default domain', () => {
 });
 
 describe('DELETE /v1/domains/{id}', () => {
-  it('answers success, outside of data, and leaves nothing of the domain', async () => {
+  it('returns success, outside of data, and leaves nothing of the domain', async () => {
     const { id, records } = await add('gone.example');
     app.publish({ records });
     await acme.api.post(`/v1/domains/${id}/verify`);

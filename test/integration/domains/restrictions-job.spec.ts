@@ -169,7 +169,7 @@ describe('the job of restrictions', () => {
     });
   });
 
-  it('lets a paused domain send slowly a day later, and evaluates it anew', async () => {
+  it('lets a paused domain send slowly a day later, and evaluates it again', async () => {
     await pause();
     await later(DAY - MINUTE);
     expect(await status()).toBe('paused');

@@ -76,7 +76,7 @@ describe('a complete set of records', () => {
     expect(dns.queries).toContain(`TXT ${HOSTS.verification}`);
   });
 
-  it('is asked for anew every time', async () => {
+  it('is looked up again every time', async () => {
     const { checker, dns } = await checkerOn(COMPLETE);
     await checker.check(wanted(), DOMAIN);
     dns.set({ [HOSTS.verification]: { TXT: ['other'] } });

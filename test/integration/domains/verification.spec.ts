@@ -70,7 +70,7 @@ describe('verifying a domain', () => {
     });
   });
 
-  it('answers from live DNS every time, and changes nothing while that cannot be reached', async () => {
+  it('reads live DNS every time, and changes nothing while that cannot be reached', async () => {
     const domain = await scene.add(nextName());
     expect((await verify(domain)).domain.verificationStatus).toBe('pending');
     await scene.publish(domain);

@@ -112,7 +112,7 @@ describe('the warm-up of a domain', () => {
       expect(await domain()).toMatchObject({ warming_started_at: new Date(START) });
     });
 
-    it('anew each UTC day, with the limit of that day', async () => {
+    it('again each UTC day, with the limit of that day', async () => {
       await send(20);
       clock.set('2026-01-05T23:59:59.999Z');
       expect(await refusal(1)).toMatchObject({ details: { limit: 20, used: 20 }, retryAfterSeconds: 1 });

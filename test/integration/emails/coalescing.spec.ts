@@ -239,7 +239,7 @@ describe('accepting many emails at once', () => {
       }));
     }
 
-    it('answers with success only what is stored, in any moment', async () => {
+    it('returns success only for what is stored, at any moment', async () => {
       const all: { accepted: boolean; code: string | undefined; stored: boolean }[] = [];
       for (let round = 0; round < 100; round += 1) {
         const subjects = Array.from({ length: 4 }, () => newId());

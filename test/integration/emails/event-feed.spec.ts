@@ -76,7 +76,7 @@ describe('the event feed', () => {
     };
   }
 
-  it('answers events with what their emails say of them, in the order of their ids', async () => {
+  it('returns events with the data of their emails, in the order of their ids', async () => {
     const fields = { tags: ['receipt'], metadata: { order: 7 } };
     const { emailId, eventIds } = await insertEvents(db, tenant, ['queued', 'sent'], fields);
     await nextMillisecond();

@@ -43,7 +43,7 @@ describe('bodies', () => {
     expectEnvelope(await send(typed(type, '{"name":"x"}')), 415, 'unsupported_media_type');
   });
 
-  it('answers a body without a type, and a compressed one, with 415', async () => {
+  it('refuses a body without a type, and a compressed one, with 415', async () => {
     expectEnvelope(await send(request('POST /v1/things', ['Content-Length: 2'], '{}')), 415, 'unsupported_media_type');
     const compressed = typed('application/json', '{}', ['Content-Encoding: gzip']);
     expectEnvelope(await send(compressed), 415, 'unsupported_media_type');
@@ -79,7 +79,7 @@ describe('bodies', () => {
     expect(Object.keys(error.details?.validation ?? {})).toEqual([field]);
   });
 
-  it('answers broken UTF-8 with 400', async () => {
+  it('refuses broken UTF-8 with 400', async () => {
     const bytes = Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]);
     expectEnvelope(await send(post('/v1/things', bytes)), 400, 'invalid_request');
     const utf16 = Buffer.from('\ufeff{"name":"x"}', 'utf16le');
@@ -133,7 +133,7 @@ describe('body size', () => {
   });
   afterAll(() => app.close());
 
-  it('answers a declared length over 64 KiB with 413 before the body is sent', async () => {
+  it('refuses a declared length over 64 KiB with 413 before the body is sent', async () => {
     const bytes = request('POST /v1/things', [JSON_TYPE, `Content-Length: ${64 * 1024 + 1}`]);
     expectEnvelope(await exchange(app.port, bytes), 413, 'payload_too_large');
   });
@@ -144,7 +144,7 @@ describe('body size', () => {
     expectEnvelope(await exchange(app.port, post('/v1/things', body)), 400, 'invalid_request');
   });
 
-  it('answers chunks that exceed it with 413, and cuts off a client that goes on', async () => {
+  it('refuses chunks that exceed it with 413, and disconnects a client that continues to send', async () => {
     const client = await RawClient.connect(app.port);
     client.send(request('POST /v1/things', [JSON_TYPE, 'Transfer-Encoding: chunked']));
     const chunk = `1000\r\n${'a'.repeat(4096)}\r\n`;
@@ -169,7 +169,7 @@ describe('body size', () => {
     expect((await exchange(app.port, post('/v1/things/batch', many))).status).toBe(202);
   });
 
-  it('answers 503 when the large bodies of one client exceed its share of the budget, and gives it back', async () => {
+  it('returns 503 when the large bodies of one client exceed its share of the budget, and releases that share', async () => {
     const response = await exchange(app.port, post('/v1/things/batch', `"${'b'.repeat(9 * MIB)}"`));
     expectEnvelope(response, 503, 'service_unavailable');
     expect((await exchange(app.port, post('/v1/things/batch', `"${'b'.repeat(7 * MIB)}"`))).status).toBe(202);

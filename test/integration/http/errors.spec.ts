@@ -13,7 +13,7 @@ describe('errors of handlers', () => {
 
   const get = (path: string) => exchange(app.port, request(`GET ${path}`));
 
-  it('answers an unforeseen error with a text that tells nothing, and logs it', async () => {
+  it('returns a general text for an unexpected error, and logs the error', async () => {
     app.lines.length = 0;
     const response = await get('/errors/unknown');
     expectEnvelope(response, 500, 'internal_error');
@@ -28,7 +28,7 @@ describe('errors of handlers', () => {
     expectEnvelope(await get('/errors/value'), 500, 'internal_error');
   });
 
-  it('answers an AppError with its code, suggestion and Retry-After', async () => {
+  it('returns an AppError with its code, suggestion and Retry-After', async () => {
     const response = await get('/errors/conflict');
     expect(expectEnvelope(response, 409, 'idempotency_in_progress')).toEqual({
       code: 'idempotency_in_progress',

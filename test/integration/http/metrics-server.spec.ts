@@ -7,7 +7,7 @@ import { RawClient, request } from './raw-client';
 const HOST = '127.0.0.1';
 
 describe('the metrics listener', () => {
-  it('answers text that no browser takes for anything else, at its paths only', async () => {
+  it('returns text that no browser takes for another type, at its paths only', async () => {
     const routes = {
       '/health': () => ({ status: 200, body: { status: 'ok' } }),
       '/broken': () => Promise.reject(new Error('secret')),

@@ -51,7 +51,7 @@ describe('routes', () => {
     expect(Object.keys(response.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
-  it('answers unknown routes without reading their body', async () => {
+  it('refuses unknown routes without reading their body', async () => {
     const headers = ['Content-Type: application/json', 'Content-Length: 1000000000'];
     expectEnvelope(await exchange(app.port, request('POST /nothing', headers, '{')), 404, 'resource_not_found');
   });
@@ -62,7 +62,7 @@ describe('routes', () => {
     expectStandardHeaders(response);
   });
 
-  it('answers errors of HEAD without a body', async () => {
+  it('returns errors of HEAD without a body', async () => {
     const response = await exchange(app.port, request('HEAD /nothing'), true);
     expect(response.status).toBe(404);
     expectStandardHeaders(response);
@@ -75,7 +75,7 @@ describe('routes', () => {
     expect(JSON.parse(response.body)).toEqual({ data: address });
   });
 
-  it('answers ids in lower case', async () => {
+  it('returns ids in lower case', async () => {
     expect(JSON.parse((await get(`/v1/things/${ID.toUpperCase()}`)).body)).toEqual({ data: { id: ID } });
   });
 

@@ -24,7 +24,7 @@ describe('/v1/inbound-routes', () => {
 
   const PATH = '/v1/inbound-routes';
 
-  it('are added, listed by address, changed and deleted, and the audit log tells of it', async () => {
+  it('are added, listed by address, changed and deleted, with entries in the audit log', async () => {
     const { status, body } = await acme.api.post(PATH, { address: `Support@In.${domain}` });
     expect(status).toBe(201);
     const { id } = body.data;

@@ -99,7 +99,7 @@ describe('a send', () => {
     expect(JSON.stringify(spans)).not.toContain('@');
   });
 
-  it('over SMTP begins a trace, which tells what the reply was', async () => {
+  it('over SMTP begins a trace, which has the reply', async () => {
     const client = await RawSmtpClient.greeted(service.submissionPort ?? 0);
     await client.command(`AUTH PLAIN ${Buffer.from(`\0waybill\0${key}`).toString('base64')}`);
     const submit = async (from: string) => {

@@ -70,7 +70,7 @@ describe('the documentation over HTTP', () => {
     expect([document.openapi, Object.keys(document.paths)]).toEqual(['3.1.0', ['/things']]);
   });
 
-  it('answers 304 to who has it already', async () => {
+  it('returns 304 to clients that have it already', async () => {
     const first = await fetch(`${url}/openapi.json`);
     const etag = first.headers.get('etag')!;
     expect(first.headers.get('cache-control')).toBe('no-cache');
@@ -118,7 +118,7 @@ describe('the documentation over HTTP', () => {
     expect(headers.get('etag')).toMatch(/^"[\w-]{43}"$/);
   });
 
-  it('answers HEAD without a body', async () => {
+  it('returns HEAD without a body', async () => {
     const response = await fetch(`${url}/docs/swagger-ui.css`, { method: 'HEAD' });
     expect([response.status, await response.text()]).toEqual([200, '']);
     expect(Number(response.headers.get('content-length'))).toBeGreaterThan(1_000);

@@ -146,7 +146,7 @@ describe('PATCH /operator/v1/destinations/{key}', () => {
     },
   );
 
-  it('answers the group whose last rule is removed, known or not', async () => {
+  it('returns the group whose last rule is removed, known or not', async () => {
     const { rules } = (await patch('mx8.example.net', { paused: true, reason: 'x' })).body.data;
     const removed = await operator.api.delete(`/operator/v1/destinations/mx8.example.net/rules/${rules[0].id}`);
     expect(removed.body.data).toMatchObject({ key: 'mx8.example.net', state: 'open', rules: [] });

@@ -120,7 +120,7 @@ describe('POST /operator/v1/organizations', () => {
 });
 
 describe('PATCH /operator/v1/organizations/{id}', () => {
-  it('changes what is given, all or nothing, and tells the organization who did', async () => {
+  it('changes the given fields, all or none, and the audit log says who did', async () => {
     const { status, body } = await operator.api.patch(path(), { name: 'Renamed', weight: 5, monthlyRecipients: 10 });
     expect([status, body.data]).toEqual([
       200,

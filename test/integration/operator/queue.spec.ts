@@ -248,7 +248,7 @@ describe('POST /operator/v1/queue/actions', () => {
     expect(await states()).toEqual({ ready: 1, waiting: 1 });
   });
 
-  it('ends deliveries as failed, and tells the organization', async () => {
+  it('ends deliveries as failed, with an event for the organization', async () => {
     const [first, second] = await send(2);
     await set(second, `state = 'claimed', attempt = 1, session_id = gen_random_uuid()`);
     expect(await act('fail', { organizationId: acme.organizationId })).toMatchObject({ changed: 1, claimed: 1 });

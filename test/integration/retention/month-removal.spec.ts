@@ -51,7 +51,7 @@ describe('the retention of emails', () => {
     expect(await readCounters(scene.db, organizationId)).toEqual({ accepted: 1, sent: 1, delivered: 1 });
   });
 
-  it('keeps a month while any delivery of it is open, tells so, and goes on when it is not', async () => {
+  it('keeps a month while any delivery of it is open, reports that, and removes it afterwards', async () => {
     const done = await scene.delivered();
     const open = await scene.mail.accept();
     await scene.tell(open, DEFERRED);

@@ -75,7 +75,7 @@ describe('a route', () => {
     });
   });
 
-  it('shuffles equal preferences anew for every caller', async () => {
+  it('shuffles equal preferences again for every caller', async () => {
     const values = [0.9, 0.1, 0.9, 0.1, 0.1, 0.9];
     const zones: DnsZones = { 'example.test': { MX: [[5, 'a.test'], [5, 'b.test']] }, 'a.test': PUBLIC, 'b.test': PUBLIC }; // prettier-ignore
     const { router } = await setUp(zones, { random: () => values.shift() ?? 0.5 });
@@ -249,7 +249,7 @@ describe('the cache', () => {
     expect(dns.queries.filter((query) => query === 'MX example.test')).toHaveLength(1);
   });
 
-  it('lets nobody wait for a look-up that is behind much else of another one', async () => {
+  it('does not delay a look-up behind those of another organization', async () => {
     const { router, dns } = await setUp({ 'example.test': PUBLIC });
     const ask = (holder: string) => router.resolve('example.test', { holder });
     await Promise.all([ask('noisy'), ask('quiet'), ask('quiet')]);

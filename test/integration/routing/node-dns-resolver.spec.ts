@@ -41,7 +41,7 @@ describe('NodeDnsResolver', () => {
 
   afterAll(() => dns.stop());
 
-  it('answers mail exchangers in lower case, without the last dot', async () => {
+  it('returns mail exchangers in lower case, without the last dot', async () => {
     await expect(resolver.resolveMx('mail.test')).resolves.toEqual({
       kind: 'found',
       records: [
@@ -56,7 +56,7 @@ describe('NodeDnsResolver', () => {
     expect(answer).toEqual({ kind: 'found', records: [{ preference: 0, exchange: '' }] });
   });
 
-  it('answers the addresses of both families with their time to live', async () => {
+  it('returns the addresses of both families with their time to live', async () => {
     await expect(resolver.resolveAddresses('both.test')).resolves.toEqual({
       kind: 'found',
       records: [
@@ -68,7 +68,7 @@ describe('NodeDnsResolver', () => {
     });
   });
 
-  it('answers the first addresses of a name with very many', async () => {
+  it('returns the first addresses of a name with very many', async () => {
     const answer = await resolver.resolveAddresses('crowd.test');
     const records = answer.kind === 'found' ? answer.records : [];
     expect(records.filter(({ family }) => family === 4)).toHaveLength(64);
@@ -76,7 +76,7 @@ describe('NodeDnsResolver', () => {
     expect(records[0]).toEqual({ address: '192.0.0.0', family: 4 });
   });
 
-  it('answers what one family has although the other fails', async () => {
+  it('returns the addresses of one family although the other fails', async () => {
     const answer = await resolver.resolveAddresses('four.test');
     expect(answer).toMatchObject({ kind: 'found', records: [{ address: '192.0.2.1', family: 4 }], failedFamily: 6 });
   });
@@ -95,7 +95,7 @@ describe('NodeDnsResolver', () => {
     await expect(resolver.resolveCname('alias.test')).resolves.toEqual({ kind: 'found', records: ['alias2.test'] });
   });
 
-  it('answers the names of an address of either family', async () => {
+  it('returns the names of an address of either family', async () => {
     const four = { kind: 'found', records: ['mx1.mail.test', 'mail.test'] };
     await expect(resolver.resolvePtr('192.0.2.1')).resolves.toEqual(four);
     await expect(resolver.resolvePtr('2001:db8::8')).resolves.toEqual({ kind: 'found', records: ['six.test'] });
@@ -142,7 +142,7 @@ describe('NodeDnsResolver', () => {
     expect(records.map(({ preference }) => preference)).toEqual(Array.from(records, (_record, index) => index));
   });
 
-  it('tells a name without such records from a name that does not exist', async () => {
+  it('distinguishes a name without such records from a name that does not exist', async () => {
     await expect(resolver.resolveTxt('mail.test')).resolves.toEqual({ kind: 'no-data' });
     await expect(resolver.resolveAddresses('null.test')).resolves.toEqual({ kind: 'no-data' });
     await expect(resolver.resolveMx('nowhere.test')).resolves.toEqual({ kind: 'no-domain' });

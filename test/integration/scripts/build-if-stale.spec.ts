@@ -112,7 +112,7 @@ describe('build-if-stale', () => {
     expect(await builds()).toBe(2);
   });
 
-  it('answers the exit code of a failed build, and does not take its output for a build', async () => {
+  it('returns the exit code of a failed build, and does not take its output for a build', async () => {
     await writeFile(inRoot('src', 'broken.ts'), '');
     await expect(run('build-if-stale.mjs')).resolves.toMatchObject({ exitCode: 2 });
     await expect(run('waybill.mjs')).resolves.toMatchObject({ exitCode: 2, stdout: '' });

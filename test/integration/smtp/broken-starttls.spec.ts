@@ -220,7 +220,7 @@ describe('a STARTTLS that breaks', () => {
     });
   });
 
-  it('is met anew by each mail where it costs no time', async () => {
+  it('is met again by each mail where it costs no time', async () => {
     await start(alert);
     const silentTls = new SilentTls(new FakeClock());
     for (const connections of [3, 6]) {

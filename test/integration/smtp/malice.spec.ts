@@ -106,7 +106,7 @@ describe('a malicious or broken server', () => {
     expect(result).toMatchObject({ kind: 'failed', phase: 'final', cause, afterFinalDot: true });
   });
 
-  it('that answers 299 is taken at its first digit', async () => {
+  it('that replies 299 is taken at its first digit', async () => {
     const result = await sendTo(async (peer) => {
       await peer.grantEnvelope();
       await peer.until('\r\n.\r\n');

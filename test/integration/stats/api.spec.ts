@@ -67,7 +67,7 @@ describe('GET /v1/stats', () => {
     expect(await total('2026-05-02T12:30:00%2B02:00', '2026-05-02T12:31:00%2B02:00')).toBe(1);
   });
 
-  it('tells how many of the accepted are queued and sending now', async () => {
+  it('returns how many of the accepted are queued and sending now', async () => {
     const now = scene.app.clock.now();
     const accepted = (at: Date, attempt: number, fields: { dueAt?: Date; of?: string; mode?: string } = {}) => {
       const { dueAt = now, of = domainId, mode = 'live' } = fields;

@@ -84,7 +84,7 @@ describe('the check of the statistics', () => {
     expect(await isFinished()).toBe(true);
   });
 
-  it('tells the monitoring what it has found', async () => {
+  it('reports to the monitoring what it has found', async () => {
     worker.get(StatsCheckJob).registerMetric();
     expect(await driftMetric()).toBeUndefined();
     await spoil();

@@ -68,7 +68,7 @@ describe("a recipient's domain that does not exist", () => {
     ]);
   });
 
-  it('begins anew after the window, and is forgotten then', async () => {
+  it('begins again after the window, and is forgotten then', async () => {
     await look();
     await pass(31);
     await look();

@@ -159,7 +159,7 @@ describe('sending with a template', () => {
     expect((await send({ name: 'welcome', version: 9, variables: {} })).body.error.code).toBe('template_not_found');
   });
 
-  it('answers a repetition as the first request, whatever has become of the template', async () => {
+  it('returns the first response to a repetition, whatever has become of the template', async () => {
     const { id } = await add();
     const template = { name: 'welcome', variables: { name: 'Ada' } };
     const key = { 'x-idempotency-key': 'welcome-ada' };

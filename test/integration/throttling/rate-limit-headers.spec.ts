@@ -176,7 +176,7 @@ describe('rate limit headers', () => {
     expect(free.headers.has('x-ratelimit-limit')).toBe(false);
   });
 
-  it('are not on public answers', async () => {
+  it('are not on public responses', async () => {
     expect((await send('', '/public')).headers.has('x-ratelimit-limit')).toBe(false);
   });
 

@@ -101,7 +101,7 @@ describe('rate limits of several instances', () => {
     await waitFor(() => Math.max(first.hits('timed'), second.hits('timed')) === 21, { what: 'the total to arrive' });
   });
 
-  it('begin anew with the next window', async () => {
+  it('begin again with the next window', async () => {
     const first = await start();
     for (let count = 0; count < LIMIT; count += 1) first.request('windows');
     expect(first.request('windows')).toBe(false);

@@ -57,7 +57,7 @@ describe('automatic fetches', () => {
     expect(await counts(id)).toEqual([0, 1]);
   });
 
-  it('is not what somebody does on this machine to try it out, with any program and at once', async () => {
+  it('is not what a person does on this machine to try it out, with any program and at once', async () => {
     const id = await accept();
     await app.scene.db.query('update emails set sent_at = $2 where id = $1', [id, app.clock.now()]);
     const local: Visitor = { address: null, headers: { 'user-agent': 'curl/8.5.0' } };
@@ -72,7 +72,7 @@ describe('automatic fetches', () => {
     expect(await reasons(head)).toEqual(['head-request']);
   });
 
-  it('is not what an image proxy fetches for somebody who looks', async () => {
+  it('is not what an image proxy fetches for a person who opens the mail', async () => {
     for (const { example, proxy } of AGENT_RULES.filter((rule) => rule.proxy)) {
       const id = await accept();
       await app.fetch(app.pixel(id), { headers: { 'user-agent': example } });

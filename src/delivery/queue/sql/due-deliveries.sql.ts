@@ -2,7 +2,7 @@ import type { Statement } from '../../../database/statement';
 import { type ClaimedDelivery, SUSPECT_CRASHES } from '../../ports/delivery';
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 
-// Makes waiting deliveries ready once they are due; suspects go on waiting until a worker tries them alone.
+// Makes waiting deliveries ready once they are due; suspects wait until a worker tries them alone.
 // Writes: deliveries (partial index deliveries_waiting). Locks: rows in due order, skip locked. Rows: up to $2.
 // Not the ORM: SKIP LOCKED inside an update. Keeping the future out of the ready index lets a claim read due work only.
 const PROMOTE = `

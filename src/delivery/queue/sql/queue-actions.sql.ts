@@ -41,7 +41,7 @@ export interface TouchedDelivery extends DeliveryKey {
 // The next deliveries that an action is for, with what it does to them.
 // Reads and writes: deliveries (primary key, from where the last batch ended; an organization bounds the walk). Locks: the
 // rows in primary-key order; a claim under way is waited for. Rows: up to $9.
-// retry_now leaves alone what is scheduled for later or put aside; a suspect goes on waiting, but is due. A delivery that was
+// retry_now leaves alone what is scheduled for later or put aside; a suspect stays `waiting`, but is due. A delivery that was
 // held goes back to where it was: its time to live has gone on.
 // Not the ORM: a bounded walk that locks, tells apart and writes in one statement.
 const batchOf = (change: string): string => `

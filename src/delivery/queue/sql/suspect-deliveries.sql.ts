@@ -3,8 +3,8 @@ import { ALONE_CRASHES, type ClaimedDelivery, SUSPECT_CRASHES } from '../../port
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 
 /**
- * What a delivery `d` is when no worker has it and it is due. A suspect goes on waiting: no claim of many takes it, nor does
- * the promotion of what is due.
+ * The state of a due delivery `d` that no worker has. A suspect stays `waiting`: ordinary claims do not take it, and neither does
+ * the promotion of due deliveries.
  */
 export const READY_STATE = `case when d.crashes >= ${SUSPECT_CRASHES} then 'waiting' else 'ready' end`;
 

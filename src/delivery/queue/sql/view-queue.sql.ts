@@ -152,7 +152,7 @@ export function measureQueue(): Statement<QueueMeasure> {
   return { name: 'measure-queue', text: MEASURE, values: [] };
 }
 
-// The last count, and whether it is the caller's turn to count anew: it is older than two seconds and than fifty times what
+// The last count, and whether it is the caller's turn to count again: it is older than two seconds and than fifty times what
 // counting took, and no other process has begun within ten seconds.
 // Reads: queue_measures, worker_sessions. Writes: queue_measures when it is the caller's turn. Locks: its row then. Rows: one.
 // Not the ORM: a compare-and-set by the database's clock.

@@ -48,7 +48,7 @@ export function renewSession(id: string, leaseSeconds: number): Statement<Watch>
   return { name: 'renew-session', text: RENEW, values: [id, leaseSeconds] };
 }
 
-// Ends a session in good order: nothing that it still holds is left to the reaper, who would charge it.
+// Ends a session: it releases what it still holds, because the reaper would count that as an attempt.
 // Writes: worker_sessions, deliveries (partial index deliveries_claimed). Locks: rows in primary-key order. Rows: what a
 // stopping worker could not give back.
 // Not the ORM: two tables in one statement.

@@ -73,7 +73,7 @@ export function takeFetch(domain: string, policyId: string, seconds: number): St
   return { name: 'take-mta-sts-fetch', text: TAKE, values: [domain, policyId, seconds] };
 }
 
-// Keeps a policy for as long as it says; it is fetched anew at half of that, and once a day.
+// Stores a policy for its max_age; it is fetched again after half of that, and at least once a day.
 // Writes: mta_sts_policies (primary key). Locks: that row. Rows: one, seldom. Not the ORM: the server's clock.
 const STORE = `
   update mta_sts_policies set
