@@ -61,9 +61,9 @@ describe('raw messages of a person', () => {
     expect(kept.toString().match(/KEPT/g)).toHaveLength(2);
     expect(kept.toString()).toMatch(/x{1500000}$/);
     // Within lines of base64 it cannot be separated: the others would get a part that cannot be decoded.
-    await expect(load(hidden)).rejects.toThrow('gone');
-    await expect(load(short)).rejects.toThrow('gone');
-    await expect(load(own)).rejects.toThrow('gone');
+    await expect(load(hidden)).rejects.toThrow('no longer stored');
+    await expect(load(short)).rejects.toThrow('no longer stored');
+    await expect(load(own)).rejects.toThrow('no longer stored');
     expect(await scene.tablesWith('annqz')).toEqual([]);
   });
 });
