@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type EncryptedRecords, examine, reEncrypt } from '../common/encryption/re-encrypt';
 import type { AppConfig } from '../config/config';
 import { StoredMasterKey } from '../config/data-dir';
+import { Database } from '../database/database.service';
 import { EncryptedDkimKeysService } from '../modules/domains/dkim/encrypted-dkim-keys.service';
 import { EncryptedPrivacyService } from '../modules/privacy/requests/encrypted-privacy.service';
 import { AddressHashing } from '../modules/suppressions/address-hashing.service';
@@ -21,6 +22,8 @@ interface EncryptedKind {
   readonly records: EncryptedRecords<unknown>;
 }
 
+/** Connections of processes of the service; those of commands, and the ones that hold an embedded server, are others. */
+const SERVICE_SESSION = /^waybill(?!-(?:cli|keeper)$)/;
 /** An error names a few; `closed` is how many there are. */
 const MAX_NAMED = 10;
 
@@ -44,6 +47,7 @@ export function addReEncryptCommands(program: Command, session: CliSession): voi
 async function encryptAgain(services: Services, config: AppConfig, masterKey: Buffer): Promise<Report> {
   const totals = new Map<EncryptedKind, number>();
   for (const kind of encryptedKinds(services, masterKey)) totals.set(kind, await countReadable(kind));
+  if (replacesStored(config, masterKey)) await assertStopped(services);
   // Before the first is encrypted again, so that at no time there is one whose master key no file holds.
   const fileReplaced = replaceStored(config, masterKey);
   const counts: [string, number][] = [];
@@ -63,12 +67,28 @@ async function countReadable({ what, counted, named, records }: EncryptedKind): 
   throw new CliError('unhealthy', message, details);
 }
 
-/** Embedded mode: the present key goes into `master.key.previous`. Elsewhere the key is the operator's to set. */
-function replaceStored({ database, dataDir, masterKey }: AppConfig, newKey: Buffer): boolean {
-  const stored = new StoredMasterKey(dataDir);
-  if (database.url !== undefined || !stored.holds(masterKey) || newKey.equals(masterKey)) return false;
-  stored.replace(newKey);
+/** Embedded mode: the key is in `master.key`. Elsewhere it is the operator's to set. */
+function replacesStored({ database, dataDir, masterKey }: AppConfig, newKey: Buffer): boolean {
+  return database.url === undefined && new StoredMasterKey(dataDir).holds(masterKey) && !newKey.equals(masterKey);
+}
+
+/** The present key goes into `master.key.previous`. */
+function replaceStored(config: AppConfig, newKey: Buffer): boolean {
+  if (!replacesStored(config, newKey)) return false;
+  new StoredMasterKey(config.dataDir).replace(newKey);
   return true;
+}
+
+/**
+ * A running service has read `master.key` at its start, so it could not decrypt anything under the new key.
+ * @throws CliError invalid_request
+ */
+async function assertStopped(services: Services): Promise<void> {
+  const connections = await services.get(Database).activity();
+  const open = connections.filter(({ application }) => SERVICE_SESSION.test(application));
+  if (open.length === 0) return;
+  const message = `The service is running: ${open.length} sessions of it are open. Stop it, then change the master key`;
+  throw new CliError('invalid_request', message);
 }
 
 /** All of them, at a change to this master key. */

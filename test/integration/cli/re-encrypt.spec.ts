@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { deriveEncryptionKey, keyIdOf } from '../../../src/common/encryption/encryption';
 import type { AppConfig } from '../../../src/config/config';
 import { loadConfig } from '../../../src/config/load-config';
 import { DkimKeyring } from '../../../src/modules/domains/dkim/dkim-keyring';
 import { EmbeddedWorkshop, query } from '../embedded/support';
+import { waitFor } from '../../setup/wait-for';
 import { CliKit, type CliResult, runWith } from './cli-kit';
 
 interface KeyRow {
@@ -190,6 +192,18 @@ describe('waybill keys re-encrypt on the embedded database', () => {
 
     const replacement = newKey();
     writeFileSync(join(dataDir, 'new.key'), replacement);
+    const service = new Client({ connectionString: url, application_name: 'waybill' });
+    await service.connect();
+    const refused = await runWith(env, ['keys', 're-encrypt', '--new-key', join(dataDir, 'new.key')]);
+    expect(refused).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('The service is running: 1 sessions'),
+    });
+    expect(readFileSync(join(dataDir, 'master.key'), 'utf8')).toBe(before);
+    await service.end();
+    const sessions = () => query(url, `select from pg_stat_activity where application_name = 'waybill'`);
+    await waitFor(async () => (await sessions()).length === 0, { what: 'the end of the session' });
+
     const report = await json('keys', 're-encrypt', '--new-key', join(dataDir, 'new.key'));
     expect(report).toEqual({ keys: 1, reEncrypted: 1, ...NO_OTHERS, fileReplaced: true });
     expect(readFileSync(join(dataDir, 'master.key'), 'utf8')).toBe(`${replacement}\n`);
