@@ -7,16 +7,13 @@ import type { Transaction } from '../../../database/transaction';
 import { lockEmails } from '../outcomes/sql/lock-emails.sql';
 import {
   countRawParts,
-  deleteContents,
   emptyAttachment,
-  type ErasableContent,
   nextAttachment,
   readAttachmentPart,
-  readContent,
   type StoredAttachment,
-  writeContent,
   writeRawPart,
-} from './sql/erase-contents.sql';
+} from './sql/erase-attachments.sql';
+import { deleteContents, type ErasableContent, readContent, writeContent } from './sql/erase-contents.sql';
 import {
   type ErasableRecipient,
   type FoundHead,

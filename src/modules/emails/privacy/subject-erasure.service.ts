@@ -9,13 +9,8 @@ import type { DeliveryKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
 import { OutcomeRecorder } from '../outcomes/outcome-recorder.service';
-import {
-  AttachmentEraser,
-  type AttachmentPlace,
-  EmailEraser,
-  type ErasedCounts,
-  type NamedEmail,
-} from './email-eraser.service';
+import { AttachmentEraser, type AttachmentPlace } from './attachment-eraser.service';
+import { EmailEraser, type ErasedCounts, type NamedEmail } from './email-eraser.service';
 import type { ErasableEmail } from './sql/find-erasable.sql';
 import {
   ErasableEmailsRepository,

@@ -33,7 +33,6 @@ export class OperatorOverviewDto {
   pausedDestinations!: number;
 }
 
-/** A worker process whose lease has not expired. */
 export class WorkerDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ example: 'mail-1' }) host!: string;
@@ -102,7 +101,6 @@ type Status = (typeof STATUSES)[number];
 const MAX_MONTHLY = 2_000_000_000;
 const NAME_FIELD = { minLength: 1, maxLength: 200, example: 'Acme' };
 
-/** Query of `GET /operator/v1/organizations`. */
 export class ListOrganizationsQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
 
@@ -118,7 +116,6 @@ export class ListOrganizationsQuery {
   @ApiPropertyOptional({ enum: STATUSES }) @IsOptional() @IsIn(STATUSES) status?: Status;
 }
 
-/** Body of `POST /operator/v1/organizations`. */
 export class CreateOrganizationDto {
   @ApiProperty(NAME_FIELD) @IsString() @Length(1, 200) name!: string;
 }

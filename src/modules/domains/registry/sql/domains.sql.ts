@@ -68,7 +68,6 @@ const COUNT_DUE_DOMAINS = `
   select count(*)::int as count
   from (select from domains where next_check_at <= $1 limit 10000) due`;
 
-/** Returns one row: at most 10,000. */
 export function countDueDomains(now: Date): Statement<{ count: number }> {
   return { name: 'count-due-domains', text: COUNT_DUE_DOMAINS, values: [now] };
 }

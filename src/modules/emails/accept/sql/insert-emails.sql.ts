@@ -8,7 +8,6 @@ import type { Statement } from '../../../../database/statement';
 import { RAW_PART } from '../../content/sql/raw-parts.sql';
 import type { AcceptedEmail } from '../send-request';
 
-/** Bytes of one row of a raw message. */
 const RAW_PART_BYTES = 1024 * 1024;
 /** Up to this size the hexadecimal text of byte arrays costs little. */
 const SMALL_RAW_BYTES = 32 * 1024;
@@ -53,10 +52,7 @@ const TEXT = `
   from unnest($29::uuid[], $30::text[], $31::uuid[], $32::smallint[], $33::text[], $34::text[], $35::text[])
     as r (organization_id, mode, email_id, position, kind, address, status)`;
 
-/**
- * Inserts emails, contents, recipients and their first event; attachments follow in `insertAttachments`. @param now of
- * acceptance
- */
+/** Attachments and raw messages follow in statements of their own. @param now time of acceptance */
 export function insertEmails(emails: readonly AcceptedEmail[], now: Date): Statement<never> {
   return { name: 'insert-emails', text: TEXT, values: [...emailColumns(emails), now, ...recipientColumns(emails)] };
 }

@@ -48,7 +48,6 @@ const RENAME = `
   order by email_id desc, sequence desc
   limit 1`;
 
-/** Returns one row. */
 export function countEvents(): Statement<{ rows: number }> {
   return { name: 'estimate-events', text: COUNT, values: [] };
 }
@@ -90,10 +89,7 @@ const TEXT = `
   order by id
   limit $4`;
 
-/**
- * Every event of the page has a row, so that the caller can page by id. @param after id of the last event of the page
- * before
- */
+/** Every event of the page has a row, so that the caller can page by id. @param after exclusive */
 export function listStoredReplies(
   { organizationId, mode }: Tenant,
   after: string,

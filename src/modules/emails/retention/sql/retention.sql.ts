@@ -82,7 +82,6 @@ const PARTITIONS = `
   join pg_class c on c.oid = i.inhrelid
   where c.relname ~ '_[0-9]{4}_[0-9]{2}$'`;
 
-/** One row per table and month that has a partition. */
 export function listPartitions(): Statement<{ table: MonthlyTable; month: Month }> {
   return { name: 'list-partitions', text: PARTITIONS, values: [MONTHLY_TABLES] };
 }
@@ -150,7 +149,6 @@ const nthKey = (table: MonthlyTable) => `
   offset $3::int - 1
   limit 1`;
 
-/** @param place from 1 */
 export function findNthDefaultKey(table: MonthlyTable, month: Month, place: number): Statement<{ key: string }> {
   const { from, to } = idsOf(month);
   return { name: `find-default-key-of-${table}`, text: nthKey(table), values: [from, to, place] };
