@@ -17,7 +17,6 @@ import { type Mode, MODES } from '../../common/tenant';
 import type { NewApiKey } from '../api-keys.service';
 import type { ApiKey } from '../auth.entity';
 
-/** Body of `POST /v1/api-keys`. */
 export class CreateApiKeyDto {
   @ApiProperty({ minLength: 1, maxLength: 100, example: 'Shop backend' }) @IsString() @Length(1, 100) name!: string;
 
@@ -50,7 +49,6 @@ export class CreateApiKeyDto {
   domainId?: string;
 }
 
-/** An API key in lists, without the key itself. */
 export class ApiKeyDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty() name!: string;
@@ -69,7 +67,6 @@ export class CreatedApiKeyDto extends ApiKeyDto {
   @ApiProperty({ description: 'The key itself, shown once' }) key!: string;
 }
 
-/** Response of `DELETE /v1/api-keys/{id}`. */
 export class RevokedApiKeyDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ enum: [true] }) revoked!: true;
@@ -87,7 +84,6 @@ export function toNewApiKey(body: CreateApiKeyDto): NewApiKey {
 type Shown = Omit<ApiKey, 'hash' | 'organizationId' | 'lastUsedAt' | 'revokedAt'> &
   Partial<Pick<ApiKey, 'lastUsedAt' | 'revokedAt'>>;
 
-/** Leaves out the hash and who holds the key; times become ISO 8601 texts. */
 export function toApiKeyDto(key: Shown): ApiKeyDto {
   return {
     id: key.id,

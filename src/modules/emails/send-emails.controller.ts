@@ -1,26 +1,15 @@
-import {
-  applyDecorators,
-  Body,
-  Controller,
-  createParamDecorator,
-  type ExecutionContext,
-  HttpCode,
-  Post,
-  Res,
-} from '@nestjs/common';
-import { ApiBody, ApiHeader, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { ValidationError } from '../../common/errors/app-error';
-import { requirePrincipal } from '../../common/http/principal';
+import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
+import { ApiBody, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import type { Response } from 'express';
 import { ApiData, ApiErrors, PathId } from '../../common/http/openapi.decorators';
 import { HasOwnTurns, RateLimitClass } from '../../common/http/request-limits';
-import { BATCH_BODY, holdMore, SEND_BODY, TakesBody } from '../../common/http/request-body';
+import { BATCH_BODY, SEND_BODY, TakesBody } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import { SendRawService } from './accept/raw/send-raw.service';
 import { EmailChangesService } from './email-changes.service';
+import { AcceptsEmail, CurrentSubmitter, DocumentKeyHeader, KeyHeader } from './send-emails.decorators';
 import { type AcceptedRequest, SendEmailsService, type Submitter } from './accept/send-emails.service';
 import {
-  AcceptedEmailDto,
   BATCH_EXAMPLES,
   BatchResultDto,
   MAX_BATCH,
@@ -32,38 +21,6 @@ import {
   toAcceptedDto,
   toBatchDto,
 } from './dto/send-email.dto';
-
-/** The idempotency key under either header name. @throws ValidationError when both are given and differ */
-const KeyHeader = createParamDecorator((_data: unknown, context: ExecutionContext): string | undefined => {
-  const { headers } = context.switchToHttp().getRequest<Request>();
-  const [one, other] = [headers['x-idempotency-key'], headers['idempotency-key']].map((value) => value?.toString());
-  if (one !== undefined && other !== undefined && one !== other) {
-    throw new ValidationError({
-      'Idempotency-Key': ['Idempotency-Key must equal X-Idempotency-Key; send one of them'],
-    });
-  }
-  return one ?? other;
-});
-
-/** The caller, with the span of a traced request, and the request's memory budget. */
-const CurrentSubmitter = createParamDecorator((_data: unknown, context: ExecutionContext): Submitter => {
-  const request = context.switchToHttp().getRequest<Request>();
-  const principal = requirePrincipal(request);
-  const hold = (bytes: number): void => holdMore(request, bytes);
-  return { ...principal, hold, ...(request.span && { trace: request.span.context }) };
-});
-
-const DocumentKeyHeader = ApiHeader({
-  name: 'X-Idempotency-Key',
-  required: false,
-  description:
-    'Printable ASCII, kept for 24 hours: a repeated request gets the response of the first one. `Idempotency-Key` is the same header',
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
-});
-
-/** A route that returns 202 with one new email. */
-const AcceptsEmail = () =>
-  applyDecorators(HttpCode(202), RateLimitClass('send'), DocumentKeyHeader, ApiData(AcceptedEmailDto, { status: 202 }));
 
 /** `POST /v1/emails`, raw messages, batches and resends: the response follows the commit. */
 @ApiTags('Emails')

@@ -16,13 +16,11 @@ const LIST_DUE_OWNERS = `
   group by organization_id
   order by organization_id`;
 
-/** @param now domains with a `next_check_at` up to this time are due */
 export function listDueOwners(now: Date): Statement<{ organizationId: string }> {
   return { name: 'list-due-domain-owners', text: LIST_DUE_OWNERS, values: [now] };
 }
 
-// Leases domains whose check is due until $2: up to $4 of each of these organizations, the longest overdue first, and $3 in
-// total.
+// Leases due domains until $2: up to $4 of each of these organizations, the longest overdue first, and $3 in total.
 // Writes: domains (index domains_next_check_of). Locks: the rows, skip locked. Rows: up to $3.
 // Not the ORM: a bounded update of rows that no other process has locked, with a limit for each organization.
 const TAKE_DUE_DOMAINS = `
@@ -52,7 +50,6 @@ export interface DueDomains {
   readonly limitEach: number;
 }
 
-/** Returns the leased domains, in no order. */
 export function takeDueDomains(
   { now, until, limit, limitEach }: DueDomains,
   organizationIds: readonly string[],

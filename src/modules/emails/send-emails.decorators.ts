@@ -1,0 +1,43 @@
+import { applyDecorators, createParamDecorator, type ExecutionContext, HttpCode } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { ValidationError } from '../../common/errors/app-error';
+import { ApiData } from '../../common/http/openapi.decorators';
+import { requirePrincipal } from '../../common/http/principal';
+import { holdMore } from '../../common/http/request-body';
+import { RateLimitClass } from '../../common/http/request-limits';
+import type { Submitter } from './accept/send-emails.service';
+import { AcceptedEmailDto } from './dto/send-email.dto';
+
+/** The idempotency key under either header name. @throws ValidationError when both are given and differ */
+export const KeyHeader = createParamDecorator((_data: unknown, context: ExecutionContext): string | undefined => {
+  const { headers } = context.switchToHttp().getRequest<Request>();
+  const [one, other] = [headers['x-idempotency-key'], headers['idempotency-key']].map((value) => value?.toString());
+  if (one !== undefined && other !== undefined && one !== other) {
+    throw new ValidationError({
+      'Idempotency-Key': ['Idempotency-Key must equal X-Idempotency-Key; send one of them'],
+    });
+  }
+  return one ?? other;
+});
+
+/** The caller, with the span of a traced request, and the request's memory budget. */
+export const CurrentSubmitter = createParamDecorator((_data: unknown, context: ExecutionContext): Submitter => {
+  const request = context.switchToHttp().getRequest<Request>();
+  const principal = requirePrincipal(request);
+  const hold = (bytes: number): void => holdMore(request, bytes);
+  return { ...principal, hold, ...(request.span && { trace: request.span.context }) };
+});
+
+/** Documents the idempotency header. */
+export const DocumentKeyHeader = ApiHeader({
+  name: 'X-Idempotency-Key',
+  required: false,
+  description:
+    'Printable ASCII, kept for 24 hours: a repeated request gets the response of the first one. `Idempotency-Key` is the same header',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+});
+
+/** A route that returns 202 with one new email. */
+export const AcceptsEmail = () =>
+  applyDecorators(HttpCode(202), RateLimitClass('send'), DocumentKeyHeader, ApiData(AcceptedEmailDto, { status: 202 }));
