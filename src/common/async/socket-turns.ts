@@ -14,7 +14,8 @@ interface Handle {
  * Both are overrides of methods that Node documents for those who implement streams: to a stream it is as if its transport were
  * slower. While something waits nothing more is read, so it holds what one read returned, at most 64 KiB.
  *
- * Not for a socket on which TLS starts: it is read, and closed, from below.
+ * Not for TLS, nor for a socket on which it starts: Node 20 ends with SIGSEGV when a TLS socket learns late that its connection is
+ * closed.
  *
  * @param holder whom to count as one client
  */

@@ -2,6 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { EVENT_LOOP } from '../async/fair-turns';
 import { SingleFlight } from '../async/promises';
+import { CONNECTION_TURNS } from '../async/shared-turns';
 import { opensPort, type PortVariable } from '../network';
 import { shareConnections } from './client-address';
 import { PipelinedRequests } from './pipelined-requests';
@@ -55,7 +56,8 @@ export async function startProbeServer(options: ProbeServerOptions): Promise<Pro
     PipelinedRequests.serve(request, response, () => {
       const key = route ? path : '';
       const making = responses.run(key, () => responseOf(route ?? otherwise));
-      void making.then((made) => send(response, made, method === 'HEAD'));
+      // Hundreds of connections may wait for the same one.
+      void making.then((made) => CONNECTION_TURNS.run(PROBES, () => send(response, made, method === 'HEAD')));
     });
   });
   shareConnections(server, MAX_CONNECTIONS);
