@@ -79,7 +79,7 @@ export class DeliveryScene {
 
   /** Ends every worker, and empties the queue for the next test. */
   async clear(): Promise<void> {
-    for (const worker of this.workers) await worker.close();
+    await Promise.all([...this.workers].map((worker) => worker.close()));
     this.workers.clear();
     // Workers also learn from those that have ended.
     const tables = ['deliveries', 'worker_sessions', 'suppressions', 'destination_reports', 'destination_rules'];
