@@ -3,6 +3,7 @@
  * is called (statistics, which count by id). The one port that inverts an import; the feature `domains` implements it.
  */
 export abstract class DomainDirectory {
+  /** Whether the domain belongs to the organization, verified or not. */
   abstract owns(organizationId: string, domainId: string): Promise<boolean>;
 
   /** Names by id, of the organization's domains and of its removed ones as long as their names are kept; unknown ids are left out. */

@@ -29,6 +29,7 @@ export class RefusedAccessService {
     this.audit.note({ organizationId, actor, action: 'auth.scope_denied', ...target, data: { mode, required } });
   }
 
+  /** Notes the use of a key that is no longer valid. */
   keyRefused({ organizationId, id, mode }: KeyByHash, reason: 'revoked' | 'expired'): void {
     if (!this.isDue(`${id} ${reason}`)) return;
     const target = { targetType: 'api_key', targetId: id };

@@ -7,18 +7,18 @@ export interface Period {
   readonly to: Date;
 }
 
-/** The whole UTC hours that a period touches: counters have no smaller unit. */
+/** The whole UTC hours that a period touches: counters are kept per hour. */
 export function wholeHours({ from, to }: Period): Period {
   return { from: hourOf(from), to: new Date(Math.ceil(to.getTime() / HOUR) * HOUR) };
 }
 
-/** The hours of whole hours, oldest first. */
+/** The hours of a period, oldest first. @param period whole hours */
 export function hoursOf({ from, to }: Period): Date[] {
   const count = Math.max(0, (to.getTime() - from.getTime()) / HOUR);
   return Array.from({ length: count }, (_, index) => new Date(from.getTime() + index * HOUR));
 }
 
-/** The UTC hour of a moment; neither time zones nor summer time matter. */
+/** The start of the UTC hour of a time. */
 export function hourOf(time: Date): Date {
   return new Date(Math.floor(time.getTime() / HOUR) * HOUR);
 }
@@ -38,7 +38,7 @@ export const COUNTERS = [
   'excused',
 ] as const;
 
-/** What is counted by group of receivers, too, in the order of its sums; `sent` are what the receivers took. */
+/** Counters that are also kept by group of receivers, in the order of their sums; `sent` are the recipients that receivers accepted. */
 export const PROVIDER_COUNTERS = [
   'sent',
   'delivered',
@@ -62,7 +62,7 @@ export function isCountedByProvider(counter: Counter): boolean {
 /** Recipients of live mail, of all organizations together. */
 export type SentAmounts = Readonly<Record<'accepted' | 'delivered' | 'deferred' | 'bounced', number>>;
 
-/** Something to count at the moment when it happened. */
+/** Something to count, at the time when it happened. */
 export interface StatDelta {
   readonly organizationId: string;
   readonly mode: Mode;
@@ -70,7 +70,7 @@ export interface StatDelta {
   readonly occurredAt: Date;
   readonly counter: Counter;
   readonly by: number;
-  /** The group of receivers, for what is counted by it. */
+  /** The group of receivers, for counters that are kept by it. */
   readonly provider?: string | undefined;
 }
 
@@ -79,16 +79,16 @@ export interface HourlyDelta extends Record<Counter, number> {
   mode: string;
   domainId: string;
   hour: Date;
-  /** Of the counters, what is of a group of receivers: its sums in the order of `PROVIDER_COUNTERS`; null without any. */
+  /** Sums by group of receivers, in the order of `PROVIDER_COUNTERS`; null when there are none. */
   byProvider: Record<string, number[]> | null;
 }
 
-/** One row per organization, mode, domain and UTC hour: what a commit appends. */
+/** Sums deltas to one row per organization, mode, domain and UTC hour, which a commit appends. */
 export function sumDeltas(deltas: readonly StatDelta[]): HourlyDelta[] {
   const sums = new Map<string, HourlyDelta>();
   let sum: HourlyDelta | undefined;
   for (const delta of deltas) {
-    // Adjacent deltas mostly belong together, and making a key costs more than all the rest.
+    // Adjacent deltas mostly belong to the same row, and building a key costs more than the rest.
     if (!sum || !belongsTo(sum, delta)) sum = sumOf(delta, sums);
     sum[delta.counter] += delta.by;
     if (delta.provider !== undefined) addToProvider(sum, delta.provider, delta);

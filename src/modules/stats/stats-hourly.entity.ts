@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import type { Mode } from '../../common/tenant';
 
-/** What a domain's mail has counted in a UTC hour. Counters are `bigint`, which the driver returns as text. */
+/** The counters of a domain's mail in a UTC hour. They are `bigint`, which the driver returns as text. */
 @Entity('stats_hourly')
 export class StatsHourly {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -23,7 +23,7 @@ export class StatsHourly {
   @Column('bigint', { default: 0 }) excused!: string;
 }
 
-/** The counts of one run of the fold, of all live mail. */
+/** The sums of one run of the fold, over all live mail. */
 @Entity('sending_rates')
 export class SendingRate {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' }) id!: string;
@@ -55,11 +55,11 @@ export class StatsDelta {
   @Column('integer', { default: 0 }) opens!: number;
   @Column('integer', { default: 0 }) clicks!: number;
   @Column('integer', { default: 0 }) excused!: number;
-  /** Of the counters, what is of each group of receivers, in the order of `PROVIDER_COUNTERS`. */
+  /** Sums by group of receivers, in the order of `PROVIDER_COUNTERS`. */
   @Column('jsonb', { name: 'by_provider', nullable: true }) byProvider!: Record<string, number[]> | null;
 }
 
-/** What has come of a domain's mail to a group of receivers in a UTC hour. Rows are written by the fold. */
+/** The results of a domain's mail to a group of receivers in a UTC hour. Rows are written by the fold. */
 @Entity('stats_providers')
 export class StatsProviders {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
