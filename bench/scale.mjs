@@ -80,7 +80,7 @@ async function measure(bench, sink, count, seconds) {
     await emptyQueue(bench.database);
     return mails;
   };
-  // Code that has just been loaded is compiled at the cost of the first thousands of mails, of each process anew: each has the
+  // Each process compiles new code during its first thousands of mails: each has the
   // same number of mails before and while it is measured, however many share the machine.
   await through(seconds * count);
   const [began, used] = [performance.now(), cpu()];

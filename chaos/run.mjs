@@ -1,4 +1,4 @@
-// Sends mail through real processes while they are killed, stopped and cut off, and compares what everybody saw at the end.
+// Sends mail through real processes while they are killed, stopped and cut off, and compares all ledgers at the end.
 // See docs/reliability.md. Linux only: every receiving server has a loopback address of its own.
 import { makePlan } from './plan/plan.mjs';
 import { play } from './play.mjs';

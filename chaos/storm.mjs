@@ -61,7 +61,7 @@ export class Storm {
     if (isWorker(life)) this.#log.workerReady(life);
   }
 
-  /** To be called before a process is told to end in good order. */
+  /** To be called before a process gets SIGTERM. */
   ending(life) {
     this.#log.workerGone(life);
   }

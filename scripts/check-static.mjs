@@ -1,4 +1,4 @@
-// Format, lint, types and import rules, two at a time unless told otherwise: `npm run check:static`. Prints the output of what
+// Format, lint, types and import rules, two at a time by default: `npm run check:static`. Prints the output of what
 // fails; the exit code is 1 if anything does.
 import { spawn } from 'node:child_process';
 import { parseArgs } from 'node:util';

@@ -15,7 +15,7 @@ export class StormLog {
   /** `{at, until}` of each time after the first start in which no worker could claim mail. */
   workerless = [];
   #workers = new Set();
-  /** By address: what a worker held when it was killed, until somebody else delivers it. */
+  /** By address: what a worker held when it was killed, until another worker delivers it. */
   #orphans = new Map();
   recoveries = [];
 

@@ -65,7 +65,7 @@ describe('behind a pooler that shares connections by transaction', () => {
     expect({ applied, directUrl }).toEqual({ applied: [], directUrl: db.url });
     const before = pooler.leaks.length;
     await openDatabase(testConfig({ DATABASE_URL: pooler.url }), options);
-    // So the pooler notices: without the direct way, the lock would have been taken on somebody else's connection.
+    // So the pooler notices: without the direct way, the lock would have been taken on another session's connection.
     expect(pooler.leaks.splice(before).join()).toContain('_advisory_lock(');
   });
 

@@ -30,7 +30,7 @@ describe('Database', () => {
   const ids = async () =>
     (await observer.query<{ id: number }>('select id from notes order by id')).map(({ id }) => id);
 
-  /** Ends the transaction's connection on the server, and gives this side the time to be told. */
+  /** Ends the transaction's connection on the server, and gives this side the time to notice it. */
   async function killConnection(tx: Transaction): Promise<void> {
     const [row] = await tx.run(statement<{ pid: number }>('select pg_backend_pid() as pid'));
     const pid = row?.pid;

@@ -231,7 +231,7 @@ describe('plans', () => {
 
   describe('made on full tables', () => {
     beforeAll(async () => {
-      // Makes everybody plan anew.
+      // Makes every session plan again.
       await db.query('analyze');
       clients.generic = await poolOf(dataSource).connect();
       clients.custom = await poolOf(dataSource).connect();

@@ -35,7 +35,7 @@ describe('settling', () => {
     const before = await commits();
     await Promise.all(settleAll(claims));
     expect(await scene.queue()).toEqual({});
-    // One row each by which commits can be told apart.
+    // One row for each commit, to distinguish them.
     expect((await commits()) - before).toBeLessThanOrEqual(5);
   });
 

@@ -13,7 +13,7 @@ import { SmtpSink } from '../../doubles/smtp-sink';
 import { DeliveryScene } from '../../setup/delivery-scene';
 import { waitFor } from '../../setup/wait-for';
 
-/** A clock that somebody sets. */
+/** A clock that a test sets. */
 class WrongClock extends SystemClock {
   aheadMs = 0;
 

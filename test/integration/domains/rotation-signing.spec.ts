@@ -11,7 +11,7 @@ import { FakeClock } from '../../doubles/fake-clock';
 import { type Core, startCore } from '../../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 
-/** A key is looked up anew once it is older than five seconds. */
+/** A key is looked up again once it is older than five seconds. */
 const FRESH_MS = 5 * SECOND + 1;
 
 let database: TestDatabase;

@@ -217,7 +217,7 @@ describe('idempotency keys', () => {
   });
 
   describe('while the first request runs', () => {
-    /** Another process that works on the key `k` until it is told to stop. */
+    /** Another process that works on the key `k` until it is stopped. */
     async function occupy(path: string): Promise<() => Promise<void>> {
       const runner = db.dataSource.createQueryRunner();
       await runner.startTransaction();

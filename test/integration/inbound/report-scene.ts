@@ -28,7 +28,7 @@ async function startInbound({ db, core }: DeliveryScene, env: Record<string, str
   return contextOf(await processOf({ ...options, imports: [DomainsModule, InboundModule] }).compile());
 }
 
-/** A tenant whose mail is reported on: the listener, and workers that work off reports when told to. */
+/** A tenant whose mail is reported on: the listener, and workers that process reports on request. */
 export class ReportScene {
   private constructor(
     readonly delivery: DeliveryScene,

@@ -21,7 +21,7 @@ import { DeliveryScene } from '../../setup/delivery-scene';
 /** Nothing is sent there. */
 const NO_HOP = 9;
 
-/** A tenant, and a worker that erases when told to. */
+/** A tenant, and a worker that erases on request. */
 export class ErasureScene {
   private constructor(
     readonly delivery: DeliveryScene,
