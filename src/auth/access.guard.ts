@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
+import { FairStarts } from '../common/async/fair-turns';
 import { AppError } from '../common/errors/app-error';
 import { clientAddressOf } from '../common/http/client-address';
 import { patternOf } from '../common/http/request';
@@ -26,6 +27,9 @@ import { RefusedAccessService } from './refused-access.service';
  */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
+  /** Requests of one client address may be those of many organizations, where a proxy is in between. */
+  private readonly starts = new FairStarts();
+
   constructor(
     private readonly reflector: Reflector,
     private readonly verifier: ApiKeyVerifier,
@@ -45,6 +49,7 @@ export class ApiKeyGuard implements CanActivate {
     const request = http.getRequest<Request>();
     await this.authenticate(request);
     const { principal } = request;
+    if (principal) await this.starts.next(principal.organizationId);
     if (principal && !seesEveryone) enterTenant(principal.organizationId);
     if (principal?.mode === 'test') http.getResponse<Response>().setHeader('x-test-mode', 'true');
     return true;

@@ -1,4 +1,4 @@
-import { FairTurns, piecesInTurns, WorkTurns } from './fair-turns';
+import { FairStarts, FairTurns, piecesInTurns, WorkTurns } from './fair-turns';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
 
 describe('FairTurns', () => {
@@ -26,6 +26,39 @@ describe('FairTurns', () => {
       Promise.all(['a', 'b', 'c'].map((holder) => work(turns, holder, 10, []))),
     );
     expect(loopTurns).toBeGreaterThanOrEqual(30);
+  });
+});
+
+describe('FairStarts', () => {
+  afterEach(() => jest.restoreAllMocks());
+
+  /** A clock that goes on by what each piece takes. */
+  const pieces = (starts: FairStarts, takesMs: number, holders: readonly string[]) => {
+    let nowMs = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    const begun: string[] = [];
+    const begin = async (holder: string) => {
+      const turn = starts.next(holder);
+      if (turn) await turn;
+      begun.push(holder);
+      nowMs += takesMs;
+    };
+    const work = () => Promise.all(holders.map(begin));
+    return { work, begun };
+  };
+
+  it('begins long pieces that come together one in a turn, and another holder second', async () => {
+    const starts = new FairStarts();
+    const { work, begun } = pieces(starts, 1, [...Array<string>(40).fill('loud'), 'quiet']);
+    expect(await loopTurnsOf(work)).toBeGreaterThanOrEqual(38);
+    expect(begun.indexOf('quiet')).toBeLessThanOrEqual(2);
+    expect(starts.next('loud')).toBeUndefined();
+  });
+
+  it('begins short ones several in a turn', async () => {
+    const { work, begun } = pieces(new FairStarts(), 0.1, Array<string>(40).fill('loud'));
+    expect(await loopTurnsOf(work)).toBeLessThanOrEqual(12);
+    expect(begun).toHaveLength(40);
   });
 });
 

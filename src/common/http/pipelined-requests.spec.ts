@@ -13,14 +13,17 @@ describe('PipelinedRequests', () => {
   let begun: string[];
   let parsed: number;
   let port: number;
+  /** Of each request, before anything is waited for. */
+  let tookMs: number;
 
   beforeEach(async () => {
-    [serving, begun, parsed] = [[], [], 0];
+    [serving, begun, parsed, tookMs] = [[], [], 0, 0];
     const server = createServer((request: IncomingMessage, response: ServerResponse) => {
       parsed += 1;
       PipelinedRequests.serve(request, response, () => {
         serving.push(response);
         begun.push(request.url ?? '');
+        for (const end = performance.now() + tookMs; performance.now() < end;);
       });
     });
     server.on('connection', (socket) => PipelinedRequests.on(socket, 'a'));
@@ -92,5 +95,28 @@ describe('PipelinedRequests', () => {
     client(get(5));
     await begins(3);
     expect(begun).toEqual(['/0', '/3', '/5']);
+  });
+
+  it('begins few requests in a turn of the event loop, however many connections they come by', async () => {
+    const perTurn: number[] = [];
+    let isWatching = true;
+    let seen = 0;
+    const watch = () => {
+      perTurn.push(begun.length - seen);
+      seen = begun.length;
+      if (isWatching) setImmediate(watch);
+    };
+    watch();
+    const clients = Array.from({ length: 60 }, (_, connection) => client(get(connection)));
+    await begins(60);
+    for (const response of serving.splice(0)) response.end();
+    await waitFor(() => clients.every(({ received }) => received() !== ''), { what: 'the first responses' });
+    perTurn.length = 0;
+    tookMs = 1;
+    // All of them can be read at once.
+    for (const { socket } of clients) socket.write(get('second'));
+    await begins(120);
+    isWatching = false;
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(3);
   });
 });

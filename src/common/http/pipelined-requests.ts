@@ -1,8 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { EVENT_LOOP } from '../async/fair-turns';
+import { EVENT_LOOP, FairStarts } from '../async/fair-turns';
 import { parseInTurns } from '../async/parse-in-turns';
 import { socketInTurns } from '../async/socket-turns';
+
+/** Of all connections of this process. */
+const STARTS = new FairStarts();
 
 interface Waiting {
   readonly response: ServerResponse;
@@ -12,7 +15,8 @@ interface Waiting {
 /**
  * The requests of one connection, which are served one after the other. Responses go out in the order of the requests anyway (RFC 9112
  * section 9.3.2), so a client that pipelines loses little; a hundred requests of one packet would otherwise be under way together, and all
- * of them might end in the same turn of the event loop. Nothing more is parsed while one waits.
+ * of them might end in the same turn of the event loop. Nothing more is parsed while one waits. Of many connections few requests begin in
+ * one turn of the event loop, clients in rotation.
  */
 export class PipelinedRequests {
   private static readonly of = new WeakMap<Socket, PipelinedRequests>();
@@ -52,7 +56,9 @@ export class PipelinedRequests {
   private begin({ response, serve }: Waiting): void {
     this.isServing = true;
     response.once('close', () => void this.goOn());
-    serve();
+    const turn = STARTS.next(this.holder);
+    if (turn) void turn.then(() => this.socket.destroyed || serve());
+    else serve();
   }
 
   private async goOn(): Promise<void> {
