@@ -26,6 +26,24 @@ const WORDS = [
 ];
 
 /**
+ * Runs inputs that are made from the seed. A failure prints the seed and the smallest input.
+ * @param share of as many inputs as `feed` runs
+ */
+export async function feedMade<Input>(
+  made: fc.Arbitrary<Input>,
+  take: (input: Input) => Promise<unknown>,
+  { atOnce, share }: { readonly atOnce: number; readonly share: number },
+): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(fc.array(made, { minLength: atOnce, maxLength: atOnce }), async (group) => {
+      const name = () => JSON.stringify(group).slice(0, 2_000 * atOnce);
+      await withoutStall(name, async () => void (await Promise.all(group.map(take))));
+    }),
+    { numRuns: Math.ceil((INPUTS * share) / KINDS / atOnce), seed: SEED },
+  );
+}
+
+/**
  * Runs a share of all inputs: those of the corpus first, then altered ones. A failure prints the seed and the smallest input.
  * @param atOnce where a peer takes its time
  */

@@ -16,7 +16,9 @@ import { InboundApp, MAIL_HOST } from '../inbound/inbound-app';
 import { MailboxApp } from '../mailbox/mailbox-app';
 import { endpointOf, send, SmtpClients } from '../smtp/smtp-client-kit';
 import { SubmissionApp } from '../submission/submission-app';
-import { feed } from './feed';
+import { clientDialogues, serverDialogues, smugglingDialogues } from '../../corpus/smtp-dialogues';
+import { feed, feedMade } from './feed';
+import { deliverTo, smuggle, talk } from './smtp-dialogues';
 import { exchangeBytes, HostileDnsServer, HostileSmtpServer, sendDatagram } from './hostile-peers';
 
 const MAX_DATAGRAM = 60_000;
@@ -119,11 +121,12 @@ describe('whatever comes over the wire', () => {
     let mailbox: MailboxApp;
     let submission: SubmissionApp;
     let fillings: Record<string, string>;
+    let key: string;
     beforeAll(async () => {
       inbound = await InboundApp.start(LIMITS);
       mailbox = await MailboxApp.start();
-      submission = await SubmissionApp.start({}, SUBMISSION_LIMITS);
-      const { key } = await submission.sender(DOMAIN);
+      submission = await SubmissionApp.start({ RATE_LIMIT_ENABLED: 'false' }, SUBMISSION_LIMITS);
+      ({ key } = await submission.sender(DOMAIN));
       const login = Buffer.from(`\0waybill\0${key}`).toString('base64');
       fillings = { TOKEN: inbound.issue(), ROUTE: await inbound.route(`in@${DOMAIN}`), LOGIN: login };
     });
@@ -149,6 +152,38 @@ describe('whatever comes over the wire', () => {
         );
         expect(await inbound.deliver('Subject: x\r\n\r\ny', `${inbound.issue()}@${MAIL_HOST}`)).toMatch(/^250/);
         expect(await mailbox.deliver(Buffer.from('x'), ['a@x.example'])).toBeDefined();
+      },
+      TIMEOUT_MS,
+    );
+
+    it.each([
+      ['the bounce listener', () => inbound.port],
+      ['submission', () => submission.ports.port],
+    ])(
+      'have %s reply in SMTP, whatever the order of their commands',
+      async (_name, portOf) => {
+        await feedMade(clientDialogues, (pieces) => talk(portOf(), pieces), { atOnce: 40, share: 0.5 });
+      },
+      TIMEOUT_MS,
+    );
+
+    it(
+      'smuggle no message behind another one',
+      async () => {
+        const countOf = async () => (await inbound.feedback()).length;
+        const before = await countOf();
+        const taken: boolean[] = [];
+        await feedMade(
+          smugglingDialogues,
+          async (dialogue) => {
+            taken.push(await smuggle(await inbound.client(), `postmaster@${MAIL_HOST}`, dialogue));
+            const client = await submission.session(key);
+            expect(await smuggle(client, 'b@x.example', dialogue)).toBe(false);
+          },
+          { atOnce: 10, share: 0.2 },
+        );
+        expect(taken).toContain(true);
+        expect((await countOf()) - before).toBe(taken.filter(Boolean).length);
       },
       TIMEOUT_MS,
     );
@@ -181,6 +216,19 @@ describe('whatever comes over the wire', () => {
       server = await HostileSmtpServer.start();
     });
     afterAll(() => server.stop());
+
+    it(
+      'that reply as they like get no mail delivered that they have not taken, and none twice',
+      async () => {
+        const seen = new Set<string>();
+        await feedMade(serverDialogues, async (dialogue) => seen.add(await deliverTo(dialogue)), {
+          atOnce: 25,
+          share: 0.7,
+        });
+        expect([...seen].sort()).toEqual(['accepted', 'failed', 'rejected']);
+      },
+      TIMEOUT_MS,
+    );
 
     it(
       'give a result',
