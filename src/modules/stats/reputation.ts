@@ -121,7 +121,7 @@ function percent(rate: number): string {
 
 function tooFew(recipients: number): string {
   return (
-    `Only ${recipients} recipients in the last ${REPUTATION_DAYS} days: too few to judge. ` +
+    `Too few recipients to judge: ${recipients} in the last ${REPUTATION_DAYS} days. ` +
     `The score means something from ${MIN_RECIPIENTS} recipients on.`
   );
 }
