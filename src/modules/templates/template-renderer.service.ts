@@ -1,13 +1,13 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { SingleFlight } from '../../common/async/promises';
+import { MicroBatcher } from '../../common/async/micro-batcher';
 import { AppError, type FieldErrors } from '../../common/errors/app-error';
 import { Metrics } from '../../common/metrics/metrics';
 import { withinTenants } from '../../common/tenant';
 import { RenderThreads } from './rendering/render-threads';
 import { type RenderResult, TemplateEngine, type TemplateParts } from './rendering/template-engine';
 import type { Template, TemplateVersion } from './template.entity';
-import { type TemplateKey, TemplatesRepository } from './templates.repository';
+import { type TemplateKey, TemplatesRepository, type WantedTemplate } from './templates.repository';
 
 export const TEMPLATE_NAME = /^[a-z0-9-]{1,64}$/;
 /** The largest value of the column, a signed integer of 32 bits. */
@@ -31,14 +31,19 @@ const MAX_SUBJECT = 998;
 /** Size of the cache of versions: organizations, and characters for each. */
 const CACHED_ORGANIZATIONS = 32;
 const CACHED_CHARACTERS = 1024 * 1024;
+/** Of the connections to the database; a batch of emails may name a hundred templates. */
+const QUERIES = { maxWeight: 200, concurrency: 2 };
 
 /** Checks and renders stored templates, in threads. Versions never change, so they are cached. */
 @Injectable()
 export class TemplateRenderer implements OnModuleDestroy {
   private readonly threads: RenderThreads;
   private readonly versions = new LRUCache<string, LRUCache<string, TemplateVersion>>({ max: CACHED_ORGANIZATIONS });
-  /** Shares concurrent queries: a batch makes one query for each template. */
-  private readonly lookUps = new SingleFlight<Template | null>();
+  /** Look-ups that come together share queries, organizations in rotation. */
+  private readonly lookUps = new MicroBatcher<WantedTemplate, Template | undefined>((wanted) => this.findAll(wanted), {
+    ...QUERIES,
+    holderOf: ({ organizationId }) => organizationId,
+  });
 
   constructor(
     private readonly templates: TemplatesRepository,
@@ -64,34 +69,48 @@ export class TemplateRenderer implements OnModuleDestroy {
     throw new AppError('invalid_request', 'Request validation failed', { details: { validation, problems } });
   }
 
+  /** The template that is to be rendered. Those of many emails are looked up together. @throws UnavailableError */
+  lookUp(organizationId: string, { id, name }: TemplateKey): Promise<Template | undefined> {
+    return this.lookUps.add({ organizationId, id, name });
+  }
+
   /**
    * @param path prefix of field paths in errors: `template.`, or empty
+   * @param lookUp of this template, where it has begun before
    * @throws AppError template_not_found, template_render_failed; UnavailableError
    */
-  async render(organizationId: string, use: TemplateUse, path = ''): Promise<RenderedTemplate> {
-    const content = await withinTenants([organizationId], () => this.find(organizationId, use, path));
-    const { templateId, version, subject } = content;
-    const source = { organizationId, key: `${templateId} ${version}`, subject };
+  async render(
+    organizationId: string,
+    use: TemplateUse,
+    path = '',
+    lookUp = this.lookUp(organizationId, use),
+  ): Promise<RenderedTemplate> {
+    const template = await lookUp;
+    if (!template) throw notFound(`${path}${use.id === undefined ? 'name' : 'id'}`, 'names no template');
+    const version = use.version ?? template.version;
+    const content = await this.findVersion(template, version);
+    if (!content) throw notFound(`${path}version`, 'names no version of the template');
+    const source = { organizationId, key: `${template.id} ${version}`, subject: content.subject };
     const parts = { html: content.html ?? undefined, text: content.text ?? undefined };
     const result = await this.threads.render({ ...source, ...parts }, use.variables);
     return { ...requireRendered(result, path), version };
   }
 
-  private async find(organizationId: string, use: TemplateUse, path: string): Promise<TemplateVersion> {
-    const { id, name } = use;
-    const key = `${organizationId} ${id ?? ''} ${name ?? ''}`;
-    const template = await this.lookUps.run(key, () => this.templates.find(organizationId, { id, name }));
-    if (!template) throw notFound(`${path}${id === undefined ? 'name' : 'id'}`, 'names no template');
-    const content = await this.findVersion(template, use.version ?? template.version);
-    if (!content) throw notFound(`${path}version`, 'names no version of the template');
-    return content;
+  private findAll(wanted: readonly WantedTemplate[]): Promise<(Template | undefined)[]> {
+    const organizationIds = wanted.map(({ organizationId }) => organizationId);
+    return withinTenants(organizationIds, () => this.templates.findAll(wanted));
   }
 
-  private async findVersion({ organizationId, id }: Template, version: number): Promise<TemplateVersion | null> {
+  private async findVersion(
+    { organizationId, id, version: latest }: Template,
+    version: number,
+  ): Promise<TemplateVersion | null> {
     const key = `${id} ${version}`;
     const known = this.versions.get(organizationId)?.get(key);
     if (known) return known;
-    const found = await this.templates.findVersion(organizationId, id, version);
+    // The number of the latest is known: a batch may name a hundred later ones.
+    if (version > latest) return null;
+    const found = await withinTenants([organizationId], () => this.templates.findVersion(organizationId, id, version));
     if (found) this.keep(organizationId, key, found);
     return found;
   }

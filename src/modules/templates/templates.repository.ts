@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, LessThanOrEqual, type Repository } from 'typeorm';
+import { Any, In, LessThanOrEqual, type Repository } from 'typeorm';
 import { lockList } from '../../database/sql/locks.sql';
 import type { Transaction } from '../../database/transaction';
 import { Template, TemplateVersion } from './template.entity';
@@ -9,6 +9,11 @@ import { Template, TemplateVersion } from './template.entity';
 export interface TemplateKey {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
+}
+
+/** A template that is looked up together with others'. */
+export interface WantedTemplate extends TemplateKey {
+  readonly organizationId: string;
 }
 
 /** A version without its bodies. */
@@ -26,9 +31,26 @@ export class TemplatesRepository {
     @InjectRepository(TemplateVersion) private readonly versions: Repository<TemplateVersion>,
   ) {}
 
-  find(organizationId: string, { id, name }: TemplateKey): Promise<Template | null> {
-    const key = id === undefined ? { name: name ?? '' } : { id };
-    return this.templates.findOneBy({ organizationId, ...key });
+  find(organizationId: string, id: string): Promise<Template | null> {
+    return this.templates.findOneBy({ organizationId, id });
+  }
+
+  /** Templates of several organizations in one query: the result for each. */
+  async findAll(wanted: readonly WantedTemplate[]): Promise<(Template | undefined)[]> {
+    const owners = new Set(wanted.map(({ organizationId }) => organizationId));
+    const where = [...owners].flatMap((organizationId) => {
+      const own = wanted.filter((one) => one.organizationId === organizationId);
+      const ids = own.flatMap(({ id }) => id ?? []);
+      const names = own.flatMap(({ id, name }) => (id === undefined ? (name ?? []) : []));
+      return [
+        ...(ids.length > 0 ? [{ organizationId, id: Any(ids) }] : []),
+        ...(names.length > 0 ? [{ organizationId, name: Any(names) }] : []),
+      ];
+    });
+    const found = where.length > 0 ? await this.templates.findBy(where) : [];
+    const byKey = new Map(found.flatMap((template) => keysOf(template).map((key) => [key, template])));
+    // A name may look like an id.
+    return wanted.map((one) => byKey.get(keysOf(one)[one.id === undefined ? 1 : 0]));
   }
 
   findVersion(organizationId: string, templateId: string, version: number): Promise<TemplateVersion | null> {
@@ -97,4 +119,9 @@ export class TemplatesRepository {
     await tx.manager.delete(TemplateVersion, { organizationId, templateId: id });
     await tx.manager.delete(Template, { organizationId, id });
   }
+}
+
+/** By its id, by its name. */
+function keysOf({ organizationId, id, name }: WantedTemplate): [string, string] {
+  return [`${organizationId} id ${id}`, `${organizationId} name ${name}`];
 }

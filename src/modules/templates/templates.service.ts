@@ -149,7 +149,7 @@ export class TemplatesService {
   }
 
   private async require(organizationId: string, id: string): Promise<Template> {
-    const template = await this.templates.find(organizationId, { id });
+    const template = await this.templates.find(organizationId, id);
     if (!template) throw new NotFoundError('Template');
     return template;
   }

@@ -82,6 +82,23 @@ describe('accepting many emails at once', () => {
     expect(taken.mock.calls.length).toBeLessThanOrEqual(12);
   });
 
+  it('templates that a batch names cost a few queries, however many there are', async () => {
+    const named = (name: string) =>
+      sendBody({
+        from: `a@${tenant.domain}`,
+        subject: undefined,
+        text: undefined,
+        html: undefined,
+        template: { name },
+      });
+    await send({ from: `a@${tenant.domain}` });
+    const taken = jest.spyOn(poolOf(core.get(DataSource)), 'connect');
+    const bodies = Array.from({ length: 100 }, (_, index) => named(`unknown-${index}`));
+    const { results } = await sender.sendBatch(bodies, undefined, tenant.as('live'));
+    expect(results).toEqual(Array(100).fill(expect.objectContaining({ code: 'template_not_found' })));
+    expect(taken.mock.calls.length).toBeLessThanOrEqual(4);
+  });
+
   it('finds each sender among those of other organizations, by name and by default', async () => {
     const other = await createTenant(db);
     const from = [`a@${tenant.domain}`, `a@${other.domain}`, 'a'];

@@ -200,6 +200,20 @@ describe('sending with a template', () => {
     expect((await bound.post('/v1/emails', { ...TO, template: { id } })).status).toBe(202);
   });
 
+  it('finds each template of a batch, also one whose name looks like the id of another, and no later version', async () => {
+    const { id } = await add({ text: 'By id', html: null });
+    await add({ name: id, text: 'By name', html: null });
+    const variables = { name: 'Ada' };
+    const named = [{ id }, { name: id }, { name: 'unknown' }, { id: randomUUID() }, { id, version: 2 }];
+    const { body } = await acme.api.post(
+      '/v1/emails/batch',
+      named.map((template) => ({ ...TO, template: { ...template, variables } })),
+    );
+    const results: { id?: string; code?: string }[] = body.data.data;
+    const texts = results.map(async (one) => (one.id ? (await contentOf(one.id)).text : one.code));
+    expect(await Promise.all(texts)).toEqual(['By id', 'By name', ...Array<string>(3).fill('template_not_found')]);
+  });
+
   it('renders what is empty, too long or of several lines to no header field that breaks a mail', async () => {
     await add({ name: 'subject-only', subject: '{{ subject }}', html: null, text: 'Hello' });
     const sent = await send({ name: 'subject-only', variables: { subject: 'One\r\nBcc: eve@example.com\ntwo' } });

@@ -21,7 +21,7 @@ function serviceWith(
   return new SendEmailsService(
     { submit } as unknown as AcceptService,
     { resolve: () => Promise.resolve({ id: 'd', name: 'acme.test' }) } as unknown as SenderResolver,
-    { render } as unknown as TemplateRenderer,
+    { render, lookUp: () => Promise.resolve() } as unknown as TemplateRenderer,
     { settingsOf: () => Promise.resolve({}) } as unknown as OrganizationsService,
     { now: () => new Date() } as Clock,
     {} as Tracing,

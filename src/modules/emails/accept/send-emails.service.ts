@@ -50,6 +50,12 @@ export interface Submitter extends Tenant {
   readonly trace?: TraceContext | undefined;
 }
 
+/** What is looked up for an email before it is accepted. */
+interface LookUps {
+  readonly sender: ReturnType<SenderResolver['resolve']>;
+  readonly template?: ReturnType<TemplateRenderer['lookUp']> | undefined;
+}
+
 /** Accepts emails: from a request's JSON body to the commit. */
 @Injectable()
 export class SendEmailsService {
@@ -129,23 +135,28 @@ export class SendEmailsService {
     return result;
   }
 
-  /** Sequentially: a hundred templates at once would take all database connections. */
+  /** Templates are rendered sequentially: what they make counts against the memory of the batch. */
   private async batchItems(bodies: readonly unknown[], tenant: Submitter): Promise<SubmissionItem[]> {
     const bounded = { ...tenant, hold: withinBatch(tenant.hold) };
     const parsed = await this.parsedItems(bodies, tenant);
-    // Together, so that their domains come by one query.
-    const senders = parsed.map((item) =>
-      item instanceof AppError ? undefined : this.senders.resolve(item.from, tenant),
-    );
-    await Promise.allSettled(senders.filter((sender) => sender !== undefined));
+    // Together, so that their domains and their templates come by one query each.
+    const lookUps = parsed.map((item) => (item instanceof AppError ? undefined : this.lookUpsOf(item, tenant)));
+    await Promise.allSettled(lookUps.map((own) => Promise.allSettled([own?.sender, own?.template])));
     const items: SubmissionItem[] = [];
     for (const [index, item] of parsed.entries()) {
       const candidate =
-        item instanceof AppError ? refusal(item) : await this.candidate(item, bounded, `${index}.`, senders[index]);
+        item instanceof AppError ? refusal(item) : await this.candidate(item, bounded, `${index}.`, lookUps[index]);
       const key = item instanceof AppError ? undefined : item.idempotencyKey;
       items.push({ candidate, idempotency: await claimOf(BATCH_ITEM_PATH, key, bodies[index], tenant) });
     }
     return items;
+  }
+
+  private lookUpsOf({ from, template }: SendRequest, tenant: Tenant): LookUps {
+    return {
+      sender: this.senders.resolve(from, tenant),
+      template: template && this.templates.lookUp(tenant.organizationId, template),
+    };
   }
 
   private async parsedItems(
@@ -171,12 +182,12 @@ export class SendEmailsService {
     given: SendRequest,
     tenant: Submitter,
     prefix: string,
-    sender = this.senders.resolve(given.from, tenant),
+    lookUps: LookUps = { sender: this.senders.resolve(given.from, tenant) },
   ): Promise<SubmissionItem['candidate']> {
     const { organizationId, mode, trace } = tenant;
     try {
-      const domain = await sender;
-      const request = given.template ? await this.rendered(given, tenant, prefix) : given;
+      const domain = await lookUps.sender;
+      const request = given.template ? await this.rendered(given, tenant, prefix, lookUps.template) : given;
       const settings = await this.organizations.settingsOf(organizationId);
       const { trackOpens: opens, trackClicks: clicks, monthlyRecipients } = settings;
       const submitted = { organizationId, mode, domain, request, monthlyRecipients, trace };
@@ -188,11 +199,16 @@ export class SendEmailsService {
   }
 
   /** The request with subject, html and text rendered now: later versions of the template do not change it. */
-  private async rendered(request: SendRequest, tenant: Submitter, prefix: string): Promise<SendRequest> {
+  private async rendered(
+    request: SendRequest,
+    tenant: Submitter,
+    prefix: string,
+    lookUp: LookUps['template'],
+  ): Promise<SendRequest> {
     const { template, ...others } = request;
     if (!template) return request;
     const { organizationId, hold } = tenant;
-    const { subject, html, text } = await this.templates.render(organizationId, template, `${prefix}template.`);
+    const { subject, html, text } = await this.templates.render(organizationId, template, `${prefix}template.`, lookUp);
     hold?.(Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? ''));
     return { ...others, subject, html, text };
   }
