@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { FairLimit } from '../../common/async/fair-turns';
 import { HOUR } from '../../common/clock';
 import type { ListedPage } from '../../common/ids';
 import type { Tenant } from '../../common/tenant';
@@ -41,12 +42,15 @@ const NOTHING: ListedEmails = { emails: [], total: 0, next: undefined, partial: 
  */
 @Injectable()
 export class EmailListService {
+  /** A search may take a processor of the database for 50 ms and more: an organization has one at a time, and never all connections. */
+  private readonly searches = new FairLimit(4, { atATime: 1, waiting: 100 });
+
   constructor(
     private readonly emails: EmailListsRepository,
     private readonly counts: StatsService,
   ) {}
 
-  /** The filter's `recipient` is a normal form. @throws UnavailableError */
+  /** The filter's `recipient` is a normal form. @throws UnavailableError; TooManyAtATimeError when too many searches wait */
   async page(tenant: Tenant, filter: EmailFilter, { page, limit, after }: ListPage): Promise<ListedEmails> {
     const { organizationId, mode, domainId: bound } = tenant;
     if (bound !== undefined && filter.domainId !== undefined && filter.domainId !== bound) return NOTHING;
@@ -55,7 +59,7 @@ export class EmailListService {
     const { status, tag, recipient, subject } = filter;
     return [status, tag, recipient, subject].every((term) => term === undefined)
       ? this.listed(scope, filter, wanted, after)
-      : this.searched(scope, filter, wanted, after);
+      : this.searches.run(organizationId, () => this.searched(scope, filter, wanted, after));
   }
 
   /** The bodies of at most `maxBytes`; longer ones are not read. @throws UnavailableError */
