@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { CONNECTION_TURNS, type SharedTurns } from '../async/shared-turns';
 import { clientNetworkOf } from '../http/client-address';
-import { whenClientHello } from '../tls/client-hello';
+import { SERVER_TLS, ServerHandshakes } from '../tls/server-handshakes';
 
 type Connection = SMTPServer['connections'] extends Set<infer Known> ? Known : never;
 type Parser = Exclude<Connection['_parser'], false>;
@@ -19,8 +19,11 @@ const MAX_UNHEARD_BYTES = 128 * 1024;
  * TLS handshakes begin in turns as well: 980 clients that sent their ClientHello at the same moment held the event loop for 670 ms.
  */
 export class BulkSmtpServer extends SMTPServer {
-  constructor(options: SMTPServerOptions) {
-    super(options);
+  constructor(
+    options: SMTPServerOptions,
+    private readonly handshakes = new ServerHandshakes(),
+  ) {
+    super({ ...SERVER_TLS, ...options });
     const { connections } = this;
     const add = connections.add.bind(connections);
     // The library adds a connection before it reads from it.
@@ -30,14 +33,17 @@ export class BulkSmtpServer extends SMTPServer {
     };
   }
 
-  /** TLS from the start. The library has bounded the time. */
+  /** TLS from the start. */
   override _upgrade(socket: Socket, callback: Parameters<SMTPServer['_upgrade']>[1]): void {
-    beginTls(socket, () => super._upgrade(socket, callback));
+    this.handshakes.run(socket, () => {
+      super._upgrade(socket, callback);
+      return this._pendingSockets.get(socket) ?? socket;
+    });
   }
 
   /** A new connection. */
   protected adopt(connection: Connection): void {
-    upgradeInTurn(connection);
+    this.upgradeInTurn(connection);
     const create = connection._createParser.bind(connection);
     const adapt = (parser: Parser) => readInTurns(readInBulk(parser), connection.remoteAddress);
     // STARTTLS starts with a new one.
@@ -50,29 +56,28 @@ export class BulkSmtpServer extends SMTPServer {
       if (isHeard) endAfter(MAX_UNHEARD_BYTES, connection._socket);
     };
   }
-}
 
-/** STARTTLS. */
-function upgradeInTurn(connection: Connection): void {
-  const upgrade = connection.upgrade.bind(connection);
-  connection.upgrade = (callback, secured) => {
-    const { _socket: socket, _parser: parser } = connection;
-    // As the library does: from now on nothing is a command that comes, or came, in the clear.
-    connection._upgrading = true;
-    if (parser) {
-      socket.unpipe(parser);
-      parser.isClosed = true;
-    }
-    beginTls(socket, () => {
-      if (!connection._closing) upgrade(callback, secured);
-    });
-  };
-}
-
-/** Most of a handshake's time is its first step. */
-function beginTls(socket: Socket, begin: () => void): void {
-  const client = clientNetworkOf(socket.remoteAddress ?? '');
-  whenClientHello(socket, (work) => CONNECTION_TURNS.run(client, work), begin);
+  /** STARTTLS. */
+  private upgradeInTurn(connection: Connection): void {
+    const upgrade = connection.upgrade.bind(connection);
+    connection.upgrade = (callback, secured) => {
+      const { _socket: socket, _parser: parser } = connection;
+      // As the library does: from now on nothing is a command that comes, or came, in the clear.
+      connection._upgrading = true;
+      if (parser) {
+        socket.unpipe(parser);
+        parser.isClosed = true;
+      }
+      let top = socket;
+      const arm = connection._armTimeout.bind(connection);
+      // The library shows its TLS socket here only, until the handshake has ended.
+      connection._armTimeout = (over = connection._socket) => arm((top = over));
+      this.handshakes.run(socket, () => {
+        if (!connection._closing) upgrade(callback, secured);
+        return top;
+      });
+    };
+  }
 }
 
 /** A client that sends on after the end is disconnected: reading from hundreds of them took a turn of 300 ms. */

@@ -1,26 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { Duplex } from 'node:stream';
-import { connect as connectTls } from 'node:tls';
+import { clientHello } from '../../../test/setup/client-hello';
 import { waitFor } from '../../../test/setup/wait-for';
 import { holdsClientHello, whenClientHello } from './client-hello';
-
-/** What a client of Node sends first. */
-async function clientHello(): Promise<Buffer> {
-  const written: Buffer[] = [];
-  const below = new Duplex({
-    read: () => undefined,
-    write(bytes: Buffer, _encoding, done) {
-      written.push(bytes);
-      done();
-    },
-  });
-  const client = connectTls({ socket: below });
-  client.on('error', () => undefined);
-  await waitFor(() => written.length > 0, { what: 'a ClientHello' });
-  client.destroy();
-  return Buffer.concat(written);
-}
 
 /** The same message in records of few bytes. */
 function fragmented(hello: Buffer, size: number): Buffer {

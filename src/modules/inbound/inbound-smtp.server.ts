@@ -111,7 +111,6 @@ export class InboundSmtpServer implements OnApplicationShutdown {
       name: this.config.delivery.mailHost,
       banner: 'for our own domains only',
       disabledCommands: NEVER,
-      minVersion: 'TLSv1.2',
       disableReverseLookup: true,
       size: reception.maxMessageBytes,
       maxRecipients: limits.maxRecipients,

@@ -148,7 +148,7 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     const { limits } = this;
     return {
       ...certificate,
-      ...{ secure, minVersion: 'TLSv1.2', logger: false, disableReverseLookup: true },
+      ...{ secure, logger: false, disableReverseLookup: true },
       name: this.config.delivery.mailHost,
       banner: 'Waybill submission',
       authMethods: ['PLAIN', 'LOGIN'],

@@ -1,0 +1,20 @@
+import { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { waitFor } from './wait-for';
+
+/** What a client of Node sends first. */
+export async function clientHello(): Promise<Buffer> {
+  const written: Buffer[] = [];
+  const below = new Duplex({
+    read: () => undefined,
+    write(bytes: Buffer, _encoding, done) {
+      written.push(bytes);
+      done();
+    },
+  });
+  const client = connectTls({ socket: below });
+  client.on('error', () => undefined);
+  await waitFor(() => written.length > 0, { what: 'a ClientHello' });
+  client.destroy();
+  return Buffer.concat(written);
+}
