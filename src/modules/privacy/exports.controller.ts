@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Headers, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Clock } from '../../common/clock';
 import { RequireScope, Unbound } from '../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors, PathId } from '../../common/http/openapi.decorators';
@@ -24,6 +25,7 @@ export class ExportsController {
   constructor(
     private readonly requests: PrivacyRequestsService,
     private readonly exports: ExportsService,
+    private readonly clock: Clock,
   ) {}
 
   @Unbound()
@@ -65,7 +67,7 @@ export class ExportsController {
     const fields = toExportDto(found);
     if (form === 'json' && !isShown(found)) return { data: fields };
     const result = await this.exports.open(principal, found);
-    return toFile(result, { form, section, fields });
+    return toFile(result, { form, section, fields, now: this.clock.now() });
   }
 
   @Unbound()

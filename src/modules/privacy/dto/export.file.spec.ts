@@ -1,4 +1,5 @@
-import { resultForm } from './export.file';
+import { buffer } from 'node:stream/consumers';
+import { resultForm, zipExport } from './export.file';
 
 it.each([
   [undefined, 'json'],
@@ -17,4 +18,14 @@ it.each([
   [',;,;;', 'json'],
 ])('Accept: %s wants %s', (accept, form) => {
   expect(resultForm(accept)).toBe(form);
+});
+
+it('dates the files of a ZIP file with the time that is given', async () => {
+  const result = { read: () => (async function* () {})() };
+  const zipOf = async (now: string) => buffer(zipExport(result, 'json', new Date(now)));
+  const made = await zipOf('2031-05-06T07:08:10');
+  const entry = made.indexOf(Buffer.from([0x50, 0x4b, 1, 2]));
+  // MS-DOS date: years since 1980, month, day.
+  expect(made.readUInt16LE(entry + 14)).toBe(((2031 - 1980) << 9) | (5 << 5) | 6);
+  expect(await zipOf('2031-05-06T07:08:10')).toEqual(made);
 });

@@ -23,6 +23,8 @@ const MAX_SHOWN_BYTES = 64 * 1024 * 1024;
 interface Wanted extends Pick<ReadExportQuery, 'section'> {
   readonly form: ResultForm;
   readonly fields: PrivacyExportDto;
+  /** The date of files in a ZIP file. */
+  readonly now: Date;
 }
 
 /** Whether the result is part of the JSON response. */
@@ -37,7 +39,7 @@ export function resultForm(accept: string | undefined): ResultForm {
 }
 
 /** The result in the requested form, generated while it is sent. */
-export function toFile(result: ExportResult, { form, section, fields }: Wanted): StreamableFile {
+export function toFile(result: ExportResult, { form, section, fields, now }: Wanted): StreamableFile {
   const { requestId, format } = fields;
   const named = (name: string) => `attachment; filename="${requestId}${name}"`;
   switch (form) {
@@ -51,7 +53,10 @@ export function toFile(result: ExportResult, { form, section, fields }: Wanted):
         disposition: named(`-${section}.csv`),
       });
     case 'zip':
-      return new StreamableFile(zipExport(result, format), { type: 'application/zip', disposition: named('.zip') });
+      return new StreamableFile(zipExport(result, format, now), {
+        type: 'application/zip',
+        disposition: named('.zip'),
+      });
   }
 }
 
@@ -136,13 +141,13 @@ export function csvLines(rows: readonly (readonly string[])[]): string {
 }
 
 /** A ZIP file with one file for each section, generated while it is read. */
-export function zipExport(result: ExportResult, format: ExportFormat): Readable {
+export function zipExport(result: ExportResult, format: ExportFormat, mtime: Date): Readable {
   const zip = new ZipFile();
   const output = zip.outputStream as Readable;
   const fail = (error: Error): void => void output.destroy(error);
   zip.on('error', fail);
   for (const section of SECTIONS) {
-    zip.addReadStreamLazy(`${section}.${format}`, (give) => {
+    zip.addReadStreamLazy(`${section}.${format}`, { mtime }, (give) => {
       // The library does not handle errors of its sources, and leaves them open when the client stops reading.
       const file = Readable.from(renderSection(result, section, format)).on('error', fail);
       output.once('close', () => file.destroy());
