@@ -53,6 +53,31 @@ describe('DiskSpace', () => {
     expect(() => unlimited.assertRoom()).not.toThrow();
   });
 
+  it('counts what is taken in between two readings, twice, and reads again where it reaches the reserve', async () => {
+    const read = jest.fn(freeBytes);
+    const disk = new DiskSpace({ folders: ['/a'], reserveBytes: 100, freeBytes: read });
+    await disk.read();
+    const take = (bytes: number) => {
+      try {
+        disk.assertRoom(bytes);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const inOneInterval = Array.from({ length: 1_000 }, () => take(10)).filter(Boolean);
+    expect(inOneInterval).toHaveLength(45);
+    expect(read).toHaveBeenCalledTimes(2);
+    expect(take(0)).toBe(true);
+    // Less has been written than was estimated.
+    free.set('/a', 300);
+    await disk.read();
+    expect(Array.from({ length: 1_000 }, () => take(10)).filter(Boolean)).toHaveLength(10);
+    free.set('/a', 99);
+    await disk.read();
+    expect(take(0)).toBe(false);
+  });
+
   it('reads the operating system, also of a folder that is still to be made, and shows it to Prometheus', async () => {
     const metrics = new Metrics();
     const disk = new DiskSpace({ folders: ['/nonexistent/folder'], reserveBytes: 1 });

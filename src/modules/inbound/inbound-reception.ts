@@ -83,6 +83,7 @@ export class InboundReception {
     const { mailFrom } = session.envelope;
     const routes = destinations.filter((destination) => 'routes' in destination);
     try {
+      this.disk.assertRoom(message.length);
       await this.takeOwn(destinations, mailFrom ? mailFrom.address : '', message);
       if (routes.length > 0) await this.routed.take(message, routes, session);
     } catch (error) {

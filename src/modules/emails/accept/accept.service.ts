@@ -7,7 +7,7 @@ import { Metrics } from '../../../common/metrics/metrics';
 import { WorkerWaker } from '../../../delivery/queue/worker-waker.service';
 import { AcceptCommit } from './accept-commit.service';
 import { keyName } from './idempotency';
-import { takesTurns, weightOf } from './screen-submissions';
+import { bytesIn, takesTurns, weightOf } from './screen-submissions';
 import type { Submission, SubmissionOutcome, SubmissionResult } from './send-request';
 
 /** Retries for a key that another process holds, two seconds in total. */
@@ -67,7 +67,7 @@ export class AcceptService {
    @throws TooManyAtATimeError when too many submissions of the organization wait; AppError idempotency_in_progress or idempotency_key_reused for the request as a whole, service_unavailable
    */
   async submit(submission: Submission, organizationId: string): Promise<SubmissionResult> {
-    this.disk.assertRoom();
+    this.disk.assertRoom(bytesIn(submission));
     const claims = [submission.idempotency, ...submission.items.map((item) => item.idempotency)];
     const names = claims.flatMap((claim) => (claim ? [keyName(claim)] : []));
     const held = { submission, organizationId };

@@ -97,6 +97,14 @@ export function takesTurns({ items }: Submission): boolean {
   return bytes > MOST_BYTES || recipients > MOST_RECIPIENTS;
 }
 
+/** The estimated size of the rows of a submission: their contents, 2 KiB of an email and 1 KiB of a recipient. */
+export function bytesIn({ items }: Submission): number {
+  return items.reduce((sum, { candidate }) => {
+    if (candidate.kind === 'refused') return sum;
+    return sum + 2_048 + 1_024 * candidate.request.recipients.length + bytesOf(candidate);
+  }, 0);
+}
+
 /** The size of bodies and attachments. */
 function bytesOf({ request: { html = '', text = '', raw, attachments } }: AcceptCommand): number {
   const bodies = html.length + text.length + (raw?.length ?? 0);
