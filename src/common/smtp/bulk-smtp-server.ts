@@ -19,6 +19,8 @@ const MAX_UNHEARD_BYTES = 128 * 1024;
  * TLS handshakes begin in turns as well: 980 clients that sent their ClientHello at the same moment held the event loop for 670 ms.
  */
 export class BulkSmtpServer extends SMTPServer {
+  private readonly tops = new WeakMap<Socket, Socket>();
+
   constructor(
     options: SMTPServerOptions,
     private readonly handshakes = new ServerHandshakes(),
@@ -31,6 +33,14 @@ export class BulkSmtpServer extends SMTPServer {
       this.adopt(connection);
       return add(connection);
     };
+  }
+
+  /**
+   * What to destroy to end a connection on which STARTTLS may have begun: Node can crash when a socket is destroyed from under TLS.
+   * @param socket of the event `connection`
+   */
+  topOf(socket: Socket): Socket {
+    return this.tops.get(socket) ?? socket;
   }
 
   /** TLS from the start. */
@@ -71,7 +81,11 @@ export class BulkSmtpServer extends SMTPServer {
       let top = socket;
       const arm = connection._armTimeout.bind(connection);
       // The library shows its TLS socket here only, until the handshake has ended.
-      connection._armTimeout = (over = connection._socket) => arm((top = over));
+      connection._armTimeout = (over = connection._socket) => {
+        top = over;
+        this.tops.set(socket, over);
+        arm(over);
+      };
       this.handshakes.run(socket, () => {
         if (!connection._closing) upgrade(callback, secured);
         return top;

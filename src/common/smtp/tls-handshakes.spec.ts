@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { TEST_CERTIFICATE } from '../../../test/doubles/tls-certificate';
 import { clientHello } from '../../../test/setup/client-hello';
 import { waitFor } from '../../../test/setup/wait-for';
@@ -36,6 +37,20 @@ async function ready(secure: boolean): Promise<Socket> {
   if (!secure) await once(client, 'data');
   return client;
 }
+
+it('is ended from above while STARTTLS is under way', async () => {
+  await listen(false, {});
+  const opened = once(server.server, 'connection');
+  const client = await ready(false);
+  const [socket] = (await opened) as [Socket];
+  expect(server.topOf(socket)).toBe(socket);
+  client.write(await clientHello());
+  await once(client, 'data');
+  const top = server.topOf(socket);
+  expect(top).toBeInstanceOf(TLSSocket);
+  top.destroy();
+  await waitFor(() => client.closed, { what: 'the end' });
+});
 
 describe.each([
   ['STARTTLS', false],

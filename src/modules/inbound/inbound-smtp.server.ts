@@ -1,6 +1,6 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import type { SMTPServer, SMTPServerOptions, SMTPServerSession } from 'smtp-server';
+import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
 import { clientNetworkOf, shareUnseen } from '../../common/http/client-address';
 import { opensPort } from '../../common/network';
 import { ListenerCertificate } from '../../common/tls/listener-certificate';
@@ -17,8 +17,6 @@ const NEVER = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', 'HELP'];
 
 interface OpenConnection {
   readonly socket: Socket;
-  /** What the socket is under, once it is encrypted. */
-  over: Socket | undefined;
   /** What to do at its end. */
   readonly leave: () => void;
 }
@@ -31,7 +29,7 @@ interface OpenConnection {
 @Injectable()
 export class InboundSmtpServer implements OnApplicationShutdown {
   private readonly logger = new Logger(InboundSmtpServer.name);
-  private readonly server: SMTPServer;
+  private readonly server: BulkSmtpServer;
   /** Open connections by client: those that are served. */
   private readonly connectionsOf = new Map<string, number>();
   private served = 0;
@@ -119,7 +117,6 @@ export class InboundSmtpServer implements OnApplicationShutdown {
       closeTimeout: limits.closeMs,
       logger: false,
       onConnect: (session, callback) => callback(this.connect(session)),
-      onSecure: (socket, session, callback) => callback(this.secured(socket, session)),
       onClose: (session) => this.closed(peerOf(session)),
       onRcptTo: (address, session, callback) =>
         void reception.admit(address, session).then(() => this.admitted(session, callback), callback),
@@ -134,12 +131,6 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     const refusal = tooManyConnections();
     this.metrics.countRefusal(refusal.reason);
     return refusal;
-  }
-
-  private secured(over: Socket, session: SMTPServerSession): null {
-    const known = this.open.get(peerOf(session));
-    if (known) known.over = over;
-    return null;
   }
 
   /** A client that has named a genuine recipient may take its time. */
@@ -157,13 +148,12 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     this.metrics.countConnection();
     const peer = peerOf(socket);
     this.closed(peer);
-    // Once it is encrypted the socket belongs to TLS: Node 20 can crash when it is destroyed from under it.
-    const end = (): void => void (this.open.get(peer)?.over ?? socket).destroy();
+    const end = (): void => void this.server.topOf(socket).destroy();
     const timers = [setTimeout(end, this.limits.connectionMs), setTimeout(end, this.limits.unprovenMs)] as const;
     const leave = this.enter(peer, clientNetworkOf(socket.remoteAddress ?? ''));
     this.unproven.set(peer, timers[1]);
     this.open.set(peer, {
-      ...{ socket, over: undefined },
+      socket,
       leave: () => {
         for (const timer of timers) clearTimeout(timer);
         this.unproven.delete(peer);
