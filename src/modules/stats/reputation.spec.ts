@@ -41,8 +41,9 @@ describe('a reputation', () => {
 
   it('says when there is too little to judge', () => {
     expect(reputationOf(of(3, { bounced: 3 })).recommendations).toEqual([
-      expect.stringMatching(/^Too few recipients to judge: 3 in the last 30 days/),
+      expect.stringMatching(/^Only 3 recipients in the last 30 days: too few to judge/),
     ]);
+    expect(reputationOf(of(1)).recommendations).toEqual([expect.stringMatching(/^Only 1 recipient in/)]);
   });
 
   it('gives rates with four decimals, 0 of nothing', () => {

@@ -121,7 +121,7 @@ function percent(rate: number): string {
 
 function tooFew(recipients: number): string {
   return (
-    `Too few recipients to judge: ${recipients} in the last ${REPUTATION_DAYS} days. ` +
+    `Only ${recipients} ${recipients === 1 ? 'recipient' : 'recipients'} in the last ${REPUTATION_DAYS} days: too few to judge. ` +
     `The score means something from ${MIN_RECIPIENTS} recipients on.`
   );
 }
