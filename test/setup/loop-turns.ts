@@ -11,3 +11,17 @@ export async function loopTurnsOf(work: () => Promise<unknown>): Promise<number>
   isOver = true;
   return turns;
 }
+
+/** How many things happen in one turn of the event loop, at most. */
+export class PerTurn {
+  most = 0;
+  total = 0;
+  private now = 0;
+
+  count(): void {
+    if (this.now === 0) setImmediate(() => (this.now = 0));
+    this.now += 1;
+    this.total += 1;
+    this.most = Math.max(this.most, this.now);
+  }
+}

@@ -1,25 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer as createNetServer, type Socket } from 'node:net';
+import { PerTurn } from '../../../test/setup/loop-turns';
 import { waitFor } from '../../../test/setup/wait-for';
 import { parseInTurns } from './parse-in-turns';
 
 const TINY_CHUNKS = '1\r\nb\r\n'.repeat(10_000);
 const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n';
-
-/** How many things happen in one turn of the event loop, at most. */
-class PerTurn {
-  most = 0;
-  total = 0;
-  private now = 0;
-
-  count(): void {
-    if (this.now === 0) setImmediate(() => (this.now = 0));
-    this.now += 1;
-    this.total += 1;
-    this.most = Math.max(this.most, this.now);
-  }
-}
 
 /** Time enough for one piece. */
 function slowClock() {

@@ -3,6 +3,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { reset } from '../../../test/doubles/reset-socket';
+import { PerTurn } from '../../../test/setup/loop-turns';
 import { waitFor } from '../../../test/setup/wait-for';
 import { SharedTurns } from './shared-turns';
 import { socketInTurns } from './socket-turns';
@@ -10,20 +11,6 @@ import { socketInTurns } from './socket-turns';
 const CLIENTS = 200;
 /** Pieces that a turn has time for: what waits and what comes may each take them. */
 const MOST = 10;
-
-/** How many things happen in one turn of the event loop, at most. */
-class PerTurn {
-  most = 0;
-  total = 0;
-  private now = 0;
-
-  count(): void {
-    if (this.now === 0) setImmediate(() => (this.now = 0));
-    this.now += 1;
-    this.total += 1;
-    this.most = Math.max(this.most, this.now);
-  }
-}
 
 describe('socketInTurns', () => {
   const open: { close(): void }[] = [];
