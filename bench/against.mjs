@@ -37,7 +37,7 @@ async function run(dist, { scenarios, ...settings }) {
   }
 }
 
-/** What is not `--dist`. */
+/** The arguments except `--dist`. */
 function othersOf(all) {
   const at = all.find(({ name }) => name === 'dist').index;
   const isInline = all.find(({ name }) => name === 'dist').inlineValue;

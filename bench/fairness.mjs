@@ -1,4 +1,4 @@
-// What a quiet tenant notices of other tenants: how long its mails take alone, beside a tenant with a deep queue, and beside
+// The effect of other tenants on a quiet tenant: how long its mails take alone, beside a tenant with a deep queue, and beside
 // one whose mail all goes to tarpits. See docs/benchmarks.md.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Bench } from './harness/bench.mjs';

@@ -58,7 +58,7 @@ async function load(bench, seconds) {
   const http = await bench.startHelper('http-load');
   const bodies = Array.from({ length: BODIES }, (_, index) => JSON.stringify(emailBody(index)));
   const target = { port: service.port, path: '/v1/emails', key: bench.tenant.key, bodies, connections: CONNECTIONS };
-  // What exists once (the first pages of tables, the plans of statements) is no part of a mail.
+  // Data that exists once (the first pages of tables, the plans of statements) does not count for a mail.
   await http.call('run', { ...target, seconds: 2 });
   await emptyQueue(bench.database);
 

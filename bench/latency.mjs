@@ -1,4 +1,4 @@
-// How long one email takes to be accepted while the service has half, and four fifths, of what it can take. See docs/benchmarks.md.
+// The time to accept one email while the service has half, and four fifths, of its maximum load. See docs/benchmarks.md.
 import { Bench } from './harness/bench.mjs';
 import { emailBody } from './harness/mail.mjs';
 import { median } from './harness/report.mjs';
@@ -11,7 +11,7 @@ const USAGE = `npm run bench:latency -- [--rounds N] [--seconds S] [--dist FOLDE
   --seconds  length of one timed run, by default 5
   --dist     the dist/ of another build, by default this one
 `;
-/** What the most emails a second are measured with, as in accept-single. */
+/** Connections for measuring the most emails a second, as in accept-single. */
 const CONNECTIONS = 50;
 /** Enough that a request that is due never waits for a connection. */
 const OPEN_CONNECTIONS = 200;

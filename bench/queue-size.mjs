@@ -82,7 +82,7 @@ async function fill(bench, depth) {
   await bench.database.query('vacuum analyze');
 }
 
-/** Milliseconds of the requests that look at the queue. */
+/** Milliseconds of the requests that read the queue. */
 async function requestTimes(bench, api) {
   const times = { 'GET /health/detailed, ms': '/health/detailed', 'GET /health/startup, ms': '/health/startup' };
   const result = {};

@@ -14,7 +14,7 @@ const USAGE = `npm run bench:scale -- [--seconds S] [--rounds N]
 const PROCESSES = [1, 2, 4];
 const PARTS = ['api', 'worker', 'postgres'];
 const BODIES = 500;
-/** To each api process: more of them are there for more load, and what one commits at once depends on what it has in hand. */
+/** To each api process: more processes get more load, and the size of a commit depends on the requests in progress. */
 const CONNECTIONS = 48;
 /** The most that 4 × 4 processes may cost, as a multiple of 1 × 1. */
 const TARGET = 1.1;

@@ -1,4 +1,4 @@
-// Times what reads and removes emails beside the newest 32 days of them and beside a year's: 13 partitions. See docs/scaling.md.
+// Times the statements that read and remove emails, with 32 days of emails and with a year's: 13 partitions. See docs/scaling.md.
 import { parseArgs } from 'node:util';
 import { Bench } from './harness/bench.mjs';
 import { load } from './harness/product.mjs';
@@ -14,7 +14,7 @@ const USAGE = `npm run bench:year -- [--emails N] [--months N] [--runs N]
 
 const TARGET = 1.2;
 const DAY_MS = 86_400_000;
-/** Lists look for a page in so many days first, and sum up what is newer each time: both sides have all of them. */
+/** Lists search a page in so many days first, and add up the newer ones each time: both sides have all of them. */
 const NEWEST_MS = 32 * DAY_MS;
 /** Of the subject whose erasure is timed; all in the newest days. */
 const SUBJECT_EMAILS = 50;
@@ -68,7 +68,7 @@ async function run() {
       const now = new Date();
       const newest = { from: new Date(now.getTime() - NEWEST_MS), to: now };
       const oldest = monthSpan(now, -months - 1);
-      // The month that is removed is there both times, so that its size is not what differs.
+      // The removed month exists both times, so that the difference is not its size.
       for (const span of [newest, oldest]) await fill(bench, span, emails, now);
       const month = await timeAll(bench, product, { newest, oldest: oldest.from, runs });
       for (let ago = 1; ago <= months; ago += 1) {

@@ -8,12 +8,12 @@ const LATENCY_MS = 150;
 /** How long a kill waits for a final dot. */
 const DOT_LIMIT_MS = 3_000;
 const CUT_BYTES = 2_000;
-/** What was claimed while a worker lived is asked for once it is dead: then nothing changes any more. */
+/** A worker's claims are queried after its death, when they no longer change. */
 const HELD = `
   select d.recipient from deliveries d join worker_sessions s on s.id = d.session_id
   where d.state = 'claimed' and s.process_id = $1`;
 
-/** Carries out the faults of a plan at their time, and notes what was hit. */
+/** Carries out the faults of a plan at their time, and records the affected processes. */
 export class Storm {
   #fleet;
   #database;
@@ -49,7 +49,7 @@ export class Storm {
     );
   }
 
-  /** To be called when a worker says that its lease has ended while it lived. */
+  /** Must be called when a worker logs that its lease has ended while it lived. */
   lostLease(life) {
     say(`${life.client} has lost its lease`);
     this.#log.begin('lost lease', life, performance.now() - this.#leaseSeconds * 1_000).until = performance.now();

@@ -31,7 +31,7 @@ function escaped(text) {
 class InProcessRunner {
   #root = process.cwd();
   #files = filesOf(this.#root, process.env.MUTATION_TESTS.split(','));
-  /** What the instrumented code reads: the active mutant, and where it counts. */
+  /** The state that the instrumented code reads: the active mutant, and its counters. */
   #seen = (globalThis.__stryker__ ??= {});
   #tests;
   /** Of each test without a mutant: milliseconds (the quick ones come first), and turns of the loop. */
@@ -72,7 +72,7 @@ class InProcessRunner {
     return { status: 'complete', tests, mutantCoverage: this.#seen.mutantCoverage };
   }
 
-  /** Killed is what a test notices that passes without it: one that fails by what an earlier mutant has left behind says nothing. */
+  /** A mutant is killed by a test that passes without it: a test that fails because of an earlier mutant's effects does not count. */
   async mutantRun({ activeMutant: { id }, testFilter, hitLimit, mutantActivation, reloadEnvironment }) {
     const isStatic = mutantActivation === 'static';
     if (isStatic || reloadEnvironment) await this.#forget();

@@ -14,7 +14,7 @@ const USAGE = `npm run mutation -- [AREA…] [--survivors]
 const MISSED = new Set(['Survived', 'NoCoverage']);
 const NOTES = { NoCoverage: ' (not run)', Timeout: ' (no end in time)' };
 const ROOT = path.resolve(import.meta.dirname, '..');
-/** Stryker counts how often a mutant is passed, and so ends a loop: what took too long otherwise was noticed by no test. */
+/** Stryker counts how often a mutant runs, and so ends a loop: no test has noticed a mutant that only took too long. */
 const isEndless = ({ status, statusReason = '' }) => status === 'Timeout' && /hit limit/i.test(statusReason);
 const isLate = (mutant) => mutant.status === 'Timeout' && !isEndless(mutant);
 
@@ -34,7 +34,7 @@ if (values.help || unknown.length > 0) {
   }
 }
 
-/** One area after the other, with one process of tests: what else runs on the machine goes on. */
+/** One area after the other, with one process of tests, so that other work on the machine can continue. */
 async function mutate({ mutate: files, tests }) {
   process.env.MUTATION_TESTS = tests.join(',');
   process.chdir(ROOT);

@@ -1,4 +1,4 @@
-/** What is changed in SQL, in one place at a time: pattern, and what comes instead. */
+/** Changes of SQL, one place at a time: pattern and replacement. */
 const OPERATORS = [
   [/(?<=\s)<=(?=\s)/g, '<'],
   [/(?<=\s)>=(?=\s)/g, '>'],

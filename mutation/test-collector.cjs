@@ -53,7 +53,7 @@ class CollectedTests {
     return error;
   }
 
-  /** Runs what is left to do when no test comes any more. */
+  /** Runs the remaining hooks after the last test. */
   async end() {
     for (const group of this.#groups.toReversed()) {
       if (this.#begun.has(group)) await firstError(group.hooks.afterAll);
@@ -99,7 +99,7 @@ class CollectedTests {
   }
 }
 
-/** A group and what it is in, from the outside. */
+/** A group and its parents, outermost first. */
 function lineage(group) {
   return group.parent ? [...lineage(group.parent), group] : [group];
 }

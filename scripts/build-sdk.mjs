@@ -35,7 +35,7 @@ function slim({ paths, ...others }) {
   return { ...others, paths: Object.fromEntries(own) };
 }
 
-/** @returns whether it could; what is wrong has been printed */
+/** @returns whether it succeeded; errors have been printed */
 function compile(format, module) {
   const outDir = join(sdk, 'dist', format);
   mkdirSync(outDir, { recursive: true });

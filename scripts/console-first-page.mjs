@@ -1,5 +1,5 @@
 // How long the console's first page takes with nothing kept from before, in milliseconds: `npm run console:first-page`.
-// `--requests` lists what the last of the rounds has asked for, and when.
+// `--requests` lists the requests of the last round, with their times.
 import { seed, signedIn, withDemo } from './console/demo.mjs';
 
 const ROUNDS = 7;

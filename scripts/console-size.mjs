@@ -1,4 +1,4 @@
-// What a browser loads before the console shows its first page, compressed: `npm run console:size`. Ends with 1 if it is more
+// Bytes that a browser loads before the console shows its first page, compressed: `npm run console:size`. Ends with 1 if it is more
 // than 150 KiB.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ const MAX_BYTES = 150 * 1024;
 const root = path.resolve(import.meta.dirname, '..');
 const folder = path.join(root, 'dist/console');
 
-/** A script and all that it imports at once; what it imports later, by `import()`, is not among them. */
+/** A script and everything that it imports statically, without later imports by `import()`. */
 function scriptsFrom(name, found = new Set()) {
   if (found.has(name)) return found;
   found.add(name);

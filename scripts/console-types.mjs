@@ -7,7 +7,7 @@ import { ensureBuild } from './build/ensure-build.mjs';
 const root = path.resolve(import.meta.dirname, '..');
 const target = path.join(root, 'console/src/api/schema.d.ts');
 
-/** Whether nothing was compiled since they were written: `npm run check` asks twice. */
+/** Whether nothing was compiled since they were written: `npm run check` runs this twice. */
 function isFresh() {
   if (!existsSync(target)) return false;
   const writtenMs = statSync(target).mtimeMs;

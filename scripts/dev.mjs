@@ -32,7 +32,7 @@ async function startAgain() {
   service = spawn(process.execPath, [path.join(root, 'dist/main.js')], options);
 }
 
-// Nothing may stay of sources that are gone.
+// Output of deleted sources must not stay.
 rmSync(path.join(root, 'dist'), { recursive: true, force: true, maxRetries: 5 });
 const args = [compilerOf(root), '-p', 'tsconfig.json', '--watch', '--preserveWatchOutput'];
 const compiler = spawn(process.execPath, args, {

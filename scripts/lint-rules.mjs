@@ -5,7 +5,7 @@ const TOO_MANY = 'A function takes up to five parameters; only a constructor tak
 
 const isOfConstructor = ({ parent }) => parent?.type === 'MethodDefinition' && parent.kind === 'constructor';
 
-/** `max-params` knows no difference between functions and constructors. */
+/** `max-params` that distinguishes functions and constructors. */
 const parameters = {
   create(context) {
     const check = (node) => {
@@ -34,7 +34,7 @@ const isOnlyType = ({ references }) =>
   references.every((reference) => (reference.isValueReference ? isInTypeQuery(reference) : reference.isTypeReference));
 
 /**
- * What is used as a type only is imported as one: `consistent-type-imports` of typescript-eslint, which knows as well that
+ * Imports that are used as types only must be type imports: `consistent-type-imports` of typescript-eslint, which also handles that
  * metadata refers to the types of what is decorated, and leaves files with decorators alone.
  */
 const typeImports = {

@@ -72,7 +72,7 @@ export class Bench {
     await this.database.query('vacuum analyze');
   }
 
-  /** Writes out what has been changed, which otherwise goes on beside the next figure. */
+  /** Writes changed pages out, which would otherwise happen during the next measurement. */
   async checkpoint() {
     const pool = administrator(this.databaseUrl);
     await pool.query('checkpoint').finally(() => pool.end());

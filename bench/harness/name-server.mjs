@@ -5,7 +5,7 @@ import dnsPacket from 'dns-packet';
 const TTL_SECONDS = 300;
 
 /**
- * A resolver on loopback that knows of each domain one mail exchanger, `mx.` before its name, and the address of that.
+ * A resolver on loopback that returns one mail exchanger for each domain, `mx.` before its name, and the address of that.
  * @param addresses by domain
  * @returns as `DNS_SERVERS` has it
  */

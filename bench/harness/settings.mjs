@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { DIST } from './product.mjs';
 
 const STANDARD = ['parse-only', 'accept-single', 'accept-batch', 'deliver', 'end-to-end'];
-/** Run only when asked for. */
+/** Run only when named by `--only`. */
 const SCENARIOS = [...STANDARD, 'accept-smtp', 'wall-single', 'wall-batch', 'traces', 'tls-domains'];
 
 export const USAGE = `npm run bench -- [--rounds N] [--seconds S] [--messages N] [--domains N] [--only ${SCENARIOS.join('|')}] [--profile FOLDER]
@@ -47,7 +47,7 @@ export function parseSettings(args) {
  * The command line of a figure that has a script of its own.
  *
  * @param seconds of one run, by default
- * @returns undefined when it asked for the usage, which has been printed. @throws Error for an unknown option or value
+ * @returns undefined after printing the usage. @throws Error for an unknown option or value
  */
 export function parseRun(usage, { seconds }) {
   const { values } = parseArgs({

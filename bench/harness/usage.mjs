@@ -29,7 +29,7 @@ export function peakMemoryOf(pid) {
   }
 }
 
-/** What a process and its children hold of the machine's memory, in MB: pages that some of them share count once (PSS). */
+/** Memory of a process and its children, in MB: pages that some of them share count once (PSS). */
 export function memoryOfTree(pid) {
   const pids = processIds().filter((child) => child === String(pid) || readStat(child)?.parent === pid);
   return pids.reduce((sum, one) => sum + memoryOf(one), 0);

@@ -66,7 +66,7 @@ function useConnection(state) {
   });
 }
 
-/** Times at which requests are due: exponential gaps, as of many clients that know nothing of each other. */
+/** Times at which requests are due: exponential gaps, as of many independent clients. */
 class Arrivals {
   #idle = [];
   #due;

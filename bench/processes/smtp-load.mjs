@@ -9,7 +9,7 @@ const COMPLETE_REPLY = /^(?:\d{3}-[^\n]*\r\n)*\d{3}(?: [^\n]*)?\r\n/;
 
 /**
  * @param target `{port, key, messages}`: `{to, content}` that are sent in turn
- * @returns how many were answered 250 within the time, and the latencies' percentiles in ms
+ * @returns the number of 250 replies within the time, and the latencies' percentiles in ms
  */
 async function run({ port, key, messages, connections, seconds }) {
   const state = { port, key, messages, next: 0, until: performance.now() + seconds * 1_000, latencies: [] };

@@ -8,7 +8,7 @@ const CONNECTIONS = 50;
 const SAMPLED = '0.01';
 
 /**
- * What traces cost: from the request to the last committed result, with traces of one send in a hundred, compared with the
+ * The cost of traces: from the request to the last committed result, with traces of one send in a hundred, compared with the
  * same without any. Both go through one worker, which adds its spans to what is sampled.
  */
 export async function prepare(bench) {

@@ -1,6 +1,6 @@
-// What each side has seen, independently of what the service says. Times are of one monotonic clock, in ms.
+// What each side has recorded, independently of the service's own data. Times are of one monotonic clock, in ms.
 
-/** What got a 202, and how often a request had to be repeated. */
+/** Emails with a 202, and how often a request was repeated. */
 export class ClientLedger {
   /** By the message's number: `{id, tenant, at, message}`. */
   acceptances = new Map();
@@ -20,7 +20,7 @@ export class ClientLedger {
   }
 }
 
-/** What came to the receiving servers: every message whose final dot was read, and which of them got a 250. */
+/** Mail at the receiving servers: every message whose final dot was read, and which of them got a 250. */
 export class SinkLedger {
   /** By address: `{messageId, client, dotAt, answeredAt}` each, in order of arrival. */
   copies = new Map();

@@ -1,11 +1,11 @@
-/** Which release did what once the schema was the new one's. */
+/** The work of each release on the new schema. */
 export class ReleaseLog {
   #releaseOf = new Map();
   #portsOf = new Map();
   #migration;
   #counts = { old: none(), new: none() };
 
-  /** @param sinkLedger tells of deliveries */
+  /** @param sinkLedger reports deliveries */
   constructor(sinkLedger) {
     sinkLedger.onAnswered(({ client }) => this.#count(this.#releaseOf.get(client), 'delivered'));
   }
@@ -29,7 +29,7 @@ export class ReleaseLog {
     return { migration: this.#migration ?? { applied: [], ms: 0 }, ...this.#counts };
   }
 
-  /** What a release has not done at all on the new schema: then nothing is known about it. */
+  /** Kinds of work that a release has not done at all on the new schema, so that they are untested. */
   get idle() {
     return Object.entries(this.#counts).flatMap(([release, counts]) =>
       Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [`the ${release} release: no ${what}`] : [])),

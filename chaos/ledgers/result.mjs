@@ -1,15 +1,15 @@
 import { KINDS } from '../plan/destinations.mjs';
 import { QUIET } from '../plan/traffic.mjs';
 
-/** A dead worker's lease, and the time to find, claim and deliver what it held. */
+/** A dead worker's lease, and the time to find, claim and deliver its mail. */
 const RECOVERY_MARGIN_SECONDS = 5;
 const LISTED = 10;
 const TERMINAL = new Set(['delivered', 'bounced', 'failed']);
 
 /**
- * Compares the ledgers with what the service says. What has to be 0, or within a limit, is in `checks`; a run has passed when
+ * Compares the ledgers with the service's data. Figures that must be 0, or within a limit, are in `checks`; a run has passed when
  * all of them hold.
- * @param scene with its ledgers @param service what the database and the API say, see ledgers/service-view.mjs
+ * @param scene with its ledgers @param service the data of the database and the API, see ledgers/service-view.mjs
  */
 export function evaluate({ plan, scene, service, exitCodes }) {
   const { clientLedger: client, sinkLedger: sink, webhookLedger: webhooks, log } = scene;
@@ -48,12 +48,12 @@ export function evaluate({ plan, scene, service, exitCodes }) {
     repetitions: client.repetitions,
     ...(plan.isUpgrade && { upgrade: scene.releaseLog.summary }),
     outages: log.outages.map(durationOf),
-    // What lasts until the end is the end itself.
+    // A fault that lasts until the end ends with the run.
     workerless: log.workerless.filter(({ until }) => until < Infinity).map(durationOf),
   };
 }
 
-/** By address, what was acknowledged to the client. */
+/** By address, the mail acknowledged to the client. */
 function recipientsOf({ acceptances }) {
   const expected = new Map();
   for (const { id, at, tenant, message } of acceptances.values()) {
@@ -76,7 +76,7 @@ function judgeRecipients(expected, sink, service) {
   return result;
 }
 
-/** The API's status of every email beside what the sink took of it. */
+/** The API's status of every email beside the sink's record of it. */
 function judgeApi({ acceptances }, sink, { statuses }) {
   const wrong = [];
   for (const { id, message } of acceptances.values()) {
@@ -108,7 +108,7 @@ function judgeDuplicates(expected, sink, log) {
     kind: one.kind,
     client: one.client,
     held: one.held,
-    // What a living worker did afterwards is no part of it.
+    // Later deliveries by a living worker do not count.
     pastTheDot: ['kill', 'crash'].includes(one.kind) ? sink.pastTheDot(one.client, one.at) : undefined,
     duplicates: one.duplicates ?? 0,
     longestRecovery: one.longestRecovery,
@@ -117,7 +117,7 @@ function judgeDuplicates(expected, sink, log) {
 }
 
 /**
- * From the death of a worker to the delivery of what it held. Where there was no database, or no worker that could claim, in
+ * From the death of a worker to the delivery of its mail. Where there was no database, or no worker that could claim, in
  * between: from the end of that time, because nothing can take the mail over before. `rawP99` counts from the death.
  */
 function judgeRecovery({ recoveries, outages, workerless }, { leaseSeconds }) {

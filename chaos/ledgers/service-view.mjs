@@ -4,7 +4,7 @@ import { DIST } from '../../bench/harness/product.mjs';
 
 const PAGE = 100;
 const HOUR_MS = 3_600_000;
-/** What the tenants' webhooks are subscribed to. */
+/** The events to which the tenants' webhooks are subscribed. */
 export const WEBHOOK_EVENTS = ['delivered', 'bounced', 'failed'];
 
 const RECIPIENTS = 'select address, status from email_recipients';
@@ -26,7 +26,7 @@ const WRONG_EVENTS = `
       <> (select count(*) from email_recipients r
           where (r.organization_id, r.mode, r.email_id) = (e.organization_id, e.mode, e.id))`;
 
-/** Everything that the service says about the mail at the end: in its database, over its API, and by its own check. */
+/** The service's data about the mail at the end: in its database, over its API, and by its own check. */
 export async function viewService({ database, client, tenants, environment }) {
   const numberOf = new Map(tenants.map(({ organizationId }, index) => [organizationId, index]));
   const recipients = await database.rows(RECIPIENTS);

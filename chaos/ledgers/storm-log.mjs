@@ -1,8 +1,8 @@
-/** Only what lasts longer than the network of one machine and a busy event loop is blamed on something else. */
+/** Only gaps longer than the delays of one machine's network and a busy event loop have another cause. */
 const TOLERANCE_MS = 2_000;
 
 /**
- * What was done to the service, when, and what each dead worker had in its hands.
+ * The faults with their times, and the mail that each dead worker held.
  *
  * A disturbance is `{kind, name, client, at, until, held, pastTheDot}`: `client` is the life of the worker that it hit, by its
  * name in EHLO, and undefined when it hit all; `until` is Infinity while it lasts, and after a death: what a dead worker had
@@ -15,11 +15,11 @@ export class StormLog {
   /** `{at, until}` of each time after the first start in which no worker could claim mail. */
   workerless = [];
   #workers = new Set();
-  /** By address: what a worker held when it was killed, until another worker delivers it. */
+  /** By address: mail that a worker held when it was killed, until another worker delivers it. */
   #orphans = new Map();
   recoveries = [];
 
-  /** @param sinkLedger tells of deliveries @param isPrompt whether mail to an address is delivered at once when it can be */
+  /** @param sinkLedger reports deliveries @param isPrompt whether mail to an address is delivered at once when it can be */
   constructor(sinkLedger, isPrompt) {
     this.isPrompt = isPrompt;
     this.sink = sinkLedger;
@@ -60,7 +60,7 @@ export class StormLog {
     }
   }
 
-  /** What is still waited for. */
+  /** Mail that is still awaited. */
   get orphanCount() {
     return this.#orphans.size;
   }

@@ -11,7 +11,7 @@ const CONFLICT = 409;
 const TOO_MANY = 429;
 
 /**
- * All customers. A correct client: it repeats a request with the same key, at any of the APIs, until it has an answer that
+ * All customers. A correct client: it repeats a request with the same key, at any of the APIs, until it has a response that
  * is final. Writes the client's ledger.
  */
 export class Client {
@@ -22,7 +22,7 @@ export class Client {
   #onAnswer;
   #calls = 0;
 
-  /** @param ports who is there to be asked at the moment: `() => number[]` @param onAnswer called with the port of each final answer */
+  /** @param ports the APIs that run at the moment: `() => number[]` @param onAnswer called with the port of each final response */
   constructor({ ports, tenants, ledger, onAnswer = () => undefined }) {
     this.#ports = ports;
     this.#onAnswer = onAnswer;
@@ -30,7 +30,7 @@ export class Client {
     this.#ledger = ledger;
   }
 
-  /** Makes all requests at their time; resolves when the last of them has been answered for good. */
+  /** Makes all requests at their time; resolves when the last of them has its final response. */
   async send(requests, startedAt) {
     const underWay = [];
     for (const request of requests) {
@@ -41,7 +41,7 @@ export class Client {
     await Promise.all(underWay);
   }
 
-  /** One call, repeated until there is a final answer: `{status, body}`. */
+  /** One call, repeated until there is a final response: `{status, body}`. */
   async call(method, path, tenant, { body, key } = {}) {
     const payload = body === undefined ? undefined : JSON.stringify(body);
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
@@ -80,7 +80,7 @@ export class Client {
     });
   }
 
-  /** Undefined when there was no whole answer. */
+  /** Undefined when there was no complete response. */
   async #attempt({ method, path, key, idempotencyKey, payload }) {
     const ports = this.#ports();
     if (ports.length === 0) return undefined;

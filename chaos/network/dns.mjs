@@ -5,7 +5,7 @@ import dnsPacket from 'dns-packet';
 const SERVFAIL = 2;
 const TTL_SECONDS = 60;
 
-/** A resolver on loopback that knows the receiving servers, and of nothing else whether it exists. UDP only. */
+/** A resolver on loopback with the receiving servers only; other names get no definite response. UDP only. */
 export class Dns {
   #socket = createSocket('udp4');
   #addresses;

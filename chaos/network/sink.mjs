@@ -6,7 +6,7 @@ import { SinkSession } from './sink-session.mjs';
 import { ToxicProxy } from './toxic-proxy.mjs';
 
 const TARPIT_MS = 20_000;
-/** What an accepting server takes for the reply to the final dot: the window in which a kill may repeat a mail. */
+/** The time that an accepting server takes for the reply to the final dot: the window in which a kill may repeat a mail. */
 const DOT_MS = { low: 2, high: 30 };
 /** Part of the conversations that a fault hits. */
 const FAULT_SHARE = 0.3;

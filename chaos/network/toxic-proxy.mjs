@@ -106,7 +106,7 @@ class Link {
     this.#end();
   }
 
-  /** What is delayed keeps its order, also when the delay ends meanwhile. */
+  /** Delayed data keeps its order, also when the delay ends meanwhile. */
   #relay(from, to, isToServer) {
     let waiting = 0;
     let tail = Promise.resolve();

@@ -45,7 +45,7 @@ async function ask(socket, text) {
   return socket.echoed;
 }
 
-/** What has been written by then has passed, if anything passes. */
+/** Data written by then has passed, if any data passes. */
 async function settle() {
   const other = connect({ port: server.address().port, host: '127.0.0.1' });
   for (let round = 0; round < 5; round += 1) {
@@ -79,7 +79,7 @@ describe('a toxic proxy', () => {
     const [error] = await once(client, 'error');
     expect(error.code).toBe('ECONNRESET');
     await settle();
-    // The reset may overtake what was let through.
+    // The reset may overtake data that has passed.
     expect(['before ', 'before 12345']).toContain(received);
   });
 

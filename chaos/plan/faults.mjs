@@ -6,7 +6,7 @@ const API_KILL_SHARE = 0.3;
 const RESTART_SECONDS = 4;
 /** A worker is not killed shortly before or during its pause, partition or jump: that fault would not take place. */
 const MARGIN_SECONDS = 2;
-/** These kills wait for the worst moment: a final dot has come, and no reply has gone out. */
+/** These kills wait for the worst moment: a final dot has arrived, and no reply has been sent. */
 const AT_DOT_SHARE = 0.5;
 const FIVE_DAYS_MS = 5 * 24 * 60 * 60 * 1_000;
 const LINK_TOXICS = ['latency', 'cut', 'rst'];

@@ -31,7 +31,7 @@ const COUNTS = {
 };
 
 /**
- * All that happens in a run, by its seed alone: who sends what and when, and what goes wrong and when. Only the scheduling
+ * The plan of a run, by its seed alone: all requests and faults with their times. Only the scheduling
  * of processes is left to chance.
  */
 export function makePlan({ seed, messages = DEFAULT_MESSAGES }) {

@@ -1,6 +1,6 @@
 import { KINDS } from './destinations.mjs';
 
-/** The first sends little and only to good servers: what it waits beside the others is what fairness is. */
+/** The first sends little and only to good servers: its delay beside the others shows the fairness. */
 export const QUIET = 0;
 const QUIET_SHARE = 0.01;
 /** These two send a half of everything, in large batches. */

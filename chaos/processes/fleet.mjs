@@ -13,7 +13,7 @@ const DRAIN_SECONDS = 20;
 export class Fleet {
   members = new Map();
 
-  /** The product's configuration, but for what differs between processes. It comes from here, not from the caller's environment. */
+  /** The product's configuration, except values that differ between processes. The caller's environment is not used. */
   static environment({ folder, databaseUrl, plan, smtpPort, dnsServer }) {
     const { PATH, HOME, TMPDIR, LANG } = process.env;
     const inherited = Object.fromEntries(Object.entries({ PATH, HOME, TMPDIR, LANG }).filter(([, value]) => value));

@@ -6,14 +6,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ToxicProxy } from '../network/toxic-proxy.mjs';
 
 const PRELOAD = path.join(import.meta.dirname, 'preload.cjs');
-/** What a supervisor waits before it starts a dead process again. */
+/** The time that a supervisor waits before it starts a dead process again. */
 const RESTART_MS = 500;
 const DOWN_POLL_MS = 20;
 const READY_LIMIT_MS = 60_000;
 
 /**
  * One process of the product under a supervisor: started again whenever it ends. Each life has a number, and workers greet
- * with it (`worker-1-3.mail.chaos.test`), so that the sink knows who sent a copy.
+ * with it (`worker-1-3.mail.chaos.test`), so that the sink can record which process sent a copy.
  */
 export class Member {
   #child;
@@ -23,7 +23,7 @@ export class Member {
   #ready;
   #options;
 
-  /** Exit codes of lives that another release has replaced, by their names. */
+  /** Exit codes of processes that another release has replaced, by their names. */
   replaced = [];
 
   /**
@@ -108,7 +108,8 @@ export class Member {
     const url = new URL(database.url);
     url.port = String(this.link.port);
     const settings = { ...env, WAYBILL_ROLES: roles, DATABASE_URL: url.href, MAIL_HOST: this.life.client };
-    const args = [...(this.isWorker ? ['--require', PRELOAD] : []), path.join(release.dist, 'main.js')];
+    const preload = this.isWorker ? ['--require', PRELOAD] : [];
+    const args = [...process.execArgv, ...preload, path.join(release.dist, 'main.js')];
     const child = spawn(process.execPath, args, { env: settings, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     const { life } = this;

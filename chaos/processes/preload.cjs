@@ -1,6 +1,6 @@
 'use strict';
 // Loaded into the workers of a chaos run before the product (`node --require`), to do to it what nothing else can do from
-// outside. The product itself knows nothing of it.
+// outside. The product has no code for it.
 //
 // - SIGUSR2: the wall clock is ahead by CHAOS_CLOCK_OFFSET_MS, and right again with the next one. The monotonic clock goes on.
 // - A mail with CHAOS_POISON_MARK in its subject kills the worker that composes it, as a bug in a native library would.

@@ -24,7 +24,7 @@ export async function releasesFrom(revision) {
   return { old: releaseIn(old, `${await versionIn(old)} (${revision})`), new: thisRelease(await versionIn(ROOT)) };
 }
 
-/** What has been built here. @param name for people */
+/** This checkout's build. @param name for people */
 export function thisRelease(name = 'this build') {
   return releaseIn(path.dirname(DIST), name);
 }
@@ -66,7 +66,7 @@ async function extract(commit, folder) {
   }
 }
 
-/** Those that are installed here, if they are the same; else its own, as its lock file says. */
+/** The packages that are installed here, if they are the same; else its own, by its lock file. */
 async function addDependencies(folder) {
   const { dependencies, devDependencies } = await packageIn(folder);
   const wanted = Object.entries({ ...dependencies, ...devDependencies });

@@ -1,5 +1,5 @@
 import { Component, type ReactNode, useEffect } from 'react';
-import { Redirect, Route, Switch } from 'wouter';
+import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { SessionProvider, useSessionQuery } from './api/session';
 import { useLink } from './api/sign-in-link';
 import { Page } from './parts/page';
@@ -50,7 +50,7 @@ function lastKind(): Kind {
   return localStorage.getItem(KIND) === 'operator' ? 'operator' : 'tenant';
 }
 
-/** Asks for the script of an address's page while it is not known yet who is signed in. @param path below `/console` */
+/** Loads the script of an address's page while the session is still being loaded. @param path below `/console` */
 export function preload(path: string): void {
   const parts = path.split('/');
   const isFor = (pattern: string) => {
@@ -66,6 +66,7 @@ export function preload(path: string): void {
 export function App() {
   const session = useSessionQuery();
   const link = useLink();
+  const [path] = useLocation();
   const kind = session.data?.kind;
   useEffect(() => {
     if (kind) localStorage.setItem(KIND, kind);
@@ -81,9 +82,10 @@ export function App() {
     );
   }
   return (
-    <SessionProvider session={session.data}>
+    // What a page shows or has begun belongs to its session: with another one it begins anew.
+    <SessionProvider key={session.data.key.id} session={session.data}>
       <Shell>
-        <Broken>
+        <Broken path={path}>
           <Switch>
             {Object.entries(SCREENS[session.data.kind]).map(([path, screen]) => (
               <Route key={path} path={path}>
@@ -113,12 +115,16 @@ function NotFound() {
   );
 }
 
-/** A page that breaks takes neither the others with it nor the way to them. */
-class Broken extends Component<{ children: ReactNode }, { error: unknown }> {
+/** An error in a page affects neither other pages nor the navigation. */
+class Broken extends Component<{ path: string; children: ReactNode }, { error: unknown }> {
   override state = { error: undefined as unknown };
 
   static getDerivedStateFromError(error: unknown) {
     return { error };
+  }
+
+  override componentDidUpdate({ path }: { path: string }) {
+    if (path !== this.props.path && this.state.error !== undefined) this.setState({ error: undefined });
   }
 
   override render() {

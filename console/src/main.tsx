@@ -20,7 +20,7 @@ preload(window.location.pathname.slice(BASE.length).replace(/\/$/, '') || '/');
 const client = new QueryClient({
   defaultOptions: {
     queries: {
-      // What a client did wrong stays wrong; an outage is asked about again.
+      // A client's error does not change; after an outage, the request is repeated.
       retry: (failures, error) =>
         failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
       // The user sees the error soon, and can try again.
@@ -30,7 +30,7 @@ const client = new QueryClient({
   },
 });
 
-// Any answer may say that the session has ended: then the sign-in page is shown.
+// Any response may show that the session has ended: then the sign-in page is shown.
 client.getQueryCache().subscribe(({ query, type }) => {
   if (type !== 'updated' || (query.queryKey as readonly unknown[])[0] === 'session') return;
   const error: unknown = query.state.error;

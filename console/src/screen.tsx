@@ -5,7 +5,7 @@ interface Loaded {
   readonly View: ComponentType;
 }
 
-/** A page whose script is asked for when it is needed, or before. */
+/** A page whose script is loaded when it is needed, or before. */
 export class Screen {
   private loaded: Loaded | undefined;
 
@@ -24,8 +24,8 @@ export class Screen {
 }
 
 /**
- * Shows a page as soon as its script is there. React's `lazy` keeps what stands in its place for 300 ms, however soon the page
- * comes: a third of the time until the first page was to be seen.
+ * Shows a page as soon as its script is loaded. React's `lazy` shows the placeholder for at least 300 ms, a third of the time until
+ * the first page was visible.
  */
 export function Shown({ screen }: { screen: Screen }) {
   const [shown, setShown] = useState(screen.ready);

@@ -1,5 +1,5 @@
-# Brings a suppression list along: python3 import-suppressions.py FILE [COLUMN]
-# FILE is a CSV with a head line, or has an address per line. Addresses that are listed already count as done.
+# Imports a suppression list: python3 import-suppressions.py FILE [COLUMN]
+# FILE is a CSV with a header line, or has one address per line. Addresses that are already listed count as imported.
 import csv
 import json
 import os

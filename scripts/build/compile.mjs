@@ -10,7 +10,7 @@ export function compilerOf(root) {
 
 /** All output goes to stderr. @returns the exit code */
 export function compile(root) {
-  // Nothing may stay of sources that are gone.
+  // Output of deleted sources must not stay.
   rmSync(path.join(root, 'dist'), { recursive: true, force: true, maxRetries: 5 });
   return new Promise((resolve, reject) => {
     const args = [compilerOf(root), '-p', 'tsconfig.json'];

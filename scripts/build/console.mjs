@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** A script, and all that it imports at once: asked for together, not one after the other as each is read. */
+/** A script and everything that it imports: the page requests them together, not one after the other as it reads each. */
 function scriptsFrom(file, outputs, found = new Set()) {
   if (found.has(file)) return found;
   found.add(file);
@@ -12,7 +12,7 @@ function scriptsFrom(file, outputs, found = new Set()) {
   return found;
 }
 
-/** What the page names; the rest is found from there. */
+/** The files that the page names; the rest is found from there. */
 function writePage(root, folder, { outputs }) {
   const nameOf = (wanted) => {
     const found = Object.entries(outputs).find(([file, output]) => wanted(file, output))?.[0];
@@ -26,7 +26,7 @@ function writePage(root, folder, { outputs }) {
   const fileOf = (source) => Object.keys(outputs).find((file) => outputs[file].entryPoint === source);
   const main = fileOf('console/src/main.tsx');
   const first = fileOf('console/src/pages/overview/overview.tsx');
-  // The page that one lands on after signing in comes along: it would be asked for only once the others have run.
+  // Includes the first page after signing in: the browser would request it only after the other scripts have run.
   names.preloads = [...scriptsFrom(first, outputs, scriptsFrom(main, outputs))]
     .filter((file) => file !== main)
     .map((file) => `<link rel="modulepreload" href="/console/assets/${path.basename(file)}" />`)
@@ -82,7 +82,7 @@ export async function buildConsole(root) {
   await build(optionsOf(root, false));
 }
 
-/** Builds it at every change, until the process ends. The page looks by itself whether there is a newer one. */
+/** Builds it at every change, until the process ends. The page checks itself for a newer build. */
 export async function watchConsole(root) {
   const { context } = await import('esbuild');
   await (await context(optionsOf(root, true))).watch();

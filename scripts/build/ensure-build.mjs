@@ -50,7 +50,7 @@ async function build(root, main) {
   return exitCode;
 }
 
-/** @returns the exit code; what is wrong has been printed */
+/** @returns the exit code; errors have been printed */
 async function buildPages(root) {
   if (!existsSync(path.join(root, 'console/src'))) return 0;
   return buildConsole(root).then(

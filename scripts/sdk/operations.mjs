@@ -1,6 +1,6 @@
 export const METHODS = ['get', 'put', 'post', 'delete', 'patch'];
 
-/** Controllers are named by what they do there; a client's user looks for these. */
+/** Controllers are named by their task; users of a client expect these names. */
 const NAMES = { detail: 'get', add: 'create', change: 'update', remove: 'delete', sendBatch: 'batch' };
 /** Several controllers that are one resource. */
 const RESOURCES = { sendEmails: 'emails', webhookDeliveries: 'webhooks' };

@@ -1,6 +1,6 @@
 import type { components } from './generated/api.js';
 
-/** Every code of an error that the service returns; `docs/api.md` and `/docs` say what each means. */
+/** Every code of an error that the service returns; `/docs` explains each. */
 export type ErrorCode = components['schemas']['ErrorCode'];
 
 export interface ErrorFields {
@@ -13,13 +13,13 @@ export interface ErrorFields {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** What the service refused, by a stable code. */
+/** A refusal by the service, with a stable code. */
 export class WaybillError extends Error {
   override readonly name: string = 'WaybillError';
   readonly status: number;
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>> | undefined;
-  /** What can be done about it. */
+  /** The remedy. */
   readonly suggestion: string | undefined;
   /** Quote it to the operator. */
   readonly requestId: string | undefined;
@@ -73,15 +73,15 @@ export class ServerError extends WaybillError {
   override readonly name = 'ServerError';
 }
 
-/** No answer: the service could not be reached, or the connection broke. */
+/** No response: the service could not be reached, or the connection broke. */
 export class ConnectionError extends Error {
   override readonly name: string = 'ConnectionError';
 }
-/** No answer within `timeoutMs`. */
+/** No response within `timeoutMs`. */
 export class TimeoutError extends ConnectionError {
   override readonly name = 'TimeoutError';
 }
-/** A webhook that is not what it says: its signature, its age or its form. */
+/** A webhook that is not genuine: wrong signature, too old, or malformed. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
 }

@@ -21,7 +21,7 @@ export class WaybillModule {
     return withProviders([{ provide: Waybill, useValue: new Waybill(options) }]);
   }
 
-  /** With options that other providers know: `useFactory: (config) => ({…}), inject: [ConfigService]`. */
+  /** With options from other providers: `useFactory: (config) => ({…}), inject: [ConfigService]`. */
   static forRootAsync({ imports = [], inject = [], useFactory }: WaybillAsyncOptions): DynamicModule {
     const create = async (...dependencies: never[]): Promise<Waybill> => new Waybill(await useFactory(...dependencies));
     return {

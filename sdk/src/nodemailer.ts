@@ -13,7 +13,7 @@ interface AttachmentData {
   cid?: string;
 }
 
-/** What Nodemailer hands to a transport, as far as this one looks at it. */
+/** The data that Nodemailer passes to a transport, as far as this one uses it. */
 interface MailMessage {
   data: Record<string, unknown>;
   message: {
@@ -34,7 +34,7 @@ interface SentInfo {
 type Callback = (error: Error | null, info?: SentInfo) => void;
 type Send = Body<'emails.send'>;
 
-/** What a send has no field for: then the message goes as Nodemailer makes it. */
+/** Options without a field in a send: with these, the message is sent as Nodemailer builds it. */
 const RAW_ONLY = [
   ...['raw', 'alternatives', 'icalEvent', 'amp', 'watchHtml', 'dkim'],
   ...['inReplyTo', 'references', 'list', 'priority', 'sender', 'envelope'],

@@ -17,7 +17,7 @@ type Success<O extends keyof operations> = {
     : never;
 }[keyof operations[O]['responses'] & (200 | 201 | 202)];
 
-/** What a method returns: `data`, or the whole response where it says more; bytes where it downloads. */
+/** The result of a method: `data`, or the whole body where it has more; bytes for downloads. */
 export type Result<O extends keyof operations> = operations[O]['responses'] extends {
   200: { content: { 'application/octet-stream': unknown } };
 }
@@ -42,5 +42,5 @@ export type WithReact<B> = B extends (infer I)[]
 
 type Payload<P> = P extends { post: { requestBody: { content: { 'application/json': infer B } } } } ? B : never;
 
-/** What a webhook brings, distinguished by `type`. */
+/** The payload of a webhook, distinguished by `type`. */
 export type WebhookEvent = { [T in keyof webhooks]: Payload<webhooks[T]> }[keyof webhooks];

@@ -6,9 +6,9 @@ import { Database } from '../database/database.service';
 import { lockList } from '../database/sql/locks.sql';
 import type { Transaction } from '../database/transaction';
 import { ApiKey, OperatorKey } from './auth.entity';
-import { findKeyByHash, type KeyByHash, type KeyUse, touchKeys } from './sql/api-keys.sql';
+import { deleteOldestEndedKeys, findKeyByHash, type KeyByHash, type KeyUse, touchKeys } from './sql/api-keys.sql';
 
-/** Bounds the list: revoked keys stay, and a client may create and revoke any number of them. */
+/** Bounds the list; without keys of console sessions an organization hardly has more. */
 const MAX_LISTED = 1_000;
 
 /** Keys of an organization: those bound to a domain, or those of console sessions. */
@@ -58,6 +58,11 @@ export class ApiKeysRepository {
       { ...usable, expiresAt: IsNull() },
       { ...usable, expiresAt: MoreThan(now) },
     ]);
+  }
+
+  /** Deletes revoked and expired keys that ended before the `keep` last ones, except those of console sessions; 1,000 at a time. */
+  async deleteOldestEnded(organizationId: string, now: Date, keep: number, tx: Transaction): Promise<void> {
+    await tx.run(deleteOldestEndedKeys(organizationId, now, keep));
   }
 
   /** For operators, who name a key by its id alone. */

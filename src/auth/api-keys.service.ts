@@ -33,6 +33,9 @@ export interface KeyHolder extends Tenant {
 /** Per organization, both modes together: keys that are neither revoked nor expired and belong to no console session. */
 export const MAX_ACTIVE_KEYS = 500;
 
+/** Of these, an organization has as many again that are revoked or expired: with a new key, those that ended first are deleted. */
+export const MAX_ENDED_KEYS = 500;
+
 export type CreatedApiKey = Omit<ApiKey, 'hash' | 'lastUsedAt' | 'revokedAt'> & { readonly key: string };
 
 /** Creates, lists and revokes API keys; every change is recorded in the audit log, in its transaction. */
@@ -171,18 +174,20 @@ export class ApiKeysService {
   private async insert(key: Omit<ApiKey, 'lastUsedAt' | 'revokedAt'>, actor: string): Promise<void> {
     const { scopes, domainId, expiresAt } = key;
     await this.database.transaction(async (tx) => {
-      if (!key.sessionOnly) await this.refuseTooMany(key, tx);
+      if (!key.sessionOnly) await this.makeRoom(key, tx);
       await this.keys.insert(key, tx);
       await this.audit.record([keyEvent('api_key.created', key, actor, { scopes, domainId, expiresAt })], tx);
     });
   }
 
-  private async refuseTooMany(
+  /** @throws AppError api_key_limit_reached */
+  private async makeRoom(
     { organizationId, createdAt }: Pick<ApiKey, 'organizationId' | 'createdAt'>,
     tx: Transaction,
   ): Promise<void> {
     const active = await this.keys.countActive(organizationId, createdAt, tx);
     if (active >= MAX_ACTIVE_KEYS) throw tooMany();
+    await this.keys.deleteOldestEnded(organizationId, createdAt, MAX_ENDED_KEYS, tx);
   }
 
   /** A key that is revoked already stays as it is. */

@@ -14,6 +14,7 @@ import { OrganizationsRepository } from './organizations.repository';
 import { OrganizationsService } from './organizations.service';
 import { OperatorKeysService } from './operator-keys.service';
 import { RefusedAccessService } from './refused-access.service';
+import { SessionKeysJob } from './session-keys.job';
 
 /** Organizations and API keys. The guards are registered in the root module, in the order in which they run. */
 @Module({
@@ -23,7 +24,7 @@ import { RefusedAccessService } from './refused-access.service';
     ...[ApiKeysRepository, ApiKeysService, ApiKeyVerifier],
     ...[OperatorKeysRepository, OperatorKeysService],
     ...[ConsoleCookie, ConsoleLinksService, ConsoleSessionsRepository, ConsoleSessionsService, ConsoleSignOut],
-    ...[OrganizationsRepository, OrganizationsService, RefusedAccessService],
+    ...[OrganizationsRepository, OrganizationsService, RefusedAccessService, SessionKeysJob],
   ],
   exports: [
     ...[ApiKeysService, ApiKeyVerifier, ConsoleCookie, ConsoleLinksService, ConsoleSessionsService, ConsoleSignOut],

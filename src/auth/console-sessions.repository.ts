@@ -5,7 +5,7 @@ import { acrossTenants } from '../common/tenant';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import { ConsoleLink, ConsoleSession } from './auth.entity';
-import { endOldestSessions, findKeyBySession, type KeyBySession } from './sql/api-keys.sql';
+import { deleteEndedSessionKeys, endOldestSessions, findKeyBySession, type KeyBySession } from './sql/api-keys.sql';
 
 export type { KeyBySession } from './sql/api-keys.sql';
 
@@ -61,5 +61,15 @@ export class ConsoleSessionsRepository {
   async deleteExpired(now: Date, tx: Transaction): Promise<void> {
     await tx.manager.delete(ConsoleSession, { expiresAt: LessThan(now) });
     await tx.manager.delete(ConsoleLink, { expiresAt: LessThan(now) });
+  }
+
+  /**
+   * Deletes keys that sign-in links made for one session each, and that ended before a moment: up to `limit` of organizations and as many
+   * of operators. Returns their number.
+   */
+  async deleteKeysEndedBefore(before: Date, limit: number): Promise<number> {
+    const ofOrganizations = await this.database.run(deleteEndedSessionKeys('api_keys', before, limit));
+    const ofOperators = await this.database.run(deleteEndedSessionKeys('operator_keys', before, limit));
+    return ofOrganizations.length + ofOperators.length;
   }
 }

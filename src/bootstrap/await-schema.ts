@@ -7,6 +7,7 @@ import type { Logger } from '../common/logging/logger';
 import { Metrics, startMetricsServer } from '../common/metrics/metrics';
 import { COMMIT, RELEASE } from '../common/release';
 import type { AppConfig } from '../config/config';
+import { untilReachable } from '../database/open-database';
 import { readSchemaState, type SchemaState } from '../database/schema-state';
 import { DatabaseProbe } from '../modules/health/database-probe';
 
@@ -24,10 +25,14 @@ export interface AwaitSchemaOptions {
  * Waits until the schema is one that this build can run on: with `MIGRATE_ON_START=false` another process migrates, and after
  * a roll-back of the release the schema may be too new. Meanwhile the process is alive and not ready, logs why, and checks
  * again every second; requests get a 503.
+ *
+ * @throws as `untilReachable` does
  */
 export async function awaitUsableSchema(url: string, options: AwaitSchemaOptions): Promise<void> {
   const { logger, signal } = options;
-  const schema = await readSchemaState(url);
+  const log = (message: string): void => logger.info(message);
+  // The database may go away after it has been opened, above all behind a pooler, which reports an outage for a while longer.
+  const schema = await untilReachable(url, { log, signal }, () => readSchemaState(url));
   if (schema.isUsable) {
     if (schema.state === 'newer') logger.warn(schema.sentence);
     return;

@@ -5,6 +5,7 @@ import { SECOND } from '../common/clock';
 import { OperatorError, UnavailableError } from '../common/errors/app-error';
 import type { AppConfig } from '../config/config';
 import { ConfigurationError, misspelledVariables } from '../config/load-config';
+import { isUnavailable } from '../database/database-errors';
 import { openDatabase } from '../database/open-database';
 import { awaitUsableSchema } from './await-schema';
 import { ConsoleLinksService } from '../auth/console-links.service';
@@ -84,6 +85,8 @@ export function logFailedStart(logger: Logger, error: unknown): void {
   if (error instanceof ConfigurationError) logConfigurationError(logger, error);
   else if (error instanceof OperatorError || error instanceof UnavailableError) {
     logger.fatal({ code: 'start_failed' }, `start failed: ${error.message}`);
+  } else if (isUnavailable(error)) {
+    logger.fatal({ code: 'start_failed' }, `start failed: the database is unavailable: ${(error as Error).message}`);
   } else logger.fatal({ err: error }, 'start failed');
 }
 

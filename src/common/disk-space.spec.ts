@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { DiskFullError, DiskSpace } from './disk-space';
+import { describeFullDisk, DiskFullError, DiskSpace } from './disk-space';
 import { Metrics } from './metrics/metrics';
 
 describe('DiskSpace', () => {
@@ -57,25 +57,67 @@ describe('DiskSpace', () => {
     const read = jest.fn(freeBytes);
     const disk = new DiskSpace({ folders: ['/a'], reserveBytes: 100, freeBytes: read });
     await disk.read();
-    const take = (bytes: number) => {
-      try {
-        disk.assertRoom(bytes);
-        return true;
-      } catch {
-        return false;
-      }
-    };
-    const inOneInterval = Array.from({ length: 1_000 }, () => take(10)).filter(Boolean);
-    expect(inOneInterval).toHaveLength(45);
+    const write = () => Promise.resolve(true);
+    const take = (bytes: number) => disk.take(bytes, write).catch(() => false);
+    const takeMany = async () => (await Promise.all(Array.from({ length: 1_000 }, () => take(10)))).filter(Boolean);
+    expect(await takeMany()).toHaveLength(45);
     expect(read).toHaveBeenCalledTimes(2);
-    expect(take(0)).toBe(true);
+    expect(await take(0)).toBe(true);
     // Less has been written than was estimated.
     free.set('/a', 300);
     await disk.read();
-    expect(Array.from({ length: 1_000 }, () => take(10)).filter(Boolean)).toHaveLength(10);
+    expect(await takeMany()).toHaveLength(10);
     free.set('/a', 99);
     await disk.read();
-    expect(take(0)).toBe(false);
+    expect(await take(0)).toBe(false);
+  });
+
+  it('counts what is still to be written at a reading until another one comes after it', async () => {
+    const disk = watching();
+    await disk.read();
+    let written: () => void = () => undefined;
+    const first = disk.take(400, () => new Promise<void>((resolve) => (written = resolve)));
+    const take = (bytes: number) => disk.take(bytes, () => Promise.resolve(true)).catch(() => false);
+    await disk.read();
+    expect(await take(51)).toBe(false);
+    written();
+    await first;
+    expect(await take(51)).toBe(false);
+    await disk.read();
+    expect(await take(400)).toBe(true);
+  });
+
+  it('reads one at a time: what is written during a reading counts until another one that begins later', async () => {
+    const held: (() => void)[] = [];
+    const disk = new DiskSpace({
+      ...{ folders: ['/a'], reserveBytes: 100 },
+      freeBytes: () => new Promise((resolve) => held.push(() => resolve(1_000))),
+    });
+    const release = async () => {
+      for (const give of held.splice(0)) give();
+      await new Promise(setImmediate);
+    };
+    const write = () => Promise.resolve();
+    void disk.read();
+    await release();
+    await disk.take(100, write);
+    for (let count = 0; count < 2; count += 1) void disk.read();
+    await disk.take(200, write);
+    await release();
+    // 900 are above the reserve, and 400 have been written since the reading began.
+    await expect(disk.take(251, write)).rejects.toThrow(DiskFullError);
+    await release();
+    await disk.take(251, write);
+  });
+
+  it('counts what could not be written until the next reading', async () => {
+    const disk = watching();
+    await disk.read();
+    await expect(disk.take(400, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(() => disk.assertRoom()).not.toThrow();
+    await expect(disk.take(51, () => Promise.resolve())).rejects.toThrow(DiskFullError);
+    await disk.read();
+    await expect(disk.take(51, () => Promise.resolve(1))).resolves.toBe(1);
   });
 
   it('reads the operating system, also of a folder that is still to be made, and shows it to Prometheus', async () => {
@@ -84,5 +126,12 @@ describe('DiskSpace', () => {
     await disk.watch(metrics);
     expect(disk.health).toEqual({ healthy: true, freeBytes: expect.any(Number) });
     expect(await metrics.registry.metrics()).toMatch(/waybill_disk_free_bytes \d+\n[\s\S]*waybill_disk_low 0/);
+  });
+
+  it('is described where it is full', async () => {
+    free.set('/a', 3 * 2 ** 20).set('/b', 2 ** 30);
+    expect(await describeFullDisk('/a', freeBytes)).toBe('the disk of /a is full (3 MiB are free)');
+    expect(await describeFullDisk('/b', freeBytes)).toBeUndefined();
+    expect(await describeFullDisk('/unreadable', freeBytes)).toBeUndefined();
   });
 });

@@ -38,9 +38,10 @@ export class DiskSpace {
   private readonly readFree: (folder: string) => Promise<number>;
   private isLow = false;
   private leastBytes: number | undefined;
-  /** What is written for what has been taken in since the last reading. */
-  private takenBytes = 0;
-  private isReading = false;
+  /** What has been written since the last reading for what was taken in, and what is still to be written. */
+  private writtenBytes = 0;
+  private waitingBytes = 0;
+  private reading: Promise<void> | undefined;
 
   constructor(private readonly options: DiskSpaceOptions) {
     this.readFree = options.freeBytes ?? freeBytesOf;
@@ -56,39 +57,64 @@ export class DiskSpace {
       this.isLow ? 1 : 0,
     );
     await this.read();
-    setInterval(() => void this.read(), EVERY_MS).unref();
+    setInterval(() => this.refresh(), EVERY_MS).unref();
   }
 
   get health(): DiskHealth {
     return { healthy: !this.isLow, ...(this.leastBytes !== undefined && { freeBytes: this.leastBytes }) };
   }
 
-  /**
-   * To be called before anything is taken in. At full speed hundreds of MB come between two readings, so they are counted; halfway to
-   * the reserve the file systems are read again.
-   * @param bytes size of what is taken in, where it is known
-   * @throws UnavailableError with `Retry-After`
-   */
-  assertRoom(bytes = 0): void {
-    if (this.isLow) throw new DiskFullError();
-    const taken = this.takenBytes + COPIES * bytes;
-    const room = this.options.reserveBytes > 0 ? (this.leastBytes ?? Infinity) - this.options.reserveBytes : Infinity;
-    if (taken > room / 2 && !this.isReading) void this.read();
-    if (taken > room) throw new DiskFullError();
-    this.takenBytes = taken;
+  /** To be called before anything is taken in. @throws UnavailableError with `Retry-After` */
+  assertRoom(): void {
+    this.require(0);
   }
 
-  /** Never rejects: a file system that cannot be read changes nothing. */
+  /**
+   * Does what writes something that is taken in. At full speed hundreds of MB come between two readings, and as much waits for its
+   * transaction, so both are counted; halfway to the reserve the file systems are read again.
+   * @param bytes size of what is taken in
+   * @throws UnavailableError with `Retry-After`, before `write` begins
+   */
+  async take<T>(bytes: number, write: () => Promise<T>): Promise<T> {
+    const size = COPIES * bytes;
+    this.require(size);
+    this.waitingBytes += size;
+    try {
+      return await write();
+    } finally {
+      this.waitingBytes -= size;
+      this.writtenBytes += size;
+    }
+  }
+
+  private require(size: number): void {
+    if (this.isLow) throw new DiskFullError();
+    const taken = this.writtenBytes + this.waitingBytes + size;
+    const room = this.options.reserveBytes > 0 ? (this.leastBytes ?? Infinity) - this.options.reserveBytes : Infinity;
+    if (taken > room / 2) this.refresh();
+    if (taken > room) throw new DiskFullError();
+  }
+
+  /** Begins after the reading that is under way. Never rejects: a file system that cannot be read changes nothing. */
   async read(): Promise<void> {
+    // Of two that overlap, the second would subtract again what was written before the first.
+    while (this.reading) await this.reading;
+    this.reading = this.readOnce().finally(() => (this.reading = undefined));
+    await this.reading;
+  }
+
+  private refresh(): void {
+    if (!this.reading) void this.read();
+  }
+
+  private async readOnce(): Promise<void> {
     const { folders, reserveBytes } = this.options;
-    const taken = this.takenBytes;
-    this.isReading = true;
+    const written = this.writtenBytes;
     const read = await Promise.all(folders.map((folder) => this.readFree(folder).catch(() => undefined)));
-    this.isReading = false;
     const free = read.filter((bytes) => bytes !== undefined);
     if (free.length === 0) return;
     this.leastBytes = Math.min(...free);
-    this.takenBytes -= Math.min(taken, this.takenBytes);
+    this.writtenBytes -= Math.min(written, this.writtenBytes);
     const limit = this.isLow ? reserveBytes + reserveBytes / 10 : reserveBytes;
     const isLow = this.leastBytes < limit;
     if (isLow !== this.isLow) this.tell(isLow);
@@ -113,6 +139,17 @@ export class DiskFullError extends UnavailableError {
 async function freeBytesOf(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(nearestExisting(folder));
   return bavail * bsize;
+}
+
+/** Less than a Postgres needs to start, which writes a segment of its log. */
+const NEARLY_FULL_BYTES = 16 * MIB;
+
+/** For people: that a folder's disk has no room, which a program that cannot write its log does not say; undefined where it has. */
+export async function describeFullDisk(folder: string, readFree = freeBytesOf): Promise<string | undefined> {
+  const free = await readFree(folder).catch(() => Infinity);
+  return free < NEARLY_FULL_BYTES
+    ? `the disk of ${folder} is full (${Math.floor(free / MIB)} MiB are free)`
+    : undefined;
 }
 
 /** The folder, or the one in which it will be made. */

@@ -39,9 +39,24 @@ export function groupByTenant<Row extends Tenant>(rows: readonly Row[]): TenantG
 /** The rows that statements may read and change: those of these organizations, or all. */
 export type TenantScope = readonly string[] | 'everyone';
 
+/** A request and what it holds. */
+export interface CurrentRequest {
+  /** Whose request it is; undefined until its guard knows, and for operators. */
+  organizationId: string | undefined;
+  /** GET or HEAD: it changes nothing. */
+  readonly isRead: boolean;
+  /** Connections to the database that it has. */
+  connections: number;
+  /** Settles when it is over: answered, or left by its client. */
+  readonly closed: Promise<unknown>;
+  signal: AbortSignal | undefined;
+}
+
 /** Of one request; its guard sets it after authentication. */
 interface Holder {
   scope: TenantScope;
+  /** Absent for batches and other work on behalf of several. */
+  readonly request?: CurrentRequest;
 }
 
 const holders = new AsyncLocalStorage<Holder>();
@@ -60,6 +75,23 @@ export function currentScope(): TenantScope {
   return holders.getStore()?.scope ?? 'everyone';
 }
 
+/** The request that this is a part of; undefined outside of requests, and for work that names its organizations or is everyone's. */
+export function currentRequest(): CurrentRequest | undefined {
+  return holders.getStore()?.request;
+}
+
+/**
+ * Aborts when the client of the current request has gone; undefined outside of requests. For work that waits and that is of no use
+ * without its response.
+ */
+export function clientGone(): AbortSignal | undefined {
+  const request = currentRequest();
+  if (!request || request.signal) return request?.signal;
+  const controller = new AbortController();
+  void request.closed.then(() => controller.abort());
+  return (request.signal = controller.signal);
+}
+
 /** Routes that take mail name the organizations in each statement, so that nothing need be tracked before Node 24. */
 const EXPLICIT_ROUTES = /^POST \/v1\/emails(\/batch)?(\?|$)/;
 
@@ -70,7 +102,11 @@ export function startRequest(
   work: () => void,
 ): void {
   if (!IS_CHEAP && EXPLICIT_ROUTES.test(`${request.method} ${request.url}`)) work();
-  else void track({ scope: [] }, () => (work(), closed));
+  else {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const started: CurrentRequest = { organizationId: undefined, isRead, connections: 0, closed, signal: undefined };
+    void track({ scope: [], request: started }, () => (work(), closed));
+  }
 }
 
 /** Callbacks of sockets that have lost their request run like `work`: they see nothing. */
@@ -81,6 +117,8 @@ export function seeNothing<T>(work: () => T): T {
 /** From now on the request sees this organization's rows. */
 export function enterTenant(organizationId: string): void {
   enter([organizationId]);
+  const request = currentRequest();
+  if (request) request.organizationId = organizationId;
 }
 
 /** From now on the request sees all rows: for routes with `@AcrossTenants()`. */
@@ -101,9 +139,11 @@ export function withinTenants<T>(organizationIds: readonly string[], work: () =>
 /**
  * Sees all rows inside a request, or in timers and batches that it started (they keep its scope).
  * test/architecture/tenant-scope.spec.ts lists the callers, and why.
+ *
+ * @param request whose share of the connections it counts in; work that serves several requests is in nobody's
  */
-export function acrossTenants<T>(work: () => Promise<T>): Promise<T> {
-  return holders.getStore() ? track({ scope: 'everyone' }, work) : work();
+export function acrossTenants<T>(work: () => Promise<T>, request?: CurrentRequest): Promise<T> {
+  return holders.getStore() ? track({ scope: 'everyone', ...(request && { request }) }, work) : work();
 }
 
 /** The hooks are on only while something is tracked. */

@@ -18,6 +18,9 @@ export interface DataSourceSettings {
   readonly onPoolError?: (error: Error) => void;
 }
 
+/** Connections of a pool for which nothing else is said. */
+export const DEFAULT_POOL_SIZE = 10;
+
 /** Limits of every connection (reliability: a stopped server cannot enforce its own timeouts, so the client does too). */
 const TIME_LIMITS = {
   query_timeout: 10_000,
@@ -68,7 +71,7 @@ export function dataSourceOptions(url: string, settings: DataSourceSettings = {}
     migrations: MIGRATIONS,
     migrationsTableName: MIGRATIONS_TABLE,
     migrationsTransactionMode: 'each',
-    poolSize: settings.poolSize ?? 10,
+    poolSize: settings.poolSize ?? DEFAULT_POOL_SIZE,
     applicationName: settings.applicationName ?? 'waybill',
     poolErrorHandler: settings.onPoolError ?? (() => undefined),
     // TypeORM's own logger writes to standard output, which is JSON lines only.

@@ -56,7 +56,8 @@ export class Database {
   async runAll<Row>(statements: readonly Statement<Row>[], tenants?: readonly string[]): Promise<Row[][]> {
     if (statements.length === 0) return [];
     try {
-      return await this.attemptAll(statements, this.restriction(tenants));
+      const restriction = this.restriction(tenants);
+      return await this.inShare(() => this.attemptAll(statements, restriction), tenants);
     } catch (error) {
       throw translateDatabaseError(error);
     }
@@ -71,7 +72,7 @@ export class Database {
     const restriction = this.restriction(tenants);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.attempt(work, restriction);
+        return await this.inShare(() => this.attempt(work, restriction), tenants);
       } catch (error) {
         if (attempt < MAX_ATTEMPTS && isRetryable(error)) continue;
         throw translateDatabaseError(error);
@@ -82,7 +83,8 @@ export class Database {
   /** Runs reads as of one moment: what another transaction commits is seen as a whole, or not at all. */
   async snapshot<T>(reads: (tx: Transaction) => Promise<T>): Promise<T> {
     try {
-      return await this.attempt(reads, this.restriction(), SNAPSHOT);
+      const restriction = this.restriction();
+      return await this.inShare(() => this.attempt(reads, restriction, SNAPSHOT));
     } catch (error) {
       throw translateDatabaseError(error);
     }
@@ -156,6 +158,13 @@ export class Database {
       connection.off('error', ignore);
       connection.release(broken);
     }
+  }
+
+  /** In the share of the caller's organization, unless it names its tenants: what serves several, and what takes mail, waits for no share. */
+  private inShare<T>(work: () => Promise<T>, tenants?: readonly string[]): Promise<T> {
+    return tenants === undefined && this.dataSource instanceof TenantDataSource
+      ? this.dataSource.inShare(work)
+      : work();
   }
 
   /** Puts a transaction into a tenant scope. */

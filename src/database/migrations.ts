@@ -72,6 +72,8 @@ import { CrowdedInboundMail1700000000089 } from './migrations/0089-crowded-inbou
 import { AttachmentsAsTheyAre1700000000090 } from './migrations/0090-attachments-as-they-are';
 import { WordsOfTenants1700000000091 } from './migrations/0091-words-of-tenants';
 import { HorizonOfOthers1700000000092 } from './migrations/0092-horizon-of-others';
+import { ChangingColumnsLast1700000000093 } from './migrations/0093-changing-columns-last';
+import { PackedTraces1700000000094 } from './migrations/0094-packed-traces';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -155,4 +157,6 @@ export const MIGRATIONS = [
   AttachmentsAsTheyAre1700000000090,
   WordsOfTenants1700000000091,
   HorizonOfOthers1700000000092,
+  ChangingColumnsLast1700000000093,
+  PackedTraces1700000000094,
 ];

@@ -12,7 +12,7 @@ import {
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
 } from './embedded/embedded-postgres';
-import { ServerMonitor, type Restart } from './embedded/server-monitor';
+import { limitLogRegularly, ServerMonitor, type Restart } from './embedded/server-monitor';
 import { migrate } from './migrate';
 
 export interface OpenDatabaseOptions {
@@ -93,7 +93,9 @@ async function openEmbedded(config: EmbeddedConfig, options: OpenDatabaseOptions
         server.url,
         options.restart ? restartOf(server.url, config, options) : undefined,
       );
+      const limiting = server.folder === undefined ? undefined : limitLogRegularly(server.folder);
       const stop = async (): Promise<void> => {
+        clearInterval(limiting);
         await monitor.end();
         await server.stop();
       };
@@ -129,8 +131,16 @@ async function attachOrStart(
   return { url, folder, stop: server.startedHere || stopWhenLast ? stop : leave };
 }
 
-/** Tries again while the database is away. */
-async function untilReachable<T>(url: string, options: OpenDatabaseOptions, reach: () => Promise<T>): Promise<T> {
+/**
+ * Tries again every second while the database at `url` is away, for `waitSeconds`; every new reason is logged.
+ *
+ * @throws ConfigurationError when the database refuses us, UnavailableError when it stays unreachable
+ */
+export async function untilReachable<T>(
+  url: string,
+  options: Pick<OpenDatabaseOptions, 'log' | 'waitSeconds' | 'signal'>,
+  reach: () => Promise<T>,
+): Promise<T> {
   const name = describeUrl(url);
   const waitMs = (options.waitSeconds ?? DEFAULT_WAIT_SECONDS) * SECOND;
   const begin = clock.monotonicMs();

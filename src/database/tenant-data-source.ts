@@ -1,6 +1,8 @@
 import type { PoolClient } from 'pg';
 import { DataSource, type DataSourceOptions, type QueryRunner, type ReplicationMode } from 'typeorm';
-import { currentScope, type TenantScope } from '../common/tenant';
+import { HolderTurns, leavingOthers } from '../common/async/holder-turns';
+import { clientGone, type CurrentRequest, currentRequest, currentScope, type TenantScope } from '../common/tenant';
+import { DEFAULT_POOL_SIZE } from './data-source';
 import { examineRowSecurity, type RowSecurity } from './row-security';
 
 export type TenantDataSourceOptions = DataSourceOptions & {
@@ -8,7 +10,43 @@ export type TenantDataSourceOptions = DataSourceOptions & {
   readonly rowLevelSecurity: boolean;
 };
 
+/**
+ * Connections that the requests of all organizations together leave to what serves everyone: accepted mail, deliveries, jobs, operators, health.
+ */
+const FOR_EVERYONE = 2;
+/** Waiting statements and transactions of one organization; more would only fill memory. */
+const MAX_WAITING = 500;
+
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * The share of one organization's requests in the connections of a pool: as many at a time as they leave to others, half when they are
+ * alone (docs/adr/0042). What waits for its share holds nothing, so a request that has a connection already does not wait for a second.
+ */
+class ConnectionShares {
+  private readonly turns: HolderTurns;
+
+  constructor(poolSize: number) {
+    this.turns = new HolderTurns(leavingOthers(Math.max(1, poolSize - FOR_EVERYONE)), MAX_WAITING);
+  }
+
+  /** Takes a connection's place for the current request, if it has an organization. @returns what gives it back */
+  take(): Promise<() => void> | undefined {
+    const request = currentRequest();
+    return request?.organizationId === undefined ? undefined : this.takeFor(request, request.organizationId);
+  }
+
+  private async takeFor(request: CurrentRequest, organizationId: string): Promise<() => void> {
+    if (request.connections > 0) this.turns.enter(organizationId);
+    // A change that has begun is carried to its end.
+    else await this.turns.begin(organizationId, request.isRead ? clientGone() : undefined);
+    request.connections += 1;
+    return () => {
+      request.connections -= 1;
+      this.turns.end(organizationId);
+    };
+  }
+}
 
 /**
  * A data source whose statements keep to the tenant scope of their caller, by row-level security: those of a request run in
@@ -19,8 +57,20 @@ export class TenantDataSource extends DataSource {
   /** Known once initialized. */
   rowSecurity: RowSecurity = { state: 'off' };
 
+  private readonly shares: ConnectionShares;
+
   constructor(private readonly given: TenantDataSourceOptions) {
     super(given);
+    this.shares = new ConnectionShares(given.poolSize ?? DEFAULT_POOL_SIZE);
+  }
+
+  /**
+   * Runs work that takes a connection of its own, once the organization of the current request has one left of its share.
+   * @throws TooManyAtATimeError when too much of the organization waits; UnavailableError when the client has gone while it waited
+   */
+  inShare<T>(work: () => Promise<T>): Promise<T> {
+    const taking = this.shares.take();
+    return taking ? taking.then((giveBack) => work().finally(giveBack)) : work();
   }
 
   override async initialize(): Promise<this> {
@@ -47,7 +97,30 @@ export class TenantDataSource extends DataSource {
       if (runner.isTransactionActive) return query(...given);
       return inOwnTransaction((await runner.connect()) as PoolClient, restriction, () => query(...given));
     };
-    return Object.assign(runner, { query: restricted, stream: refuseStream });
+    return this.shared(Object.assign(runner, { query: restricted, stream: refuseStream }));
+  }
+
+  /** The same runner, whose connection counts in the share of its caller. */
+  private shared(runner: QueryRunner & { databaseConnection?: unknown }): QueryRunner {
+    const [connect, release] = [runner.connect.bind(runner), runner.release.bind(runner)];
+    let connecting: Promise<unknown> | undefined;
+    let giveBack: (() => void) | undefined;
+    const end = (): void => {
+      giveBack?.();
+      giveBack = undefined;
+    };
+    const connectInShare = async (): Promise<unknown> => {
+      giveBack = await this.shares.take();
+      return connect().catch((error: unknown) => {
+        end();
+        throw error;
+      });
+    };
+    return Object.assign(runner, {
+      // One that is in a transaction already has that one's connection (`managerOn`).
+      connect: () => (runner.databaseConnection ? connect() : (connecting ??= connectInShare())),
+      release: () => release().finally(end),
+    });
   }
 }
 

@@ -1,55 +1,10 @@
 import { EventEmitter } from 'node:events';
 import type { ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { TooManyAtATimeError, UnavailableError } from '../common/errors/app-error';
+import { ClientGoneError } from '../common/errors/app-error';
 import { OWN_TURNS_METADATA } from '../common/http/request-limits';
 import type { AppConfig } from '../config/config';
-import { RequestTurns, TenantTurnsGuard } from './tenant-turns.guard';
-
-describe('RequestTurns', () => {
-  /** Begins reads and tells which have begun. */
-  function begin(turns: RequestTurns, organizationId: string, count: number): { begun: number } {
-    const state = { begun: 0 };
-    for (let index = 0; index < count; index += 1) {
-      const waits = turns.begin(organizationId);
-      if (waits) void waits.then(() => (state.begun += 1));
-      else state.begun += 1;
-    }
-    return state;
-  }
-
-  it('gives one organization half of all, and another one its turn at once', () => {
-    const turns = new RequestTurns(8);
-    expect(begin(turns, 'a', 60).begun).toBe(4);
-    expect(begin(turns, 'b', 60).begun).toBe(2);
-    expect(begin(turns, 'c', 1).begun).toBe(1);
-  });
-
-  it('begins what waits in turn, and forgets who has ended', async () => {
-    const turns = new RequestTurns(4);
-    const [a, b] = [begin(turns, 'a', 10), begin(turns, 'b', 2)];
-    for (let index = 0; index < 12; index += 1) {
-      turns.end(index < 10 ? 'a' : 'b');
-      await Promise.resolve();
-    }
-    expect([a.begun, b.begun]).toEqual([10, 2]);
-    expect(begin(turns, 'a', 3).begun).toBe(2);
-  });
-
-  it('leaves each organization one, whatever others hold, where that is wanted', () => {
-    const turns = new RequestTurns(5, 1);
-    expect(['a', 'b', 'c'].map((name) => begin(turns, name, 9).begun)).toEqual([3, 1, 1]);
-    expect(['d', 'e', 'f'].map((name) => begin(turns, name, 9).begun)).toEqual([1, 1, 1]);
-    expect(begin(new RequestTurns(1), 'a', 9).begun).toBe(1);
-  });
-
-  it('refuses what would wait too long', () => {
-    const turns = new RequestTurns(4);
-    begin(turns, 'a', 502);
-    expect(() => turns.begin('a')).toThrow(TooManyAtATimeError);
-    expect(turns.begin('b')).toBeUndefined();
-  });
-});
+import { TenantTurnsGuard } from './tenant-turns.guard';
 
 const configOf = (poolSize: number) => ({ database: { poolSize } }) as AppConfig;
 
@@ -116,9 +71,9 @@ describe('TenantTurnsGuard', () => {
   it('begins nothing for a client that has gone while it waited', async () => {
     const guard = new TenantTurnsGuard(new Reflector(), CONFIG);
     const [first, , third] = [ask(guard), ask(guard), ask(guard)];
-    third.response.destroyed = true;
+    third.response.emit('close');
+    await expect(third.answer).rejects.toThrow(ClientGoneError);
     first.request.onResponded?.();
-    await expect(third.answer).rejects.toThrow(UnavailableError);
     expect(ask(guard).answer).toBe(true);
   });
 });

@@ -2,8 +2,8 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { SECOND } from '../common/clock';
-import { HolderQueue } from '../common/async/holder-queue';
-import { TooManyAtATimeError, UnavailableError } from '../common/errors/app-error';
+import { HolderTurns, leavingOthers } from '../common/async/holder-turns';
+import { ClientGoneError } from '../common/errors/app-error';
 import { OWN_TURNS_METADATA } from '../common/http/request-limits';
 import { AppConfig } from '../config/config';
 
@@ -14,6 +14,8 @@ const CONNECTIONS_FOR_OTHERS = 2;
 const MIN_PLACES = 2;
 /** Longer than any statement takes. Releases the place of a request whose client has disconnected and that never gets a response. */
 const ABANDONED_MS = 10 * SECOND;
+/** Waiting requests of one organization; more would only fill memory. */
+const MAX_WAITING = 500;
 
 /**
  * Limits the concurrent reads, and the concurrent writes, of an organization to its share; the rest wait. Sixty lists at once held every
@@ -25,19 +27,21 @@ const ABANDONED_MS = 10 * SECOND;
  */
 @Injectable()
 export class TenantTurnsGuard implements CanActivate {
-  private readonly reads: RequestTurns;
-  private readonly writes: RequestTurns;
+  private readonly reads: HolderTurns;
+  private readonly writes: HolderTurns;
 
   constructor(
     private readonly reflector: Reflector,
     { database }: AppConfig,
   ) {
-    this.reads = new RequestTurns(Math.max(MIN_PLACES, database.poolSize - CONNECTIONS_FOR_OTHERS));
+    const reads = Math.max(MIN_PLACES, database.poolSize - CONNECTIONS_FOR_OTHERS);
+    this.reads = new HolderTurns(leavingOthers(reads), MAX_WAITING);
     // A write may wait for the DNS of its webhook's host or for the check of a template: one of each organization always proceeds.
-    this.writes = new RequestTurns(Math.max(MIN_PLACES, Math.floor(database.poolSize / 2)), 1);
+    const writes = Math.max(MIN_PLACES, Math.floor(database.poolSize / 2));
+    this.writes = new HolderTurns(leavingOthers(writes, 1), MAX_WAITING);
   }
 
-  /** @throws UnavailableError */
+  /** @throws TooManyAtATimeError; ClientGoneError */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
@@ -45,12 +49,14 @@ export class TenantTurnsGuard implements CanActivate {
     const turns = this.turnsOf(request, context);
     if (organizationId === undefined || !turns) return true;
     const response = http.getResponse<Response>();
-    const waits = turns.begin(organizationId);
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const waits = turns.begin(organizationId, gone.signal);
     const hold = (): true => holdUntilResponded(() => turns.end(organizationId), request, response);
     return waits ? waits.then(hold) : hold();
   }
 
-  private turnsOf({ method }: Request, context: ExecutionContext): RequestTurns | undefined {
+  private turnsOf({ method }: Request, context: ExecutionContext): HolderTurns | undefined {
     if (READS.has(method)) return this.reads;
     const hasOwn = this.reflector.get<true | undefined>(OWN_TURNS_METADATA, context.getHandler());
     return hasOwn ? undefined : this.writes;
@@ -66,64 +72,9 @@ function holdUntilResponded(give: () => void, request: Request, response: Respon
   };
   if (response.destroyed) {
     end();
-    throw new UnavailableError('The client has disconnected');
+    throw new ClientGoneError();
   }
   request.onResponded = end;
   response.once('close', () => (response.headersSent ? end() : void setTimeout(end, ABANDONED_MS).unref()));
   return true;
-}
-
-/** Waiting requests of one organization; more would only fill memory. */
-const MAX_WAITING = 500;
-
-/**
- * Limits the number of concurrent requests. An organization has at most as many as are left to the others: half of all when it is
- * alone, a third beside another one that needs as many. Waiting requests proceed round robin over the organizations.
- */
-export class RequestTurns {
-  private readonly running = new Map<string, number>();
-  private readonly waiting = new HolderQueue<() => void>();
-  private total = 0;
-
-  /**
-   * @param always how many requests each organization may always have, whatever others use: for requests that may wait for more
-   * than the database
-   */
-  constructor(
-    private readonly max: number,
-    private readonly always = 0,
-  ) {}
-
-  /** Returns undefined when the request may proceed at once. @throws TooManyAtATimeError when too many of the organization wait */
-  begin(organizationId: string): Promise<void> | undefined {
-    const waiting = this.waiting.sizeOf(organizationId);
-    if (waiting === 0 && this.mayBegin(organizationId)) {
-      this.change(organizationId, 1);
-      return undefined;
-    }
-    if (waiting >= MAX_WAITING) throw new TooManyAtATimeError();
-    return new Promise((resolve) => {
-      this.waiting.add(organizationId, () => {
-        this.change(organizationId, 1);
-        resolve();
-      });
-    });
-  }
-
-  end(organizationId: string): void {
-    this.change(organizationId, -1);
-    const next = (): (() => void) | undefined => this.waiting.take((holder) => this.mayBegin(holder));
-    for (let begin = next(); begin; begin = next()) begin();
-  }
-
-  private mayBegin(organizationId: string): boolean {
-    return (this.running.get(organizationId) ?? 0) < Math.max(this.always, this.max - this.total);
-  }
-
-  private change(organizationId: string, by: 1 | -1): void {
-    this.total += by;
-    const own = (this.running.get(organizationId) ?? 0) + by;
-    if (own > 0) this.running.set(organizationId, own);
-    else this.running.delete(organizationId);
-  }
 }

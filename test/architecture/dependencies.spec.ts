@@ -17,7 +17,7 @@ describe('dependencies', () => {
     expect(loose).toEqual([]);
   });
 
-  it('are in the lock file as they are asked for', () => {
+  it('are in the lock file with the requested versions', () => {
     const locked = Object.keys(direct).map((name) => [name, packages[`node_modules/${name}`]?.version]);
     expect(Object.fromEntries(locked)).toEqual(direct);
   });

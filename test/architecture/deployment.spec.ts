@@ -215,7 +215,7 @@ describe('the systemd unit', () => {
     expect(allocator(read('Dockerfile'))).toBe(allocator(read(UNIT)));
   });
 
-  it('is one that systemd understands, where it is installed to ask', () => {
+  it('is valid for systemd, where it is installed', () => {
     if (!existsSync('/usr/bin/systemd-analyze')) return;
     const verify = () =>
       execFileSync('/usr/bin/systemd-analyze', ['verify', '--man=no', join(ROOT, UNIT)], { stdio: 'pipe' });

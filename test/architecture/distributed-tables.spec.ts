@@ -142,7 +142,7 @@ describe('statements about the large tables', () => {
     ['insert into email_events (organization_id, email_id) values ($1, event_id(clock_timestamp(), 1))', 0],
     ['update emails e set metadata = $2::text::jsonb where e.organization_id = $1', 0],
     ['delete from email_events e where e.organization_id = $1 and (e.data ->> 1)::int = 2', 1],
-  ])('are told apart: %s', (sql, count) => expect(problemsOf(sql)).toHaveLength(count));
+  ])('are distinguished: %s', (sql, count) => expect(problemsOf(sql)).toHaveLength(count));
 
   it('are found', () => expect(TEXTS.length).toBeGreaterThan(35));
 
@@ -177,9 +177,9 @@ describe('migrations of the large tables', () => {
       ['email_events'],
     ],
     ['alter table emails add column a uuid, add constraint b check (a is null) not valid;', ['emails']],
-  ])('are told apart: %s', (sql, tables) => expect(changesOfTables(sql)).toEqual(tables));
+  ])('are distinguished: %s', (sql, tables) => expect(changesOfTables(sql)).toEqual(tables));
 
-  it('ask whether a table is distributed before they change more than its columns', () => {
+  it('check whether a table is distributed before they change more than its columns', () => {
     const unasked = sourcesNamed(/\/migrations\/\d{4}-/).flatMap(({ name, text }) => {
       if ((/(\d{4})-/.exec(name)?.[1] ?? '') <= FIRST) return [];
       return changesOfTables(text)

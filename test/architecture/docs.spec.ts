@@ -13,7 +13,7 @@ const EXAMPLE = [...read('CONTRIBUTING.md').matchAll(/```ts\n\/\/ (\S+)\n([\s\S]
   }),
 );
 
-describe('the documentation for those who extend the service', () => {
+describe('the documentation for developers', () => {
   it('imports what exists in its example: follow it when a file is moved', () => {
     const written = new Set(EXAMPLE.map(({ file }) => file));
     const missing = EXAMPLE.flatMap(({ file, code }) =>

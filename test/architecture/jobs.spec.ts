@@ -6,9 +6,9 @@ import { SOURCES } from './source-files';
  */
 const SHARED: Record<string, string> = {
   'count-tls-sessions': "of the process's own counts",
-  'share-destinations': 'every worker tells what it has met',
-  'share-egress': 'every worker tells what it has met',
-  'share-warm-up': 'every worker hears of it, and gives back what it does not use',
+  'share-destinations': 'every worker publishes its own experience',
+  'share-egress': 'every worker publishes its own experience',
+  'share-warm-up': 'every worker reads it, and gives back what it does not use',
   'end-disabled-webhooks': 'takes what no other has locked',
   'end-overdue': 'takes what no other has locked',
   'expand-webhooks':

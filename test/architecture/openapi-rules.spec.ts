@@ -66,7 +66,7 @@ describe('the OpenAPI rules', () => {
     expect(modelProblems(document)).toContainEqual(expect.stringContaining(problem));
   });
 
-  it('know a success', () => {
+  it('recognize a success', () => {
     const content = { 'application/json': { schema: { type: 'string' } } };
     expect(isSuccess('200', { description: 'x', content })).toBe(true);
     expect(isSuccess('302', { description: 'x' })).toBe(true);

@@ -6,7 +6,7 @@ type Schema = Record<string, any>;
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 const COMBINATIONS = ['allOf', 'anyOf', 'oneOf'];
 
-/** What the OpenAPI 3.1 specification asks of a document and the generator does not see to; nothing when all is well. */
+/** Violations of the OpenAPI 3.1 specification that the generator does not prevent; empty when there are none. */
 export function documentProblems(document: OpenAPIObject): string[] {
   return [
     ...(/^3\.1\.\d+$/.test(document.openapi) ? [] : [`${document.openapi} is not version 3.1`]),
@@ -132,7 +132,7 @@ function nestedProblems(schema: Schema, types: string[], where: string): string[
   return [...problems, ...names.flatMap((name) => schemaProblems((properties as Schema)[name], `${where}.${name}`))];
 }
 
-/** Whether an answer is described well enough to be used: a model, or a redirect or an empty body. */
+/** Whether a response is described well enough to be used: a model, or a redirect or an empty body. */
 export function isSuccess(status: string, { content }: ResponseObject): boolean {
   if (/^3\d\d$/.test(status) || status === '204') return true;
   return /^2\d\d$/.test(status) && Object.values(content ?? {}).some(({ schema }) => schema !== undefined);

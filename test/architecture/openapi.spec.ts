@@ -33,7 +33,7 @@ const CLIENT = `
   export const all = [email, domain, page, typeOf];
 `;
 
-/** What every route with a key can answer. */
+/** The errors that every route with a key can return. */
 const KEYED_STATUSES = [401, 403, 429, 500, 503];
 
 describe('the API documentation', () => {
@@ -109,7 +109,7 @@ describe('the API documentation', () => {
     expect(buildOpenApiDocument(app)).toEqual(document);
   });
 
-  it('knows every error code and every scope', () => {
+  it('lists every error code and every scope', () => {
     for (const name of [...Object.keys(ERROR_CODES), ...ALL_SCOPES, ...ALL_OPERATOR_SCOPES]) {
       expect(document.info.description).toContain(`| \`${name}\` |`);
     }

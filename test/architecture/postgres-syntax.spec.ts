@@ -109,7 +109,7 @@ const OF_A_SESSION =
   /\bpg_(?:try_)?advisory_(?:lock|unlock)\w*\(|^['`](?:un)?listen |\bcreate temp|\bset_config\([^)]*false\s*\)|^['`]set (?!local |transaction )|;\s*set (?!local |transaction )\w+(?:\.\w+)? (?:=|to)|\bdeclare \w+ cursor|\bdiscard all\b/i;
 
 describe('what belongs to a session', () => {
-  it('is asked for on direct connections only', () => {
+  it('is used on direct connections only', () => {
     const services = TEXTS.concat(
       SOURCES.flatMap(({ name, text }) =>
         (text.match(/[`']listen [^`']*[`']/g) ?? []).map((sql) => ({ file: name, sql })),

@@ -72,7 +72,7 @@ const READERS: Record<string, readonly string[]> = {
   // The event log is the outbox (docs/adr/0017): the feed reads what the outcomes of emails have written.
   // Inbound mail is its own event (docs/adr/0029).
   'modules/events': ['email_events', 'emails', 'inbound_emails'],
-  // The listener's process knows neither domains nor emails nor webhooks, but has to see whether there are such.
+  // The listener's process does not load domains, emails or webhooks, but must check whether these exist.
   'modules/inbound-mail': ['domains', 'emails', 'webhook_endpoints'],
   // For which hosts an MX is wanted.
   'modules/domains': ['inbound_routes'],

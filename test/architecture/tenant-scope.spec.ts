@@ -25,7 +25,7 @@ const ACROSS_TENANTS: Record<string, string> = {
 const DEFINITIONS = ['common/tenant.ts', 'common/http/scopes.ts', 'auth/access.guard.ts'];
 
 describe('row-level security', () => {
-  it('is left only where this list says so', () => {
+  it('is left only in the listed places', () => {
     const users = SOURCES.filter(({ text }) => /\b(?:acrossTenants|AcrossTenants|enterEveryTenant)\b\(/.test(text));
     const names = users.map(({ name }) => name).filter((name) => !DEFINITIONS.includes(name));
     expect(names.sort()).toEqual(Object.keys(ACROSS_TENANTS).sort());

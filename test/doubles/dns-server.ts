@@ -20,7 +20,7 @@ export interface DnsRecords {
   PTR?: readonly string[] | DnsFault;
   TLSA?: readonly TlsaData[] | DnsFault;
   ttlSeconds?: number;
-  /** The resolver vouches for what it says of this name (the AD flag), where it is asked to. */
+  /** The resolver has validated its response for this name (the AD flag), on request. */
   signed?: boolean;
   /** Over UDP an empty, truncated reply; the records over TCP. */
   truncated?: boolean;
@@ -29,7 +29,7 @@ export interface DnsRecords {
 /** Names in lower case without the last dot. A name that is missing is NXDOMAIN. */
 export type DnsZones = Record<string, DnsRecords | DnsFault>;
 
-/** As long as an answer may take on a machine with much else to do; a second where none comes, and what else there is still does. */
+/** How long a client should wait for a response, in ms: 30 s on a busy machine, 1 s in zones whose servers stay silent. */
 export function patienceWith(zones: DnsZones): number {
   return Object.values(zones).some((zone) => zone === 'silent' || zone === 'garbage') ? 1_000 : 30_000;
 }
@@ -179,7 +179,7 @@ function dataOf(type: RecordType, record: unknown): unknown {
   return { preference, exchange };
 }
 
-/** As many answers as fit; over UDP with the truncation bit when some do not. */
+/** As many records as fit; over UDP with the truncation bit when some do not. */
 function encodeWithin(query: Packet, answers: Answer[], maximumLength: number, overUdp: boolean): Buffer {
   const whole = encode(query, answers, 0);
   if (whole.length <= maximumLength) return whole;

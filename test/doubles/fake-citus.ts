@@ -1,6 +1,6 @@
 /**
- * Stands for the extension, in the parts that our functions and commands ask: its catalogue, empty, and functions that note
- * their calls in `citus_calls`, and answer for the nodes from `citus_answers`. Nothing is distributed by it; what the real one
+ * Replaces the extension, in the parts that our functions and commands use: its catalogue, empty, and functions that note
+ * their calls in `citus_calls`, and return the nodes' results from `citus_answers`. Nothing is distributed by it; what the real one
  * makes of our statements is tried on a cluster.
  */
 export const FAKE_CITUS = `

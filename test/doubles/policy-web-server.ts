@@ -11,7 +11,7 @@ export type PolicyAnswer =
 
 /** The web servers of policies (RFC 8461), for all names that its certificate has, on loopback. */
 export class PolicyWebServer {
-  /** Names that were asked for, in order. */
+  /** Requested names, in order. */
   readonly requests: string[] = [];
   /** By domain; 404 without one. */
   readonly answers = new Map<string, PolicyAnswer>();

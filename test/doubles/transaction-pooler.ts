@@ -36,7 +36,7 @@ class Messages {
   }
 }
 
-/** Of answers that the client has not asked for, and of statements that are known only once they are answered. */
+/** Replies that the client has not requested, and statements that are complete only with their reply. */
 interface Expected {
   readonly answer: '1' | '3';
   readonly isOurs: boolean;
@@ -202,7 +202,7 @@ export class TransactionPooler {
     this.prepare(backend, name === '' ? '' : globalName(rest), rest, false);
   }
 
-  /** Makes sure that the connection knows a statement of the client; returns its name there. */
+  /** Prepares a statement of the client on the connection if needed; returns its name there. */
   private ready(frontend: Frontend, backend: Backend, name: string): string {
     const statement = frontend.statements.get(name);
     if (name === '' || !statement) return name;

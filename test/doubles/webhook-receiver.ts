@@ -142,7 +142,7 @@ export class WebhookReceiver {
   }
 }
 
-/** As fast as it is taken, until the other side ends it. */
+/** As fast as the client reads, until the client ends it. */
 function pour(socket: Socket | null, text: string): void {
   socket?.on('error', () => undefined).on('drain', () => socket.write(text));
   socket?.write(text);

@@ -16,7 +16,7 @@ afterEach(() => Promise.all(services.map((service) => service.kill('SIGKILL'))))
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('an embedded service and its backup', () => {
-  it('goes on elsewhere with its mail, keys, secrets and queue', async () => {
+  it('continues elsewhere with its mail, keys, secrets and queue', async () => {
     const [first, second, file, passphrase] = ['first', 'second', 'all.backup', 'passphrase'].map((name) =>
       join(folder, name),
     ) as [...[string, string, string, string]];

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { ENGINE_FLAGS } from './kit/service-process';
 
 const ROOT = join(__dirname, '../..');
 const MESSAGES = 500;
@@ -9,7 +10,7 @@ const LIMIT_MS = 240_000;
 
 /** `npm run chaos`, short: see docs/reliability.md. */
 async function runChaos(...args: string[]): Promise<any> {
-  const child = spawn(process.execPath, [join(ROOT, 'chaos/run.mjs'), '--json', ...args], {
+  const child = spawn(process.execPath, [...ENGINE_FLAGS, join(ROOT, 'chaos/run.mjs'), '--json', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [result, progress] = await Promise.all([text(child.stdout), text(child.stderr)]);

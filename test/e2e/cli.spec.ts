@@ -6,6 +6,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
+import { ENGINE_FLAGS } from './kit/service-process';
 
 const SCRIPTS = path.resolve(__dirname, '..', '..', 'scripts');
 const BUILD_LIMIT_MS = 180_000;
@@ -29,7 +30,7 @@ afterAll(async () => {
 function start(...args: string[]): ChildProcess {
   const { PATH, HOME } = process.env;
   // What is set already wins over the file.
-  return spawn(process.execPath, [path.join(SCRIPTS, 'waybill.mjs'), ...args], {
+  return spawn(process.execPath, [...ENGINE_FLAGS, path.join(SCRIPTS, 'waybill.mjs'), ...args], {
     cwd: folder,
     env: { PATH, HOME, PORT: '3000' },
   });

@@ -169,7 +169,7 @@ describe('direct delivery', () => {
     expect(mixed).toMatchObject({ status: 202, body: { data: { suppressedRecipients: [{ reason: 'hard_bounce' }] } } });
   });
 
-  it('knows domains that take no mail, and waits for those whose DNS is broken', async () => {
+  it('detects domains that accept no mail, and waits for those whose DNS is broken', async () => {
     const [none, nullMx, broken] = await Promise.all([
       api.send({ to: ['a@nowhere-at-all.example'] }),
       api.send({ to: ['a@null-mx.example'] }),

@@ -86,7 +86,7 @@ it('takes a domain from its name to signed mail and a new key, as its owner sees
   expect((await api.post(`/v1/domains/${domain.id}/rotate-dkim`)).body.error.code).toBe('dkim_rotation_in_progress');
 });
 
-it('is verified without being asked, as soon as the records are there', async () => {
+it('is verified automatically, as soon as the records exist', async () => {
   const domain = await add('patient.example');
   publish(domain);
   await waitFor(async () => (await read(domain.id)).verification_status === 'verified', {

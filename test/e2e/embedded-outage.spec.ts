@@ -7,7 +7,7 @@ import { ServiceProcess } from './kit/service-process';
 
 const FROM = 'hello@waybill.test';
 
-/** The only database there is dies under the running service, as the kernel does it when memory is short. */
+/** The only database is killed while the service runs, as the kernel does when memory is short. */
 describe('kill -9 of the embedded Postgres', () => {
   let dataDir: string;
   let service: ServiceProcess;

@@ -114,7 +114,7 @@ function expectAnswered(status: number, body: unknown): void {
 }
 
 describe('whatever a client sends', () => {
-  it('as a field of an email is answered below 500', async () => {
+  it('as a field of an email gets a response below 500', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.dictionary(fc.constantFrom(...FIELDS, ...MORE), value, { minKeys: 1, maxKeys: 3 }),
@@ -129,7 +129,7 @@ describe('whatever a client sends', () => {
     );
   });
 
-  it('as a body is answered below 500', async () => {
+  it('as a body gets a response below 500', async () => {
     const body = fc.oneof(
       text,
       fc.json(),
@@ -144,7 +144,7 @@ describe('whatever a client sends', () => {
     );
   });
 
-  it('as a path, a query or a key is answered below 500', async () => {
+  it('as a path, a query or a key gets a response below 500', async () => {
     await fc.assert(
       fc.asyncProperty(
         text,

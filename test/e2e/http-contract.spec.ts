@@ -268,7 +268,7 @@ describe('keys of lesser standing', () => {
 });
 
 describe('idempotency', () => {
-  it('does not mind whether the key comes in the header or in the body', async () => {
+  it('accepts the key in the header or in the body', async () => {
     const first = await api.post('/v1/emails', EMAIL, { 'x-idempotency-key': 'either-way' });
     const second = await api.post('/v1/emails', { ...EMAIL, idempotencyKey: 'either-way' });
     expect(second.body).toEqual(first.body);

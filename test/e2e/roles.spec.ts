@@ -34,7 +34,7 @@ async function imageHealthCheck(port: number): Promise<number> {
   return exitCode;
 }
 
-/** It tells its health on the metrics port, and stops cleanly. */
+/** It reports its health on the metrics port, and stops cleanly. */
 async function expectHealthAndStop(service: ServiceProcess): Promise<void> {
   const probe = (path: string) => fetch(`http://127.0.0.1:${service.metricsPort}${path}`);
   expect((await probe('/health')).status).toBe(200);
@@ -61,7 +61,7 @@ describe('a process', () => {
     });
 
   it.each(['api', 'worker', 'inbound', 'api,inbound'])(
-    'with the roles %s starts, tells its health on the metrics port and stops cleanly',
+    'with the roles %s starts, reports its health on the metrics port and stops cleanly',
     async (roles) => {
       const service = await start(roles);
       expect(service.line('ready')).toMatchObject({ roles: roles.split(',') });
@@ -90,7 +90,7 @@ describe('a process', () => {
       );
     });
 
-    it('starts when it knows the other one too', async () => {
+    it('starts when it has the other one too', async () => {
       const service = await start('api,worker', { MASTER_KEY: other, MASTER_KEY_PREVIOUS: MASTER_KEY });
       await service.stop();
       expect(service.exitCode).toBe(0);

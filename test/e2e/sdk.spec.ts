@@ -50,7 +50,7 @@ afterAll(async () => {
 
 const MAIL = { to: ['ada@customer.example'], subject: 'Hello', text: 'Hello' };
 
-/** A client behind a network that does what it is told, and then lets through. */
+/** A client behind a network with the given faults, which then lets everything through. */
 function through(...faults: (Response | Error)[]) {
   const requests: { url: string; init: RequestInit & { headers: Record<string, string> } }[] = [];
   const options = {
@@ -181,7 +181,7 @@ describe('@waybill/client', () => {
     await expect(away.emails.list()).rejects.toBeInstanceOf(sdk.ConnectionError);
   });
 
-  it('ends when it takes too long, and when it is told to', async () => {
+  it('ends when it takes too long, and when it is aborted', async () => {
     const never = (_url: string, { signal }: RequestInit) =>
       new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
     const silent = new sdk.Waybill({ apiKey, baseUrl, fetch: never, maxRetries: 0 });
@@ -193,7 +193,7 @@ describe('@waybill/client', () => {
     await expect(client.emails.list({}, { signal: AbortSignal.abort() })).rejects.toThrow();
   });
 
-  it('brings what is downloaded as the bytes that it is', async () => {
+  it('returns downloads as unchanged bytes', async () => {
     const bytes = Uint8Array.from([0, 0xff, 0xc3, 0x28]);
     const answer = new Response(bytes, { headers: { 'content-type': 'application/octet-stream' } });
     expect(await through(answer).client.inboundEmails.raw('x')).toEqual(bytes);
@@ -211,7 +211,7 @@ describe('@waybill/client', () => {
     await expect(client.emails.send(mail)).rejects.toThrow('render');
   });
 
-  it('verifies what the service sends to webhooks', async () => {
+  it('verifies the webhooks of the service', async () => {
     const receiver = await WebhookReceiver.start();
     const { secret, id: webhookId } = await client.webhooks.create({ url: receiver.url(), events: ['delivered'] });
     const { id } = await client.emails.send(MAIL);
@@ -307,7 +307,7 @@ describe('@waybill/client', () => {
     }
   });
 
-  it('says in its types what it takes and returns', async () => {
+  it('declares parameters and results in its types', async () => {
     const text = `
       import { Waybill, isWaybillError, type WebhookEvent } from '${join(SDK, 'dist/esm/index.js')}';
       const waybill = new Waybill({ apiKey: 'x', baseUrl: 'x' });

@@ -59,7 +59,19 @@ describe('a start that fails', () => {
     await waitFor(() => !isRunning(), { what: 'the end of Postgres' });
   });
 
-  it('because DNS_PORT is taken says so as well', async () => {
+  it('and fails again while its log is written ends all the same', async () => {
+    const preload = join(__dirname, '../doubles/repeated-failures.cjs');
+    const unused = 'postgres://waybill@127.0.0.1:9/waybill';
+    const broken = ServiceProcess.launch({
+      ...{ WAYBILL_DATA_DIR: dataDir, DATABASE_URL: unused, NODE_OPTIONS: `--require ${preload}` },
+    });
+    await waitFor(() => broken.exitCode !== null, { what: 'its end' });
+    expect(broken.exitCode).toBe(1);
+    await waitFor(() => broken.line('uncaught exception'), { what: 'its line' });
+    expect(broken.lines.filter(({ level }) => level === 'fatal')).toHaveLength(1);
+  });
+
+  it('because DNS_PORT is in use is reported as well', async () => {
     const zone = { DKIM_ZONE: 'dkim.waybill.test', DNS_PORT: port };
     await expect(ServiceProcess.start({ WAYBILL_DATA_DIR: dataDir, ...zone })).rejects.toThrow(
       `DNS_PORT: port ${port} on 127.0.0.1 is in use by another process`,

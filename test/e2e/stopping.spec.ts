@@ -85,7 +85,7 @@ describe('a stop', () => {
     return rows;
   };
 
-  it('ends by itself with servers that never answer, and repeats nothing that one has taken', async () => {
+  it('ends by itself with servers that never respond, and repeats nothing that one has accepted', async () => {
     const tarpits = Array.from({ length: 30 }, (_, n) => `tarpit${n}@example.com`);
     for (const tarpit of tarpits) sink.behaviours.set(tarpit, 'hang-at-rcpt');
     sink.behaviours.set('late@example.com', '250-held');
@@ -127,7 +127,7 @@ describe('a stop', () => {
     expect(received('noted@example.com')).toHaveLength(1);
   });
 
-  it('is announced for as long as it is told to, and serves meanwhile', async () => {
+  it('is announced for the configured time, and serves meanwhile', async () => {
     expect((await api.get('/health/startup')).status).toBe(200);
     front.child.kill('SIGTERM');
     await waitFor(async () => (await api.get('/health/startup')).status === 503, { what: 'readiness to end' });

@@ -43,7 +43,7 @@ async function probe(port: unknown, path: string, init?: RequestInit) {
 const noTrace = (process: ServiceProcess) => expect(process.describe()).not.toMatch(/\bat .*\.js:|"stack"/);
 
 describe('a service that does not migrate', () => {
-  it('is alive and not ready on an empty schema, says what to do, and is ready once that is done', async () => {
+  it('is alive and not ready on an empty schema, names the remedy, and is ready once that is done', async () => {
     await query(database.url, 'drop schema public cascade; create schema public');
     const waiting = await launch();
     const reason = 'the database is empty: run `waybill migrate`';

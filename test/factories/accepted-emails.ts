@@ -7,7 +7,7 @@ import { sendBody } from './send-requests';
 export function acceptedEmail(fields: Record<string, unknown> = {}): AcceptedEmail {
   const attachments = [{ filename: 'a.txt', content: '' }];
   const parsed = parseSendRequest(sendBody({ from: 'a@x.example', attachments, ...fields }), new Date());
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.details));
   const { request } = parsed;
   const command: AcceptCommand = {
     kind: 'command',

@@ -1,9 +1,9 @@
 import { Duplex } from 'node:stream';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { waitFor } from './wait-for';
 
 /** What a client of Node sends first. */
-export async function clientHello(): Promise<Buffer> {
+export async function clientHello(options: ConnectionOptions = {}): Promise<Buffer> {
   const written: Buffer[] = [];
   const below = new Duplex({
     read: () => undefined,
@@ -12,7 +12,7 @@ export async function clientHello(): Promise<Buffer> {
       done();
     },
   });
-  const client = connectTls({ socket: below });
+  const client = connectTls({ ...options, socket: below });
   client.on('error', () => undefined);
   await waitFor(() => written.length > 0, { what: 'a ClientHello' });
   client.destroy();

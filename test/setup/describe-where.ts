@@ -1,5 +1,5 @@
 /**
- * A suite that needs what is not installed everywhere. Without it the suite is skipped, and says so.
+ * A suite that needs what is not installed everywhere. Without it the suite is skipped, which is reported.
  * @param otherwise what is missing, and what to do about it
  */
 export function describeWhere(isThere: boolean, name: string, suite: () => void, otherwise: string): void {

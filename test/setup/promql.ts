@@ -21,7 +21,7 @@ const VARIABLES: readonly [RegExp, string][] = [
 ];
 
 /**
- * What an expression asks for, by Prometheus's own grammar.
+ * The metrics and labels of an expression, by Prometheus's own grammar.
  * @throws Error where it is no PromQL
  */
 export function readExpression(text: string): Expression {

@@ -8,7 +8,7 @@ interface Refusal {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** What the service says when it refuses: shown as it is, so that a person can act on it and quote it. */
+/** An error of the service, shown unchanged, so that users can act on it and quote it. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -51,12 +51,12 @@ export interface CallOptions {
   readonly accept?: string;
 }
 
-/** One request with the session's cookie. @throws ApiError for every answer that is no success */
+/** One request with the session's cookie. @throws ApiError for every response that is no success */
 export async function call<Answer>(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
   return parse(await (await request(method, path, options)).text()) as Answer;
 }
 
-/** The answer as a file. @param accept its form, like `application/zip` @throws as `call` */
+/** The response as a file. @param accept its form, like `application/zip` @throws as `call` */
 export async function getFile(path: string, accept: string): Promise<Blob> {
   return (await request('GET', path, { accept })).blob();
 }
@@ -67,7 +67,7 @@ async function request(method: string, path: string, options: CallOptions): Prom
   try {
     response = await fetch(withQuery(path, query), {
       method,
-      // Writes need it. The page has asked for its session before this script was read: a header would ask again.
+      // Writes need it. The page has requested its session before this script was read: with a header the browser would request it again.
       headers: {
         ...(method !== 'GET' && { 'x-waybill-console': '1' }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -95,7 +95,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** A text, or what stands for one that is missing. */
+/** A text, or the placeholder for a missing one. */
 const textOf = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
 
 function toError({ status, headers }: Response, answer: unknown): ApiError {

@@ -1,5 +1,5 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
-import { createContext, type ReactNode, useContext } from 'react';
+import { createContext, type ReactNode, useContext, useEffect } from 'react';
 import { ApiError, call, get, post } from './client';
 import type { Data, Session } from './types';
 
@@ -15,13 +15,35 @@ async function readSession(): Promise<Session | null> {
   }
 }
 
+/** Tabs share the cookie: the others learn from it that another session has begun, or that theirs has ended. */
+const CHANGED = 'waybill-session-changed';
+
+/** The session is read again where another tab may have changed it: otherwise this one would show and change another's data. */
 export function useSessionQuery() {
-  return useQuery({ queryKey: SESSION, queryFn: readSession, staleTime: Infinity });
+  const client = useQueryClient();
+  const queryFn = async () => {
+    const before = client.getQueryData<Session | null>(SESSION);
+    const session = await readSession();
+    if (before !== undefined && before?.key.id !== session?.key.id) forgetOthers(client);
+    return session;
+  };
+  useEffect(() => {
+    const readAgain = ({ key }: StorageEvent) => {
+      if (key === CHANGED) void client.invalidateQueries({ queryKey: SESSION });
+    };
+    window.addEventListener('storage', readAgain);
+    return () => window.removeEventListener('storage', readAgain);
+  }, [client]);
+  return useQuery({ queryKey: SESSION, queryFn, staleTime: Infinity, refetchOnWindowFocus: 'always' });
 }
 
-/** What one key has seen is not for the next. */
+/** Data loaded with one key must not be shown with the next. */
 function forgetOthers(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
+}
+
+function tellOtherTabs(): void {
+  localStorage.setItem(CHANGED, crypto.randomUUID());
 }
 
 /** A key, or the token of a sign-in link. */
@@ -33,6 +55,7 @@ export function useSignIn() {
     const { data } = await post<Data<Session>>('/console/session', credential);
     forgetOthers(client);
     client.setQueryData(SESSION, data);
+    tellOtherTabs();
   };
 }
 
@@ -42,6 +65,7 @@ export function useSignOut() {
     await call('DELETE', '/console/session', { query: { everywhere } });
     forgetOthers(client);
     client.setQueryData(SESSION, null);
+    tellOtherTabs();
   };
 }
 
@@ -58,7 +82,7 @@ export function useSession(): Session {
   return session;
 }
 
-/** What the key may do; another scope may bring one with it, which the service has resolved. */
+/** Scopes of the key; the service has added the scopes that others include. */
 export function useMay(): (scope: string) => boolean {
   const { key } = useSession();
   return (scope) => key.scopes.includes(scope);

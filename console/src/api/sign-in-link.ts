@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** The token of a link that somebody has followed; it leaves the address at once, so that it stays in no history. */
+/** The token of a followed link; it is removed from the address at once, so that it stays in no history. */
 function readAddress(): string | undefined {
   const token = /^#link=([\w-]+)$/.exec(window.location.hash)?.[1];
   if (token !== undefined) window.history.replaceState(null, '', window.location.pathname);
@@ -26,7 +26,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The token of the link that waits for what is to become of it. */
+/** The token of the link that waits for the user's decision. */
 export function useLink(): string | undefined {
   return useSyncExternalStore(subscribe, () => waiting);
 }

@@ -40,7 +40,7 @@ export interface Data<T> {
   readonly data: T;
 }
 
-/** Who is signed in, as `GET /console/session` tells. */
+/** The signed-in user, as `GET /console/session` returns it. */
 export interface Session {
   readonly kind: 'tenant' | 'operator';
   readonly organization?: { readonly id: string; readonly name: string };

@@ -1,6 +1,6 @@
 import { words } from './format';
 
-/** Who has done what stands in the audit log; keys that are not the reader's own are known by their id only. */
+/** The actor of an entry; keys that are not the reader's own are shown by their id. */
 export function whoActed(
   actor: string,
   own: { readonly id: string; readonly name: string },
@@ -13,7 +13,7 @@ export function whoActed(
   return { who: isOperator ? 'Operator key' : 'API key', id };
 }
 
-/** What an entry tells besides, by its names. */
+/** Further data of an entry, by its names. */
 export const detailsOf = (details: object): (readonly [name: string, value: string])[] =>
   Object.entries(details).map(([name, value]) => [
     words(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2').toLowerCase()),

@@ -49,7 +49,7 @@ export function ButtonLink({
   );
 }
 
-/** Copies a text. @param what names it for those who do not see where the button stands */
+/** Copies a text. @param what names the text for screen readers */
 export function CopyButton({ text, what, label }: { text: string; what: string; label?: string }) {
   const [copied, setCopied] = useState(false);
   const toast = useToast();

@@ -2,12 +2,12 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useToast } from './toast';
 
 export interface Aftermath {
-  /** Names of the queries whose answers are not true any more. */
+  /** Names of the queries whose results are outdated. */
   readonly refresh: readonly string[];
   readonly said?: string;
 }
 
-/** What changes something: it is done, what shows it is asked for again, and it is said. @throws what the work throws */
+/** Makes a change, loads the queries that show it again, and shows a message. @throws errors of the work */
 export function useChange() {
   const client = useQueryClient();
   const toast = useToast();

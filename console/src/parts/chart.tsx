@@ -11,7 +11,7 @@ export interface Series {
 }
 
 interface ChartProps {
-  /** What it shows, in a sentence: read instead of the picture. */
+  /** A sentence that screen readers read instead of the picture. */
   readonly summary: string;
   /** ISO timestamps. */
   readonly times: readonly string[];
@@ -23,7 +23,7 @@ interface ChartProps {
 
 const HEIGHT = 240;
 
-/** Lines over time, with the same figures as a table for those who do not see them or want to copy them. */
+/** Lines over time, with the same figures as a table for screen readers and for copying. */
 export function Chart({ summary, times, series, formatTime = shortMoment, formatTick }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const id = useId();

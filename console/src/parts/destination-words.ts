@@ -1,19 +1,19 @@
 import type { Destination, EgressPool } from '../api/types';
 import { moment, plural } from './format';
 
-/** What is the matter, and what somebody can do about it. */
+/** The problem, and the remedy. */
 export interface Advice {
   readonly why: string;
   readonly what: string;
 }
 
-/** A pause keeps mail back: it is worse than what slows it. */
+/** A pause stops mail, so it is worse than a limit. */
 export const DESTINATION_TONES = { open: 'good', slowed: 'warn', probing: 'warn', paused: 'bad' } as const;
 
 const until = (at: string | undefined): string => (at === undefined ? '' : `, until ${moment(at)}`);
 const quoted = (cause: string | undefined): string => (cause === undefined ? '' : `: “${cause}”`);
 
-/** Why a group of destinations gets its mail as it does, and what to do. */
+/** Why a group of destinations is limited or paused, and the remedy. */
 export function adviceFor(destination: Destination): Advice {
   const { state, cause, rules, until: end } = destination;
   const own = rules.find(({ source, cause: said }) => source === 'operator' && said === cause);
@@ -48,7 +48,7 @@ export function adviceFor(destination: Destination): Advice {
   }
 }
 
-/** What is held against the addresses of a pool, and what to do. */
+/** Refusals of the addresses of a pool, and the remedy. */
 export function adviceForPool({ addresses, pool }: EgressPool): Advice {
   const refused = addresses.filter(({ state }) => state === 'suspended');
   if (refused.length === 0) return adviceForAccepted(pool, addresses.length);

@@ -13,7 +13,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
     opener.current ??= document.activeElement;
     dialog.current?.showModal();
     return () => {
-      // What was asked about may be gone by now, and its button with it.
+      // The object may be deleted by now, and its button with it.
       const next = opener.current?.isConnected ? opener.current : document.querySelector('h1');
       if (next instanceof HTMLElement) next.focus();
     };
@@ -26,10 +26,10 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
   );
 }
 
-/** What the service says about a field, for its place in the form. */
+/** The service's message about a field, for its place in the form. */
 export type Said = (field: string) => string | undefined;
 
-/** The messages for fields, and what is left of an error for the end of the form. */
+/** The messages for fields, and the rest of an error for the end of the form. */
 export function readErrors(error: unknown): { readonly said: Said; readonly rest: () => unknown } {
   const messages = error instanceof ApiError ? error.validation : {};
   const shown = new Set<string>();
@@ -38,7 +38,7 @@ export function readErrors(error: unknown): { readonly said: Said; readonly rest
       shown.add(field);
       return messages[field]?.join('. ');
     },
-    // Called after the fields have been drawn: what none of them has shown would be lost.
+    // Called after the fields have been drawn: messages that no field has shown would be lost.
     rest: () => {
       const fields = Object.keys(messages);
       return fields.length > 0 && fields.every((field) => shown.has(field)) ? undefined : error;
@@ -51,7 +51,7 @@ interface FormDialogProps {
   readonly action: string;
   readonly isDangerous?: boolean;
   readonly disabled?: boolean;
-  /** Throws what has gone wrong, which is shown. */
+  /** Throws an error, which is shown. */
   readonly onSubmit: () => Promise<unknown>;
   readonly onClose: () => void;
   /** Instead of closing, once it is done. */
@@ -96,7 +96,7 @@ export function FormDialog(props: FormDialogProps) {
 
 interface ConfirmProps {
   readonly title: string;
-  /** What and how many, and whether there is a way back. */
+  /** The objects and their number, and whether the action can be undone. */
   readonly children: ReactNode;
   readonly action: string;
   readonly onConfirm: () => Promise<unknown>;
@@ -105,7 +105,7 @@ interface ConfirmProps {
   readonly typed?: string;
 }
 
-/** Asks before something that somebody may regret. */
+/** Asks the user before an action that cannot easily be undone. */
 export function Confirm({ title, children, action, onConfirm, onClose, typed }: ConfirmProps) {
   const [text, setText] = useState('');
   return (
@@ -131,7 +131,7 @@ export function Confirm({ title, children, action, onConfirm, onClose, typed }: 
 
 interface OnceProps {
   readonly title: string;
-  /** What it is for. */
+  /** Its purpose. */
   readonly children: ReactNode;
   readonly secret: string;
   /** `the key` */

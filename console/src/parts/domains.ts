@@ -4,7 +4,7 @@ import { useMay } from '../api/session';
 import type { Data, Domain } from '../api/types';
 import type { Option } from './field';
 
-/** The domains of the organization, as far as the key may see them. @param freshMs how often they are asked for again */
+/** The domains of the organization, as far as the key may see them. @param freshMs how often they are loaded again */
 export function useDomains(freshMs?: number) {
   const may = useMay();
   return useQuery({

@@ -6,7 +6,7 @@ const FINAL: ReadonlySet<string> = new Set(['delivered', 'bounced', 'failed']);
 
 export const isFinal = (status: string): boolean => FINAL.has(status);
 
-/** Why an open recipient waits, as the service tells it where it does (contract, section 17). */
+/** Why an open recipient waits, as far as the service states it (contract, section 17). */
 export interface Waiting {
   readonly reason: string;
   readonly until?: string;
@@ -25,7 +25,7 @@ const REASONS: Readonly<Record<string, string>> = {
   sending: 'A worker is sending it right now',
 };
 
-/** What the reader can do; mostly that nothing has to be done. */
+/** What the reader can do; mostly that no action is needed. */
 const ADVICE: Readonly<Record<string, string>> = {
   scheduled: 'Until then it can be cancelled.',
   retry: 'Nothing to do: it is tried again by itself.',
@@ -82,7 +82,7 @@ function reply({ eventData }: EmailEvent): string {
   return typeof eventData.response === 'string' ? `: the server said “${eventData.response}”` : '';
 }
 
-/** All that a server said, line by line; its codes alone where the lines do not begin with them. */
+/** A server's whole reply, line by line; its codes separately where the lines do not begin with them. */
 export function replyText({ code, enhancedCode, lines }: NonNullable<Attempt['reply']>): string {
   if (lines[0]?.startsWith(String(code))) return lines.join('\n');
   return [enhancedCode === undefined ? String(code) : `${code} ${enhancedCode}`, ...lines].join('\n');

@@ -37,7 +37,7 @@ function describedBy(id: string, { hint, error }: Described) {
   return { 'aria-invalid': error ? true : undefined, 'aria-describedby': ids === '' ? undefined : ids };
 }
 
-/** What a field holds, and what the service says of it. */
+/** The value of a field, and the service's message about it. */
 export const bound = (value: string, set: (value: string) => void, error?: string) => ({
   value,
   error,

@@ -11,17 +11,17 @@ import type { IconName } from './icons';
 
 export interface Column<Row> {
   readonly name: string;
-  /** The name is read aloud only: of buttons it need not be seen. */
+  /** The name is only read aloud; columns of buttons do not show it. */
   readonly isHidden?: boolean;
   /** Classes of its cells: `number`, `soft`, `wide`, `break`. */
   readonly look?: string;
-  /** Without its name where rows are cards: the value says what it is. */
+  /** Without its name where rows are cards: the value is clear by itself. */
   readonly isBare?: boolean;
   readonly cell: (row: Row) => ReactNode;
 }
 
 export interface TableProps<Row> {
-  /** What the rows are: read aloud. */
+  /** Name of the rows, read aloud. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
@@ -69,7 +69,7 @@ interface ListCardProps<Data, Row> extends Omit<TableProps<Row>, 'rows'> {
     readonly text?: ReactNode;
     readonly action?: ReactNode;
   };
-  /** Below the rows: how many there are, and the way to the others. */
+  /** Below the rows: their number, and links to other pages. */
   readonly pager?: (data: Data) => ReactNode;
   readonly title?: ReactNode;
   readonly actions?: ReactNode;
@@ -138,7 +138,7 @@ interface PagesProps {
   readonly turn: (page: number) => void;
 }
 
-/** Of a list in pages: how much there is, and the way on. */
+/** For a list in pages: the number of rows, and the link to the next page. */
 export function PagesPager({ page, pagination: { total, totalPages, partial }, what, turn }: PagesProps) {
   return (
     <Pager

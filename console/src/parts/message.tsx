@@ -3,7 +3,7 @@ import { Button, CopyButton } from './button';
 import { bytes } from './format';
 import { type Tab } from './tabs';
 
-/** A document from outside, in a frame that may do nothing: no script, no form, nothing from elsewhere unless asked for. */
+/** A document from outside, in a frame that may do nothing: no script, no form, nothing from elsewhere except on request. */
 export function HtmlFrame({ src, title }: { src: string; title: string }) {
   const [remote, setRemote] = useState(false);
   return (
@@ -87,7 +87,7 @@ function attachmentList<Attachment extends Attached>(
   );
 }
 
-/** The last line of details: what to quote, and to look for in a log. */
+/** The last line of details: the id to quote, and to search for in a log. */
 export function idFact(id: string): readonly [name: string, value: ReactNode] {
   return [
     'Id',

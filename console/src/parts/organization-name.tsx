@@ -5,9 +5,9 @@ import type { Data, Organization } from '../api/types';
 const FRESH_MS = 60_000;
 const MOST = 100;
 
-/** For operators: its name, once it is known, as organizations are not recognized by their ids. */
+/** For operators: its name, once it is loaded, because people do not recognize organizations by their ids. */
 export function OrganizationName({ id }: { id: string }) {
-  // One request is enough for most installations; the others ask for those that it does not name.
+  // One request is enough for most installations; larger ones request the missing names.
   const first = useQuery({
     queryKey: ['organizations', 'names'],
     queryFn: () => get<Data<Organization[]>>('/operator/v1/organizations', { limit: MOST }),

@@ -78,7 +78,7 @@ export function Brand() {
   );
 }
 
-/** What is around every page: where one can go, who is signed in, light or dark. */
+/** The frame of every page: navigation, the signed-in user, light or dark. */
 export function Shell({ children }: { children: ReactNode }) {
   const [path] = useLocation();
   // The menu belongs to the page that it was opened on: another page closes it.

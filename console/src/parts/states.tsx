@@ -38,7 +38,7 @@ export function Empty({
   );
 }
 
-/** An error with all that helps: what happened, what to do, what to quote. */
+/** An error with its cause, the remedy, and the id to quote. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   if (error instanceof ApiError && error.status === 403 && error.code === 'insufficient_permissions') {
     return <NoPermission scope={requiredScope(error)} message={error.message} />;
@@ -108,7 +108,7 @@ export function NoPermission({ scope, message }: { scope: string; message?: stri
   );
 }
 
-/** Shows its content to keys with the scope, and says what is missing to the others. */
+/** Shows its content to keys with the scope, and names the missing scope to others. */
 export function Requires({ scope, children }: { scope: string; children: ReactNode }) {
   if (useMay()(scope)) return children;
   return (
@@ -130,7 +130,14 @@ export function LoadedPage<T>({
   up: { readonly to: string; readonly name: string };
   children: (data: T) => ReactNode;
 }) {
-  if (query.data !== undefined) return children(query.data);
+  if (query.data !== undefined) {
+    return (
+      <>
+        <Outdated query={query} />
+        {children(query.data)}
+      </>
+    );
+  }
   return (
     <Page title={title} up={up}>
       <Card>
@@ -140,7 +147,19 @@ export function LoadedPage<T>({
   );
 }
 
-/** The states of a request: on its way, refused, there. What was there stays while it is asked for again. */
+/** Above data that could not be loaded again: otherwise it would look like the present state. */
+function Outdated({ query: { isError, error } }: { query: UseQueryResult }) {
+  if (!isError) return null;
+  return (
+    <div className="notice warn" role="status">
+      <p>
+        <strong>Not up to date.</strong> {messageOf(error)}
+      </p>
+    </div>
+  );
+}
+
+/** The states of a request: loading, refused, loaded. Loaded data stays while it is loaded again, and when that fails. */
 export function Loaded<T>({
   query,
   children,
@@ -150,7 +169,14 @@ export function Loaded<T>({
   children: (data: T) => ReactNode;
   lines?: number;
 }) {
-  if (query.data !== undefined) return children(query.data);
+  if (query.data !== undefined) {
+    return (
+      <>
+        <Outdated query={query} />
+        {children(query.data)}
+      </>
+    );
+  }
   if (query.isError) return <Failure error={query.error} retry={() => void query.refetch()} />;
   return <Loading {...(lines !== undefined && { lines })} />;
 }

@@ -6,7 +6,7 @@ type Say = (message: string) => void;
 
 const Toasts = createContext<Say>(() => undefined);
 
-/** What has just happened, shown for some seconds and read aloud. */
+/** The result of an action, shown for some seconds and read aloud. */
 export function ToastProvider({ children }: { children: ReactNode }) {
   const [shown, setShown] = useState<readonly { id: number; message: string }[]>([]);
   const next = useRef(0);

@@ -1,4 +1,4 @@
-/** What a state means, which decides its colour. */
+/** The meaning of a state, which decides its colour. */
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'neutral';
 
 const TONES: Readonly<Record<string, Tone>> = {

@@ -113,3 +113,51 @@ const END_OLDEST = `
 export function endOldestSessions(organizationId: string, keyId: string, keep: number): Statement<never> {
   return { name: 'end-oldest-console-sessions', text: END_OLDEST, values: [organizationId, keyId, keep] };
 }
+
+// Deletes up to $2 keys that were made for one session of the console and ended before $1.
+// Writes: api_keys or operator_keys (no index: they are few, and this runs every six hours). Locks: the rows, skip locked. Rows: up to $2.
+// Without organization: the same for all. Not the ORM: a bounded delete.
+const removalFrom = (table: 'api_keys' | 'operator_keys') => `
+  delete from ${table}
+  where id in (
+    select id
+    from ${table}
+    where session_only and expires_at < $1
+    limit $2
+    for update skip locked
+  )
+  returning 1 as deleted`;
+
+const DELETE_ENDED = {
+  api_keys: { name: 'delete-ended-session-keys', text: removalFrom('api_keys') },
+  operator_keys: { name: 'delete-ended-operator-session-keys', text: removalFrom('operator_keys') },
+};
+
+/** One row for each deleted key. */
+export function deleteEndedSessionKeys(
+  table: keyof typeof DELETE_ENDED,
+  before: Date,
+  limit: number,
+): Statement<{ deleted: 1 }> {
+  return { ...DELETE_ENDED[table], values: [before, limit] };
+}
+
+// Deletes up to 1,000 revoked or expired keys of an organization beyond its newest $3, those that ended first; not those of sessions.
+// Reads: api_keys (primary key: an organization has about 1,000). Locks: the rows, skip locked. Rows: mostly 0 or 1.
+// Not the ORM: it cannot delete by an offset.
+const DELETE_OLDEST_ENDED = `
+  delete from api_keys
+  where organization_id = $1 and id in (
+    select id
+    from api_keys
+    where organization_id = $1 and not session_only and least(revoked_at, expires_at) <= $2
+    order by least(revoked_at, expires_at) desc, id desc
+    offset $3
+    limit 1000
+    for update skip locked
+  )`;
+
+/** @param keep how many of the keys that ended last stay */
+export function deleteOldestEndedKeys(organizationId: string, now: Date, keep: number): Statement<never> {
+  return { name: 'delete-oldest-ended-keys', text: DELETE_OLDEST_ENDED, values: [organizationId, now, keep] };
+}

@@ -1,6 +1,5 @@
-import pLimit, { type LimitFunction } from 'p-limit';
-import { TooManyAtATimeError } from '../errors/app-error';
 import { HolderQueue } from './holder-queue';
+import { HolderTurns } from './holder-turns';
 
 /**
  * Turns of the event loop for work that grows with what clients send. Of all such work one piece is done in a turn, so that it
@@ -140,25 +139,18 @@ interface HolderLimits {
 
 /** Limits concurrent work, in all and per holder: however much one holder submits, others wait for little of it. */
 export class FairLimit {
-  private readonly all: LimitFunction;
-  private readonly byHolder = new Map<string, LimitFunction>();
+  private readonly turns: HolderTurns;
 
-  constructor(
-    concurrency: number,
-    private readonly limits: HolderLimits = { atATime: 1, waiting: 20 },
-  ) {
-    this.all = pLimit(concurrency);
+  constructor(concurrency: number, limits: HolderLimits = { atATime: 1, waiting: 20 }) {
+    const { atATime, waiting } = limits;
+    this.turns = new HolderTurns((own, total) => own < atATime && total < concurrency, waiting);
   }
 
-  /** @throws TooManyAtATimeError when too much of this holder waits already */
-  async run<T>(holder: string, work: () => Promise<T>): Promise<T> {
-    const own = this.byHolder.get(holder) ?? pLimit(this.limits.atATime);
-    if (own.pendingCount >= this.limits.waiting) throw new TooManyAtATimeError();
-    this.byHolder.set(holder, own);
-    try {
-      return await own(() => this.all(work));
-    } finally {
-      if (own.activeCount + own.pendingCount === 0) this.byHolder.delete(holder);
-    }
+  /**
+   * @param signal while it waits, an abort takes it out of the queue (`clientGone` of common/tenant.ts)
+   * @throws TooManyAtATimeError when too much of this holder waits already; ClientGoneError after an abort
+   */
+  run<T>(holder: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.turns.run(holder, work, signal);
   }
 }

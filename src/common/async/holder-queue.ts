@@ -40,6 +40,12 @@ export class HolderQueue<Item extends object> {
     return undefined;
   }
 
+  /** The holder's turn is after those of all others who wait now: it has just had one. */
+  toEnd(holder: string): void {
+    const own = this.byHolder.get(holder);
+    if (own && this.byHolder.delete(holder)) this.byHolder.set(holder, own);
+  }
+
   /** Whether it was there. */
   remove(holder: string, item: Item): boolean {
     const own = this.byHolder.get(holder);

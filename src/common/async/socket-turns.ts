@@ -6,6 +6,15 @@ interface Handle {
   readonly _handle?: { readStop(): void } | null;
 }
 
+interface InTurns {
+  /** Something that was received, its end, or a reset, waits. */
+  isWaiting: boolean;
+  /** What happens is passed on at once. */
+  hasLeft: boolean;
+}
+
+const IN_TURNS = new WeakMap<Socket, InTurns>();
+
 /**
  * What a connection receives, its end included, waits when this turn of the event loop has no time left, and so does its closing.
  * Node reads from all connections, and closes all that are broken, in one turn: 8,000 requests that came at the same moment held the
@@ -14,44 +23,75 @@ interface Handle {
  * Both are overrides of methods that Node documents for those who implement streams: to a stream it is as if its transport were
  * slower. While something waits nothing more is read, so it holds what one read returned, at most 64 KiB.
  *
- * Not for TLS, nor for a socket on which it starts: Node 20 ends with SIGSEGV when a TLS socket learns late that its connection is
- * closed.
+ * Not for a connection under TLS: Node 20 ends with SIGSEGV when a TLS socket learns late that its connection is closed. Before TLS
+ * starts on a socket, `leaveTurns`.
  *
  * @param holder whom to count as one client
  */
 export function socketInTurns(socket: Socket, holder: string, turns: SharedTurns = CONNECTION_TURNS): void {
-  receiveInTurns(socket, holder, turns);
-  closeInTurns(socket, holder, turns);
+  const state: InTurns = { isWaiting: false, hasLeft: false };
+  IN_TURNS.set(socket, state);
+  const isFree = () => state.hasLeft || turns.isFree();
+  const later = (work: () => void) => turns.run(holder, work);
+  receiveInTurns(socket, state, isFree, later);
+  closeInTurns(socket, state, isFree, later);
 }
 
-function receiveInTurns(socket: Socket, holder: string, turns: SharedTurns): void {
+/**
+ * The same for what TLS has decrypted, the end included, but not for closing: TLS itself learns at once what happens to its connection.
+ * From its event `secure` on.
+ */
+export function tlsInTurns(socket: Socket, holder: string, turns: SharedTurns = CONNECTION_TURNS): void {
+  const isFree = () => turns.isFree();
+  receiveInTurns(socket, { isWaiting: false, hasLeft: false }, isFree, (work) => turns.run(holder, work));
+}
+
+/** @returns false while something of this socket waits for its turn, and when it is destroyed; true as well when it is not in turns */
+export function leaveTurns(socket: Socket): boolean {
+  const state = IN_TURNS.get(socket);
+  if (!state) return true;
+  if (state.isWaiting || socket.destroyed) return false;
+  state.hasLeft = true;
+  return true;
+}
+
+type Later = (work: () => void) => void;
+
+function receiveInTurns(socket: Socket, state: InTurns, isFree: () => boolean, later: Later): void {
   const push = socket.push.bind(socket);
   /** In the order in which it came; null is the end. */
   const held: (Buffer | null)[] = [];
   const handOn = (): void => {
-    for (const bytes of held.splice(0)) if (!socket.destroyed) push(bytes);
+    while (held.length > 0) {
+      const bytes = held.shift() ?? null;
+      // Before it is passed on: who receives the last of it may start TLS at once.
+      state.isWaiting = held.length > 0;
+      if (!socket.destroyed) push(bytes);
+    }
   };
   socket.push = (bytes: Buffer | null) => {
-    if (held.length === 0 && turns.isFree()) return push(bytes);
+    if (held.length === 0 && isFree()) return push(bytes);
     held.push(bytes);
-    if (held.length === 1) turns.run(holder, handOn);
+    state.isWaiting = true;
+    if (held.length === 1) later(handOn);
     return false;
   };
 }
 
-function closeInTurns(socket: Socket & Handle, holder: string, turns: SharedTurns): void {
+function closeInTurns(socket: Socket & Handle, state: InTurns, isFree: () => boolean, later: Later): void {
   const destroy = socket.destroy.bind(socket);
   socket.destroy = (error?: NodeJS.ErrnoException) => {
-    if (error?.syscall !== 'read' || turns.isFree()) return destroy(error);
+    if (error?.syscall !== 'read' || isFree()) return destroy(error);
+    state.isWaiting = true;
     // The client's reset; Node reads no more. The text of the stack alone takes it 7 µs.
-    turns.run(holder, () => void destroy(error));
+    later(() => void destroy(error));
     return socket;
   };
   const close = socket._destroy.bind(socket);
   socket._destroy = (error, callback) => {
-    if (turns.isFree()) return close(error, callback);
+    if (isFree()) return close(error, callback);
     // Node throws when a destroyed socket receives something.
     socket._handle?.readStop();
-    turns.run(holder, () => close(error, callback));
+    later(() => close(error, callback));
   };
 }

@@ -142,8 +142,9 @@ function exchangeDatagrams(
     socket.once('error', reject);
     socket.on('message', (bytes) => isReply(bytes) && resolve(bytes));
     socket.once('close', () => clearTimeout(timer));
-    // Connected: what others send does not arrive.
-    socket.connect(port, host, () => socket.send(query));
+    // Connected: what others send does not arrive. A callback of `connect` is called for its failure too, and then there is no `error`.
+    socket.once('connect', () => socket.send(query));
+    socket.connect(port, host);
   }).finally(() => socket.close());
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
-import { AddressFinder } from './address-finder';
+import { AddressFinder, REPLACEMENT } from './address-finder';
+import { addressPatterns } from './address-pattern';
 
 const ANN = 'ann@x.example';
 const clean = (email: string, text: string) => new AddressFinder(email).clean(text);
@@ -27,6 +28,7 @@ describe('an address within a text', () => {
     [`${base64(`to ${ANN}`)} ${ANN} ${base64(ANN)}`, '[erased] [erased] [erased]'],
     ['ann@x.example/ann@x.example', '[erased]/[erased]'],
     ['ann@x.example.pdf', '[erased].pdf'],
+    ['ann@x.example-invoice.pdf ann@x.example--b', '[erased]-invoice.pdf [erased]--b'],
     [`?t=${base64('{"e":"ann@x.example"}')}&a`, '?t=[erased]&a'],
     [`eyJhIjoxfQ.x${base64(`..${ANN}`)}.sig`, 'eyJhIjoxfQ.[erased].sig'],
     [`data:text/plain;base64,${base64(ANN.toUpperCase())}`, 'data:text/plain;base64,[erased]'],
@@ -42,10 +44,9 @@ describe('an address within a text', () => {
   });
 
   it.each([
-    ...['joann@x.example', 'ann@x.examples', 'mary.ann@x.example', 'ann@xyexample', 'ann x.example', 'ann@x.example-b'],
+    ...['joann@x.example', 'ann@x.examples', 'mary.ann@x.example', 'ann@xyexample', 'ann x.example'],
     ...[
       '?to=deann@x.example',
-      'ann@x.example--b',
       'mary_ann@x.example',
       base64('joann@x.example'),
       '%3Djoann@x.example',
@@ -244,3 +245,49 @@ describe('a JSON value', () => {
     );
   });
 });
+
+describe('the expressions of an address', () => {
+  it('are small, since each is compiled in one turn of the event loop', () => {
+    const email = `${'local.part+tag_'.repeat(4)}@${'a-long-label.of-a-domain.'.repeat(7)}example.com`;
+    const patterns = addressPatterns(email);
+    expect(patterns.length).toBeGreaterThan(20);
+    expect(Math.max(...patterns.map((pattern) => pattern.length))).toBeLessThan(2_000);
+  });
+
+  it('find together what one expression for all of it finds', () => {
+    const encoded = fc.constantFrom(
+      (character: string) => character,
+      (character: string) => character.toUpperCase(),
+      (character: string) => `%${hex(character)}`,
+      (character: string) => `%25${hex(character)}`,
+      (character: string) => `=${hex(character)}`,
+      (character: string) => `&#x${hex(character)};`,
+      (character: string) => `&#${character.charCodeAt(0)}`,
+      (character: string) => `\\u{${hex(character)}}`,
+      (character: string) => `\\x${hex(character)}`,
+    );
+    const emails = [
+      'victim.name@example.com',
+      'a%b&c=d}e{f@x-y.example.org',
+      '=&%}}%25a25@a.example',
+      '2525%25&amp@b.example',
+    ];
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...emails),
+        fc.array(encoded, { minLength: 40, maxLength: 40 }),
+        (email, spellings) => {
+          const text = [...email].map((character, at) => spellings[at]?.(character) ?? character).join('');
+          const isWhole = new RegExp(`^${addressPatterns(email).join('')}$`).test(text);
+          fc.pre(isWhole);
+          expect(new AddressFinder(email).clean(`<${text}>`)).toBe(`<${REPLACEMENT}>`);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+function hex(character: string): string {
+  return character.charCodeAt(0).toString(16).padStart(2, '0');
+}

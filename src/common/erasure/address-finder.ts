@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { domainToUnicode } from 'node:url';
-import { addressPattern } from './address-pattern';
+import { AddressPattern } from './address-pattern';
 import { domainOf } from '../mail-address';
 import { occurrencesIn, occurrencesWithin, type Sought } from './decodings';
 import { allTexts, asciiTexts, type Occurrence, runsOf, type Step, withReplaced } from './encoded-runs';
@@ -19,14 +19,17 @@ const MAX_SPELLING = 64;
 const LOCAL_PART_BEFORE = /[A-Za-z0-9][._+-]*$/;
 /** An encoded character that ends there (`%3D`, `\u003d`, `\n`): a separator, although it ends in a letter or a digit. */
 const ENCODED_BEFORE = /(?:%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[bfnrtv])$/;
-/** A longer last label. A dot may end a sentence or begin a file extension: it is better to remove too much than too little. */
-const LABEL_AFTER = /^-*[A-Za-z0-9]/;
+/**
+ * A longer last label. A dot may end a sentence or begin a file extension, and a hyphen joins the words of a file name; no top-level domain
+ * goes on with one. It is better to remove too much than too little.
+ */
+const LABEL_AFTER = /^[A-Za-z0-9]/;
 /** Characters around an occurrence that decide whether it counts. */
 const SURROUNDINGS = 64;
 
 /** Finds one address wherever it occurs in texts, also encoded twice (`DEPTH`), but not as a part of another address. */
 export class AddressFinder {
-  private readonly pattern: RegExp;
+  private readonly pattern: AddressPattern;
   private readonly sought: Sought;
   /** Upper bound of an occurrence, and so the overlap of windows. */
   readonly maxLength: number;
@@ -34,8 +37,7 @@ export class AddressFinder {
   readonly isAscii: boolean;
 
   constructor(email: string) {
-    const pattern = addressPattern(email);
-    this.pattern = new RegExp(pattern, 'g');
+    this.pattern = new AddressPattern(email);
     this.maxLength = MAX_SPELLING * email.length;
     this.isAscii = /^[\x00-\x7f]*$/.test(email) && !/(?:^|[@.])xn--/i.test(email);
     const minBytes = shortestLength(email);
@@ -126,12 +128,10 @@ export class AddressFinder {
 
   private *spelled(text: string): Generator<Occurrence> {
     for (let from = 0; ;) {
-      this.pattern.lastIndex = from;
-      const match = this.pattern.exec(text);
-      if (!match) return;
-      const occurrence = { start: match.index, end: this.pattern.lastIndex };
+      const occurrence = this.pattern.next(text, from);
+      if (!occurrence) return;
       const isPart = isPartOfAnother(text, occurrence);
-      from = isPart ? match.index + 1 : occurrence.end;
+      from = isPart ? occurrence.start + 1 : occurrence.end;
       if (!isPart) yield occurrence;
     }
   }

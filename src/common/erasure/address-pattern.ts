@@ -1,84 +1,90 @@
 import { domainToUnicode } from 'node:url';
 import { domainOf } from '../mail-address';
+import { spelling } from './address-spelling';
+import type { Occurrence } from './encoded-runs';
 
-/** Marks that stand for a character in a regular expression. */
-const SPECIAL = /[\\^$.*+?()[\]{}|/-]/g;
-const ALPHANUMERIC = /^[a-z0-9]$/i;
+/** Finds an address in any spelling, whatever stands around it. */
+export class AddressPattern {
+  private readonly first: RegExp;
+  /** Of what follows it. */
+  private readonly others: readonly RegExp[];
 
-/** HTML, section 13.5: names of characters that addresses have. */
-export const CHARACTER_NAMES: Readonly<Record<string, string>> = {
-  ...{ '@': 'commat', '.': 'period', '+': 'plus', _: 'lowbar', '&': 'amp', "'": 'apos', '!': 'excl', '#': 'num' },
-  ...{ $: 'dollar', '%': 'percnt', '*': 'ast', '/': 'sol', '=': 'equals', '?': 'quest', '^': 'Hat', '`': 'grave' },
-  ...{ '{': 'lcub', '|': 'vert', '}': 'rcub' },
-};
-/** Full width and small, and UTF-7 (RFC 2152). */
-const OTHER_ATS = ['\uff20', '\ufe6b', '\\+AEA-'];
+  constructor(email: string) {
+    const [first = '', ...others] = addressPatterns(email);
+    this.first = new RegExp(first, 'g');
+    this.others = others.map((source) => new RegExp(source, 'y'));
+  }
+
+  /** The first at this place of the text or behind it. */
+  next(text: string, from: number): Occurrence | undefined {
+    this.first.lastIndex = from;
+    for (let match = this.first.exec(text); match; match = this.first.exec(text)) {
+      const end = this.endOf(text, this.first.lastIndex);
+      if (end !== undefined) return { start: match.index, end };
+      this.first.lastIndex = match.index + 1;
+    }
+    return undefined;
+  }
+
+  /** @param start where the first piece ends @returns undefined where the address does not go on */
+  private endOf(text: string, start: number): number | undefined {
+    let end = start;
+    for (const pattern of this.others) {
+      pattern.lastIndex = end;
+      if (!pattern.test(text)) return undefined;
+      end = pattern.lastIndex;
+    }
+    return end;
+  }
+}
+
+/** Characters of a piece: V8 takes a millisecond to compile an expression for one, and more in longer ones. */
+const PIECE = 6;
+/** An encoded spelling of these begins with the character itself (`%25`, `&amp;`, `=3d`): from there on a match may end in several places. */
+const AMBIGUOUS = /^[%&=\\]?$/;
 
 /**
- * A regular expression for every spelling of an address: in any case; each character as it is, percent-encoded (RFC 3986, once or
- * several times), quoted-printable (RFC 2045), as an HTML character reference or an escape of JSON and JavaScript; the domain
+ * Regular expressions for every spelling of an address, one after the other: in any case; each character as it is, percent-encoded (RFC
+ * 3986, once or several times), quoted-printable (RFC 2045), as an HTML character reference or an escape of JSON and JavaScript; the domain
  * in either form, accents composed or not. What stands around it does not count.
+ *
+ * Where one of them matches, it ends in one place only, so that none has to be tried again when the next one does not match.
  *
  * @param email normal form
  */
-export function addressPattern(email: string): string {
+export function addressPatterns(email: string): string[] {
   const domain = domainOf(email);
   const localPart = email.slice(0, -domain.length - 1);
-  const domains = [domain, domainToUnicode(domain) || domain];
-  return `${anyForm([localPart])}${spelling('@')}${anyForm(domains)}`;
-}
-
-function anyForm(texts: readonly string[]): string {
-  const forms = new Set(texts.flatMap((text) => [text.normalize('NFC'), text.normalize('NFD')]));
-  return `(?:${[...forms].map((form) => [...form].map(spelling).join('')).join('|')})`;
-}
-
-/** Repetitions are bounded, so that an occurrence is never longer than the overlap of `AddressFinder`'s windows. */
-function spelling(character: string): string {
-  const cases = [...new Set([character, character.toLowerCase(), character.toUpperCase()])];
-  const plain = ALPHANUMERIC.test(character)
-    ? `[${cases.join('')}]`
-    : cases.map((form) => form.replace(SPECIAL, '\\$&')).join('|');
-  const others = character === '@' ? OTHER_ATS : [];
-  return `(?:${[plain, ...others, ...encodings(cases)].join('|')})`;
-}
-
-/** Both cases in one expression, which halves its compilation; V8 repeats that after some garbage collections. */
-function encodings(cases: readonly string[]): string[] {
-  const written = cases.flatMap((form) => [Buffer.from(form), ...(isLatin(form) ? [Buffer.from(form, 'latin1')] : [])]);
-  const octets = written.map((bytes) => [...bytes].map((octet) => octet.toString(16).padStart(2, '0')));
-  const single = octets.filter(({ length }) => length === 1).flat();
-  const several = octets.filter(({ length }) => length > 1);
-  const codes = cases.map((form) => form.codePointAt(0) ?? 0);
-  const hexadecimal = anyOf(codes.map((code) => code.toString(16)));
-  const names = cases.flatMap((form) => CHARACTER_NAMES[form] ?? []);
-  return [
-    ...(single.length > 0 ? [`%(?:25){0,3}${anyOf(single)}`, `=${anyOf(single)}`] : []),
-    ...several.map((each) => each.map((octet) => `%(?:25){0,3}${anyCase(octet)}`).join('')),
-    ...several.map((each) => each.map((octet) => `=${anyCase(octet)}`).join('')),
-    `&(?:amp;){0,2}#(?:0{0,6}${anyOf(codes.map(String))}|[xX]0{0,6}${hexadecimal})(?:;|(?![0-9A-Fa-f]))`,
-    `\\\\{1,4}(?:[ux]0{0,2}|u\\{0{0,4})${hexadecimal}\\}?`,
-    ...names.map((name) => `&(?:amp;){0,2}${name};`),
-  ];
-}
-
-/** Numbers, in digits of any case. The octets of a letter's two cases differ in their first digit. */
-function anyOf(numbers: readonly string[]): string {
-  const [first = '', ...others] = new Set(numbers);
-  if (others.length === 0) return anyCase(first);
-  const tail = first.slice(1);
-  if (![first, ...others].every((number) => number.length === 2 && number.endsWith(tail))) {
-    return `(?:${[first, ...others].map(anyCase).join('|')})`;
+  const units = [...unitsOf([localPart]), { character: '@', source: spelling('@') }];
+  units.push(...unitsOf([domain, domainToUnicode(domain) || domain]));
+  const pieces: string[] = [];
+  let piece = '';
+  let count = 0;
+  let isAmbiguous = false;
+  for (const [at, { character, source }] of units.entries()) {
+    piece += source;
+    count += 1;
+    isAmbiguous ||= AMBIGUOUS.test(character);
+    const next = units[at + 1]?.character;
+    // A spelling may end with one of its own (`\u{61}`, `&#97;`).
+    if (next !== undefined && (count < PIECE || isAmbiguous || /^[};]/.test(next))) continue;
+    pieces.push(piece);
+    [piece, count] = ['', 0];
   }
-  const heads = [first, ...others].map(([head = '']) => head);
-  return `[${heads.join('')}${heads.join('').toUpperCase()}]${anyCase(tail)}`;
+  return pieces;
 }
 
-/** Beyond ASCII, and one octet in ISO 8859-1. */
-function isLatin(character: string): boolean {
-  return /^[\x80-\xff]$/.test(character);
+interface Unit {
+  /** Empty: several. */
+  readonly character: string;
+  readonly source: string;
 }
 
-function anyCase(digits: string): string {
-  return digits.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+/** Characters, or all in one where there are several forms. */
+function unitsOf(texts: readonly string[]): Unit[] {
+  const forms = new Set(texts.flatMap((text) => [text.normalize('NFC'), text.normalize('NFD')]));
+  const [first = '', ...others] = [...forms].map((form) => [...form]);
+  if (others.length === 0) return [...first].map((character) => ({ character, source: spelling(character) }));
+  const sources = [first, ...others].map((form) => [...form].map(spelling).join(''));
+  return [{ character: '', source: `(?:${sources.join('|')})` }];
 }

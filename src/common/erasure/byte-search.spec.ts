@@ -78,6 +78,7 @@ describe('bytes', () => {
     ['Latin 1', Buffer.from(`to ${ZOE}`, 'latin1')],
     ['UTF-16', Buffer.from(`to ${ZOE}`, 'utf16le')],
     ['UTF-16, the other order', utf16be(`to ${ZOE}`)],
+    ['UTF-32', Buffer.from([...`to ${ZOE} `].flatMap((each) => [0, 0, 0, each.charCodeAt(0)]))],
   ])('what is not ASCII, in %s', async (_kind, bytes) => {
     expect(await holds('zoë@xn--bcher-kva.example', bytes)).toBe(true);
   });

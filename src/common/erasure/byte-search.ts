@@ -79,7 +79,8 @@ function readPlain({ isAscii }: AddressFinder): (bytes: Buffer) => string {
 
 function readAs(charset: string): (bytes: Buffer) => string {
   const decoder = new TextDecoder(charset);
-  return (bytes) => decoder.decode(bytes);
+  // Without zeros, windows-1252 reads UTF-32 of Latin letters.
+  return (bytes) => decoder.decode(bytes).replaceAll('\0', '');
 }
 
 /** Those that are named, and those that text is in most often without saying so. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { CHARACTER_NAMES } from './address-pattern';
+import { CHARACTER_NAMES } from './address-spelling';
 import { decodedRuns, type Occurrence, type Runs, type Step } from './encoded-runs';
 
 /** Nested encodings that are undone before the search, in whatever spelling each layer has. */

@@ -126,6 +126,13 @@ export class UnavailableError extends AppError {
   }
 }
 
+/** What waited for a client that has gone was not begun; nobody reads the response. */
+export class ClientGoneError extends UnavailableError {
+  constructor() {
+    super('The client has disconnected');
+  }
+}
+
 /** An error that prevents the start, for the operator: the cause and the remedy. Logged as one line, without a stack. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
-import { Clock, SECOND } from '../clock';
+import { Clock, MINUTE, SECOND } from '../clock';
 import { UnavailableError } from '../errors/app-error';
 import { NIL_ID } from '../ids';
 import { Metrics } from '../metrics/metrics';
@@ -48,6 +48,8 @@ export abstract class JobLeases {
 export class PeriodicJobs implements OnModuleDestroy {
   private readonly logger = new Logger(PeriodicJobs.name);
   private readonly running = new Set<Promise<void>>();
+  /** Of jobs that fail: the failure that was logged last. */
+  private readonly told = new Map<string, { readonly reason: string; readonly atMs: number }>();
   private readonly stopping = new AbortController();
 
   constructor(
@@ -130,12 +132,24 @@ export class PeriodicJobs implements OnModuleDestroy {
     try {
       const result = await this.runIfAllowed(job);
       runs.inc({ [JOB]: job.name, result });
-      if (result === 'ok') lastSuccess.setToCurrentTime({ [JOB]: job.name });
+      if (result !== 'ok') return;
+      lastSuccess.setToCurrentTime({ [JOB]: job.name });
+      this.told.delete(job.name);
     } catch (error) {
       runs.inc({ [JOB]: job.name, result: 'failed' });
-      this.logger.warn(`Job ${job.name} failed: ${(error as Error).message}`);
+      this.logFailure(job, (error as Error).message);
+    } finally {
+      this.schedule(job, job.everyMs * (1 - JITTER + 2 * JITTER * Math.random()));
     }
-    this.schedule(job, job.everyMs * (1 - JITTER + 2 * JITTER * Math.random()));
+  }
+
+  /** Some jobs run several times a second: while one fails for the same reason, once a minute. */
+  private logFailure({ name }: PeriodicJob, reason: string): void {
+    const nowMs = this.clock.monotonicMs();
+    const last = this.told.get(name);
+    if (last?.reason === reason && nowMs - last.atMs < MINUTE) return;
+    this.told.set(name, { reason, atMs: nowMs });
+    this.logger.warn(`Job ${name} failed: ${reason}`);
   }
 
   private runs() {

@@ -36,18 +36,22 @@ export interface LoggerOptions {
   readonly destination?: DestinationStream;
 }
 
+let ended: Promise<void> | undefined;
+
 /**
  * Resolves when every line has left the process; later ones are left out. Standard output is written in the background, and
- * the logger's own flush does not wait for a write that is under way.
+ * the logger's own flush does not wait for a write that is under way. Never rejects, however often it is called: what ends the
+ * process calls it, for each failure.
  */
 export function endLog(logger: Logger): Promise<void> {
-  // The stream throws when it is written to after its end.
+  // The stream throws when it is written to, or ended, after its end.
   logger.level = 'silent';
-  return new Promise((resolve) => {
+  ended ??= new Promise((resolve) => {
     if (!stdout) return resolve();
     stdout.once('close', resolve);
     stdout.end();
   });
+  return ended;
 }
 
 /** A logger of JSON lines: `level`, ISO `time`, `msg`; fields whose names speak of secrets are masked. */

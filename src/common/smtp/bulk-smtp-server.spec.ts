@@ -1,7 +1,12 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js';
+import { reset } from '../../../test/doubles/reset-socket';
+import { PerTurn } from '../../../test/setup/loop-turns';
+import { waitFor } from '../../../test/setup/wait-for';
 import { SharedTurns } from '../async/shared-turns';
-import { readInBulk, readInTurns } from './bulk-smtp-server';
+import { BulkSmtpServer, readInBulk, readInTurns } from './bulk-smtp-server';
 
 interface Read {
   readonly content: string;
@@ -101,5 +106,41 @@ describe('commands that are read in turns', () => {
     const [one, same, other, mapped, four] = holders.mock.calls.map(([holder]) => holder);
     expect([same, mapped]).toEqual([one, four]);
     expect(other).not.toBe(one);
+  });
+});
+
+describe('connections that do the same at the same moment', () => {
+  const CLIENTS = 150;
+  /** Pieces that a turn has time for: what waits and what comes may each take them. */
+  const MOST = 10;
+
+  it.each([
+    ['end', (client: Socket) => void client.end()],
+    ['are reset', reset],
+    ['send a command, and are reset', (client: Socket) => (client.write('NOOP\r\n'), reset(client))],
+  ])('%s: few are closed in a turn of the event loop', async (_name, act) => {
+    let nowMs = 0;
+    const options = {
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      logger: false,
+      disableReverseLookup: true,
+      closeTimeout: 1,
+    };
+    const server = new BulkSmtpServer(options, undefined, new SharedTurns(() => (nowMs += 1)));
+    const closings = new PerTurn();
+    server.server.on('connection', (socket) => socket.on('close', () => closings.count()));
+    server.on('error', () => undefined);
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.server.address() as AddressInfo;
+    const greeted = Array.from({ length: CLIENTS }, async () => {
+      const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined);
+      await once(client, 'data');
+      return client;
+    });
+    for (const client of await Promise.all(greeted)) act(client);
+    await waitFor(() => closings.total === CLIENTS, { what: 'all to close' });
+    expect(closings.most).toBeLessThanOrEqual(MOST);
+    expect(server.connections.size).toBe(0);
+    await new Promise<void>((resolve) => server.close(resolve));
   });
 });

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { CONNECTION_TURNS, type SharedTurns } from '../async/shared-turns';
+import { socketInTurns } from '../async/socket-turns';
 import { clientNetworkOf } from '../http/client-address';
-import { SERVER_TLS, ServerHandshakes } from '../tls/server-handshakes';
+import { SERVER_HANDSHAKES, SERVER_TLS } from '../tls/server-handshakes';
 
 type Connection = SMTPServer['connections'] extends Set<infer Known> ? Known : never;
 type Parser = Exclude<Connection['_parser'], false>;
@@ -16,16 +17,21 @@ const MAX_UNHEARD_BYTES = 128 * 1024;
  * takes a turn, and a buffer, for every dot at the start of a line: 24 MB of such lines took half a minute of the process's time and a
  * gigabyte. It also runs a hundred commands of each connection in a turn: 300 ms for a hundred clients.
  *
- * TLS handshakes begin in turns as well: 980 clients that sent their ClientHello at the same moment held the event loop for 670 ms.
+ * Connections are read and closed in turns until TLS begins, which it does in turns as well: 980 clients that sent their ClientHello at the
+ * same moment held the event loop for 670 ms.
  */
 export class BulkSmtpServer extends SMTPServer {
   private readonly tops = new WeakMap<Socket, Socket>();
 
   constructor(
     options: SMTPServerOptions,
-    private readonly handshakes = new ServerHandshakes(),
+    private readonly handshakes = SERVER_HANDSHAKES,
+    private readonly turns = CONNECTION_TURNS,
   ) {
     super({ ...SERVER_TLS, ...options });
+    this.server.prependListener('connection', (socket) => {
+      socketInTurns(socket, clientNetworkOf(socket.remoteAddress ?? ''), turns);
+    });
     const { connections } = this;
     const add = connections.add.bind(connections);
     // The library adds a connection before it reads from it.
@@ -55,7 +61,7 @@ export class BulkSmtpServer extends SMTPServer {
   protected adopt(connection: Connection): void {
     this.upgradeInTurn(connection);
     const create = connection._createParser.bind(connection);
-    const adapt = (parser: Parser) => readInTurns(readInBulk(parser), connection.remoteAddress);
+    const adapt = (parser: Parser) => readInTurns(readInBulk(parser), connection.remoteAddress, this.turns);
     // STARTTLS starts with a new one.
     connection._createParser = () => adapt(create());
     if (connection._parser) adapt(connection._parser);

@@ -1,8 +1,12 @@
 import { once } from 'node:events';
+import { type ConnectionOptions } from 'node:tls';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { clientHello } from '../../../test/setup/client-hello';
 import { waitFor } from '../../../test/setup/wait-for';
-import { holdsClientHello, whenClientHello } from './client-hello';
+import { SharedTurns } from '../async/shared-turns';
+import { socketInTurns } from '../async/socket-turns';
+import { whenClientHello } from './await-client-hello';
+import { ClientHelloReader } from './client-hello';
 
 /** The same message in records of few bytes. */
 function fragmented(hello: Buffer, size: number): Buffer {
@@ -15,30 +19,63 @@ function fragmented(hello: Buffer, size: number): Buffer {
   return Buffer.concat(records);
 }
 
-describe('holdsClientHello', () => {
-  it('is false for every beginning of a ClientHello, however it is divided into records', async () => {
+const reading = (bytes: Buffer) => new ClientHelloReader().read(bytes);
+
+describe('ClientHelloReader', () => {
+  it('has all with the last byte of a ClientHello, however it is divided into records', async () => {
     const hello = await clientHello();
     for (const whole of [hello, fragmented(hello, 1), fragmented(hello, 3), fragmented(hello, 100)]) {
-      const firstOf = Array.from({ length: whole.length + 1 }, (_, end) => end).find((end) =>
-        holdsClientHello(whole.subarray(0, end)),
+      const firstOf = Array.from({ length: whole.length + 1 }, (_, end) => end).find(
+        (end) => reading(whole.subarray(0, end)) !== 'more',
       );
       expect(firstOf).toBe(whole.length);
-      expect(holdsClientHello(Buffer.concat([whole, Buffer.from('more')]))).toBe(true);
+      expect(reading(Buffer.concat([whole, Buffer.from('more')]))).toBe('whole');
+      const inBytes = new ClientHelloReader();
+      const readings = [...whole].map((byte) => inBytes.read(Buffer.from([byte])));
+      expect(readings.indexOf('whole')).toBe(whole.length - 1);
+      expect(readings.filter((one) => one !== 'more')).toHaveLength(1);
     }
   });
 
-  it('is true for what TLS refuses: other bytes, other records behind the first, too many bytes', () => {
-    expect(holdsClientHello(Buffer.from('EHLO'))).toBe(true);
-    expect(holdsClientHello(Buffer.from([22, 3, 1, 0, 1, 1, 23, 3, 1, 0, 1]))).toBe(true);
-    expect(holdsClientHello(Buffer.alloc(70_000, 22))).toBe(true);
-    expect(holdsClientHello(Buffer.alloc(0))).toBe(false);
+  it('refuses other bytes, other records behind the first, too many bytes', () => {
+    expect(reading(Buffer.from('EHLO'))).toBe('other');
+    expect(reading(Buffer.from([22, 3, 1, 0, 1, 1, 23, 3, 1, 0, 1]))).toBe('other');
+    expect(reading(Buffer.alloc(70_000, 22))).toBe('other');
+    expect(reading(Buffer.alloc(0))).toBe('more');
+  });
+
+  it('copies each byte a few times, in however many records and pieces they come', () => {
+    const largest = Buffer.alloc(10_000);
+    largest.set([1, 0, 39, 12]);
+    const bytes = fragmented(Buffer.concat([Buffer.alloc(5), largest]), 1);
+    const concat = jest.spyOn(Buffer, 'concat');
+    const reader = new ClientHelloReader();
+    for (let at = 0; at < bytes.length; at += 100) reader.read(bytes.subarray(at, at + 100));
+    const copied = concat.mock.calls.reduce((sum, [parts]) => sum + parts.length, 0);
+    expect(copied).toBeLessThan(4 * largest.length);
+  });
+
+  it('needs a retry when no key is of these groups, where TLS 1.3 is offered', async () => {
+    const retries = async (options: ConnectionOptions, groups: readonly number[]): Promise<boolean> => {
+      const reader = new ClientHelloReader();
+      expect(reader.read(await clientHello(options))).toBe('whole');
+      return reader.needsRetry(groups);
+    };
+    const [x25519, p256, p384] = [0x1d, 0x17, 0x18];
+    expect(await retries({ ecdhCurve: 'X25519' }, [x25519, p256])).toBe(false);
+    expect(await retries({ ecdhCurve: 'P-384:X25519' }, [p384])).toBe(false);
+    expect(await retries({ ecdhCurve: 'P-384:X25519' }, [x25519])).toBe(true);
+    expect(await retries({ ecdhCurve: 'P-384', maxVersion: 'TLSv1.2' }, [x25519])).toBe(false);
+    const broken = new ClientHelloReader();
+    expect(broken.read(Buffer.from([22, 3, 1, 0, 5, 1, 0, 0, 1, 3]))).toBe('whole');
+    expect(broken.needsRetry([x25519])).toBe(true);
   });
 });
 
 describe('whenClientHello', () => {
   let server: Server;
   let begun: Buffer[];
-  let waiting: (() => void)[];
+  let waiting: (() => boolean)[];
   let accepted: Socket[];
   let client: Socket;
   beforeEach(async () => {
@@ -76,6 +113,29 @@ describe('whenClientHello', () => {
     waiting[0]?.();
     expect(begun).toEqual([Buffer.concat([hello, Buffer.from('more')])]);
     expect(accepted[0]?.isPaused()).toBe(true);
+  });
+
+  it('does not begin while something that has come waits for its turn', async () => {
+    const held: (() => void)[] = [];
+    class HeldTurns extends SharedTurns {
+      isOpen = true;
+      override isFree = () => this.isOpen;
+      override run = (_holder: string, work: () => void) => void (this.isOpen ? work() : held.push(work));
+    }
+    const turns = new HeldTurns();
+    socketInTurns(accepted[0] as Socket, 'a', turns);
+    client.write(await clientHello());
+    await waitFor(() => waiting.length === 1, { what: 'all bytes' });
+    const [begin] = waiting as [() => boolean];
+    turns.isOpen = false;
+    client.end('more');
+    await waitFor(() => held.length > 0, { what: 'more' });
+    expect(begin()).toBe(false);
+    turns.isOpen = true;
+    for (const work of held) work();
+    await waitFor(() => accepted[0]?.closed === true, { what: 'the end' });
+    begin();
+    expect(begun).toHaveLength(0);
   });
 
   it('never begins on a connection that its client has ended meanwhile', async () => {

@@ -1,55 +1,100 @@
-import type { Socket } from 'node:net';
-
 const HANDSHAKE = 22;
-/** Type, version and length of a record; type and length of a message. */
-const [RECORD_HEAD, MESSAGE_HEAD] = [5, 4];
-/** More than any ClientHello has; TLS refuses it. */
-const MAX_BYTES = 64 * 1024;
+/** Type, version and length of a record; type and length of a message; version and random of a ClientHello. */
+const [RECORD_HEAD, MESSAGE_HEAD, HELLO_HEAD] = [5, 4, 34];
+/** More than any ClientHello has. */
+export const MAX_BYTES = 64 * 1024;
+/** Extensions, and the version in the first. */
+const [SUPPORTED_VERSIONS, KEY_SHARE, TLS_1_3] = [43, 51, 0x0304];
 
 /**
- * Whether these bytes need no others for the first step of a handshake: they begin with all records of a ClientHello (RFC 8446
- * sections 4 and 5.1), or with something else, which TLS refuses.
+ * Reads what a client of TLS sends first, in time that grows with the bytes, whatever pieces and records they are in (RFC 8446 sections 4
+ * and 5.1).
  */
-export function holdsClientHello(bytes: Buffer): boolean {
-  if (bytes.length === 0) return false;
-  if (bytes[0] !== HANDSHAKE || bytes.length > MAX_BYTES) return true;
-  const parts: Buffer[] = [];
-  for (let at = 0; at + RECORD_HEAD <= bytes.length;) {
-    if (bytes[at] !== HANDSHAKE) return true;
-    const end = at + RECORD_HEAD + bytes.readUInt16BE(at + 3);
-    if (end > bytes.length) return false;
-    parts.push(bytes.subarray(at + RECORD_HEAD, end));
-    at = end;
-    const message = Buffer.concat(parts);
-    if (message.length >= MESSAGE_HEAD && message.length >= MESSAGE_HEAD + message.readUIntBE(1, 3)) return true;
+export class ClientHelloReader {
+  private readonly parts: Buffer[] = [];
+  /** Bytes of the record under way that have come of its head, and are still to come of its content; then its length, as far as read. */
+  private headBytes = 0;
+  private left = 0;
+  private recordBytes = 0;
+  private received = 0;
+  private contentBytes = 0;
+  /** Of the message, once its head is there. */
+  private neededBytes = Infinity;
+
+  /** @returns `whole` with the last record of a ClientHello; `other` for what is none, or too large for one */
+  read(bytes: Buffer): 'more' | 'whole' | 'other' {
+    this.received += bytes.length;
+    for (let at = 0; at < bytes.length && !this.isWhole();) {
+      if (this.left > 0) at += this.readContent(bytes, at);
+      else if (!this.readHead(bytes[at++] ?? 0)) return 'other';
+    }
+    if (this.received > MAX_BYTES) return 'other';
+    return this.isWhole() ? 'whole' : 'more';
   }
-  return false;
+
+  /**
+   * Whether TLS 1.3 asks for a second ClientHello (HelloRetryRequest), since the first has no key of these groups: the signature is then made
+   * with the second. True for what cannot be read as well.
+   */
+  needsRetry(groups: readonly number[]): boolean {
+    try {
+      const extensions = extensionsOf(Buffer.concat(this.parts).subarray(MESSAGE_HEAD, this.neededBytes));
+      if (!versionsOf(extensions.get(SUPPORTED_VERSIONS)).includes(TLS_1_3)) return false;
+      return !sharesOf(extensions.get(KEY_SHARE)).some((group) => groups.includes(group));
+    } catch {
+      return true;
+    }
+  }
+
+  private isWhole(): boolean {
+    return this.left === 0 && this.contentBytes >= this.neededBytes;
+  }
+
+  /** @returns false for the type of another record */
+  private readHead(byte: number): boolean {
+    if (this.headBytes === 0 && byte !== HANDSHAKE) return false;
+    if (this.headBytes === RECORD_HEAD - 2) this.recordBytes = byte << 8;
+    this.headBytes += 1;
+    if (this.headBytes < RECORD_HEAD) return true;
+    this.left = this.recordBytes + byte;
+    this.headBytes = 0;
+    return true;
+  }
+
+  private readContent(bytes: Buffer, at: number): number {
+    const part = bytes.subarray(at, at + this.left);
+    this.left -= part.length;
+    this.contentBytes += part.length;
+    this.parts.push(part);
+    if (this.neededBytes === Infinity && this.contentBytes >= MESSAGE_HEAD) {
+      this.neededBytes = MESSAGE_HEAD + Buffer.concat(this.parts).readUIntBE(1, 3);
+    }
+    return part.length;
+  }
 }
 
-/**
- * Begins TLS once a connection has received a ClientHello, in a turn of `take`; never when it ends before. Until then the connection
- * holds nothing but these bytes. The signature, most of a handshake's time, is made when TLS begins. The caller bounds the time.
- *
- * While it waits the connection is read on: when TLS begins on one that has ended, Node crashes (20 and 24).
- */
-export function whenClientHello(socket: Socket, take: (work: () => void) => void, begin: () => void): void {
-  let received = Buffer.alloc(0);
-  let isWhole = false;
-  const leave = (): void => void socket.destroy();
-  const start = (): void => {
-    if (socket.destroyed) return;
-    socket.off('data', read).off('end', leave).pause();
-    socket.unshift(received);
-    begin();
-  };
-  const read = (bytes: Buffer): void => {
-    received = Buffer.concat([received, bytes]);
-    if (received.length > 2 * MAX_BYTES) return leave();
-    if (isWhole || !holdsClientHello(received)) return;
-    isWhole = true;
-    take(start);
-  };
-  // A connection that breaks is the client's affair.
-  socket.on('error', () => undefined);
-  socket.on('data', read).on('end', leave).resume();
+/** Content by type; the first of each. @throws RangeError for what ends early */
+function extensionsOf(hello: Buffer): ReadonlyMap<number, Buffer> {
+  let at = HELLO_HEAD;
+  at += 1 + hello.readUInt8(at);
+  at += 2 + hello.readUInt16BE(at);
+  at += 1 + hello.readUInt8(at);
+  const extensions = new Map<number, Buffer>();
+  // TLS 1.2 may have none.
+  for (at += 2; at < hello.length;) {
+    const [type, length] = [hello.readUInt16BE(at), hello.readUInt16BE(at + 2)];
+    if (!extensions.has(type)) extensions.set(type, hello.subarray(at + 4, at + 4 + length));
+    at += 4 + length;
+  }
+  return extensions;
+}
+
+function versionsOf(list: Buffer = Buffer.of(0)): number[] {
+  return Array.from({ length: list.readUInt8(0) >> 1 }, (_, index) => list.readUInt16BE(1 + 2 * index));
+}
+
+function sharesOf(list: Buffer | undefined): number[] {
+  const groups: number[] = [];
+  for (let at = 2; list && at < list.length; at += 4 + list.readUInt16BE(at + 2)) groups.push(list.readUInt16BE(at));
+  return groups;
 }

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, lchown, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, lchown, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Binaries } from './binaries';
 import { type ClusterLocation, type ClusterPaths, clusterPaths, viewOf } from './cluster-location';
 import { createFolderOnce, exists, removePartialFolders } from './once-folder';
 import { type CommandResult, runCommand } from './run-command';
+import { limitLog } from './server-monitor';
 import type { ServerUser } from './server-user';
 import { OperatorError } from '../../common/errors/app-error';
 
@@ -13,7 +14,6 @@ const INITDB_ARGUMENTS = [
   ...['-U', 'postgres', '-A', 'scram-sha-256', '-E', 'UTF8', '--no-instructions'],
   ...['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
 ];
-const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 
 interface ClusterOptions {
   readonly initdbArguments: string[];
@@ -110,12 +110,6 @@ async function adoptCopy({ cluster, data }: ClusterPaths, user: ServerUser | und
 export function describeFailure(program: string, { exitCode, output }: CommandResult): string {
   const how = exitCode === null ? 'was ended by a signal' : `failed with exit code ${exitCode}`;
   return `${program} ${how}: ${output || 'it said nothing'}`;
-}
-
-/** Keeps the log and one older part; the server only ever appends. */
-async function limitLog(file: string): Promise<void> {
-  const found = await stat(file).catch(() => undefined);
-  if (found && found.size > LOG_LIMIT_BYTES) await rename(file, `${file}.1`).catch(() => undefined);
 }
 
 /** How initdb complains about a user id without an account (`docker run --user 12345`, Kubernetes' runAsUser). */

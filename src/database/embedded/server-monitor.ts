@@ -1,10 +1,14 @@
+import { copyFile, stat, truncate } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { SECOND } from '../../common/clock';
+import { MINUTE, SECOND } from '../../common/clock';
+import { clusterPaths } from './cluster-location';
 
 const CONNECT_TIMEOUT_MS = 2 * SECOND;
 const FIRST_PAUSE_MS = SECOND / 4;
 const LONGEST_PAUSE_MS = 30 * SECOND;
+const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
+const LIMIT_LOG_MS = 10 * MINUTE;
 
 export interface Restart {
   /** Makes sure that the server runs, at the same address. */
@@ -73,4 +77,25 @@ async function connect(url: string): Promise<Client> {
   client.on('error', () => undefined);
   await client.connect();
   return client;
+}
+
+/**
+ * Keeps the log of a server that runs small, until the timer is cleared: it is written for as long as the server runs, which may be years.
+ *
+ * @param folder of the cluster
+ */
+export function limitLogRegularly(folder: string): NodeJS.Timeout {
+  return setInterval(() => void limitLog(clusterPaths(folder).log), LIMIT_LOG_MS).unref();
+}
+
+/**
+ * Empties a log of more than 10 MiB after copying it beside itself as `….1`. The server appends to the file that it has open, which
+ * therefore stays; a line written in between is lost.
+ */
+export async function limitLog(file: string): Promise<void> {
+  const found = await stat(file).catch(() => undefined);
+  if (!found || found.size <= LOG_LIMIT_BYTES) return;
+  // On a full disk without a copy.
+  await copyFile(file, `${file}.1`).catch(() => undefined);
+  await truncate(file).catch(() => undefined);
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SystemClock } from '../../common/clock';
+import { describeFullDisk } from '../../common/disk-space';
 import type { ServerAddress } from './administration';
 import { countConnections, prepareServer } from './administration';
 import type { Binaries } from './binaries';
@@ -105,7 +106,7 @@ function isBusy(file: PostmasterFile): boolean {
 
 /**
  * @param lastPort of a killed server: a process that outlived it finds the new one there, if the port is still free.
- * @returns undefined on success, else what pg_ctl and the server said.
+ * @returns undefined on success, else what pg_ctl and the server said, and that the disk is full.
  */
 async function start(
   server: Server,
@@ -116,7 +117,10 @@ async function start(
   // When the log's path cannot be opened the server continues to write to the file that pg_ctl is given.
   const log = server.location.isClosed ? [] : ['-l', server.paths.log];
   const result = await control(server, ['start', ...log, '-o', options], signal);
-  return result.exitCode === 0 ? undefined : describeFailure('pg_ctl start', result);
+  if (result.exitCode === 0) return undefined;
+  return [describeFailure('pg_ctl start', result), await describeFullDisk(server.paths.data)]
+    .filter(Boolean)
+    .join('; ');
 }
 
 /**

@@ -137,9 +137,9 @@ export class DeliveryQueueRepository {
     return (await tx.run(withdrawDeliveries(email))).map((row) => row.position);
   }
 
-  /** Positions whose first attempt is moved; those already claimed or attempted stay. */
-  async reschedule(email: EmailKey, dueAt: Date, tx: Transaction): Promise<number[]> {
-    return (await tx.run(rescheduleDeliveries(email, dueAt))).map((row) => row.position);
+  /** Positions whose first attempt is moved; those already claimed or attempted stay. @param keepsExpiry it expires when the request says */
+  async reschedule(email: EmailKey, dueAt: Date, keepsExpiry: boolean, tx: Transaction): Promise<number[]> {
+    return (await tx.run(rescheduleDeliveries(email, dueAt, keepsExpiry))).map((row) => row.position);
   }
 
   /** Takes recipients out of the queue, also between two attempts; returns those that were open, claimed ones untouched. */

@@ -52,6 +52,7 @@ interface Cached {
 /**
  * Routes by DNS: mail exchangers in order of preference, else the domain's own address (RFC 5321 section 5.1).
  * Results are cached, and concurrent calls of one holder for one destination share one look-up: another's may wait behind much else.
+ * It may end without a result because of that, or with a part of it, which then counts for its holder alone.
  */
 export class DirectRouter extends Router {
   private readonly options: Required<DirectRouterOptions>;
@@ -73,20 +74,22 @@ export class DirectRouter extends Router {
   override async resolve(destination: string, { holder }: RouteOptions = {}): Promise<Route> {
     const domain = normalize(destination);
     if (!isHostName(domain) || isIP(domain) !== 0) return NOT_A_DOMAIN;
+    const own = `${domain} ${holder ?? ''}`;
     const result =
-      this.recall(domain) ?? (await this.lookUps.run(`${domain} ${holder ?? ''}`, () => this.lookUp(domain, holder)));
+      this.recall(domain) ?? this.recall(own) ?? (await this.lookUps.run(own, () => this.lookUp(domain, own, holder)));
     if (result.kind === 'unroutable') return result;
     // For every caller: one cached order would send all mail of five minutes to the same host.
     const hosts = shuffleWithin(result.hosts, this.options.random);
     return { kind: 'hosts', hosts, port: this.options.port, final: true, group: result.group };
   }
 
-  private recall(domain: string): Found | Unroutable | undefined {
-    const cached = this.cache.get(domain);
+  /** @param name of a destination, or of what one holder knows of it */
+  private recall(name: string): Found | Unroutable | undefined {
+    const cached = this.cache.get(name);
     return cached !== undefined && cached.expiresAtMs > this.clock.monotonicMs() ? cached.result : undefined;
   }
 
-  private async lookUp(domain: string, holder: string | undefined): Promise<Found | Unroutable> {
+  private async lookUp(domain: string, own: string, holder: string | undefined): Promise<Found | Unroutable> {
     const asked = { signal: AbortSignal.timeout(this.options.totalTimeoutMs), holder };
     const answer = await this.resolver.resolveMx(domain, asked);
     const candidates = chooseCandidates(domain, answer, this.ownHostNames, this.options.random);
@@ -97,7 +100,8 @@ export class DirectRouter extends Router {
             await findHosts(this.resolver, candidates.records, this.options, asked),
             groupOf(domain, answer) ?? domain,
           );
-    this.cache.set(domain, { result, expiresAtMs: this.clock.monotonicMs() + lifeOf(result) });
+    const isCertain = result.kind === 'found' ? !result.isPartial : result.permanent;
+    this.cache.set(isCertain ? domain : own, { result, expiresAtMs: this.clock.monotonicMs() + lifeOf(result) });
     return result;
   }
 }

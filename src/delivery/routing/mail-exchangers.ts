@@ -114,6 +114,8 @@ export interface FoundHosts {
   readonly kind: 'found';
   readonly hosts: readonly RouteHost[];
   readonly ttlSeconds: number;
+  /** Of others, or of one family of their addresses, nothing is known now. */
+  readonly isPartial: boolean;
 }
 
 const MAXIMUM_HOSTS = 5;
@@ -144,7 +146,12 @@ export async function findHosts(
     if (seen.filter(({ addresses }) => addresses.length > 0).length >= MAXIMUM_HOSTS) break;
   }
   const usable = seen.filter(({ addresses }) => addresses.length > 0).slice(0, MAXIMUM_HOSTS);
-  return usable.length > 0 ? found(usable) : whyNone(seen);
+  const isPartial = asked.signal.aborted || seen.some(({ answer }) => isOpen(answer));
+  return usable.length > 0 ? { ...found(usable), isPartial } : whyNone(seen);
+}
+
+function isOpen(answer: DnsAnswer<IpAddress>): boolean {
+  return answer.kind === 'temporary' || (answer.kind === 'found' && answer.failedFamily !== undefined);
 }
 
 async function lookUp(
@@ -164,7 +171,7 @@ async function lookUp(
   return { record, answer, addresses: ordered.map(({ address }) => address), isIpv6Only };
 }
 
-function found(usable: readonly LookedUp[]): FoundHosts {
+function found(usable: readonly LookedUp[]): Omit<FoundHosts, 'isPartial'> {
   const shares = shareOut(usable.map(({ addresses }) => addresses.length));
   const hosts = usable.map(({ record, addresses }, index) => ({
     hostName: record.exchange,

@@ -19,8 +19,11 @@ const LONGEST_LIFE_MS = 5 * MINUTE;
 const SHORTEST_LIFE_MS = 10 * SECOND;
 const TROUBLE_LIFE_MS = 15 * SECOND;
 
-/** Look-ups under way, one per name and holder: another's may wait behind much else. */
-class Remembered<Found extends NonNullable<unknown>> {
+/**
+ * What look-ups have found. One is under way per name and holder: another's may wait behind much else, and end without a result
+ * because of that, which then counts for its holder alone.
+ */
+class Remembered<Found extends HostDane | DomainNames> {
   private readonly cache: LRUCache<string, Found>;
   private readonly lookUps = new SingleFlight<Found>();
 
@@ -34,11 +37,12 @@ class Remembered<Found extends NonNullable<unknown>> {
   }
 
   async recall(key: string, holder: string, find: () => Promise<readonly [Found, lifeMs: number]>): Promise<Found> {
-    const known = this.cache.get(key);
+    const own = `${key} ${holder}`;
+    const known = this.cache.get(key) ?? this.cache.get(own);
     if (known !== undefined) return known;
-    return this.lookUps.run(`${key} ${holder}`, async () => {
+    return this.lookUps.run(own, async () => {
       const [found, ttl] = await find();
-      this.cache.set(key, found, { ttl });
+      this.cache.set(found === 'unknown' ? own : key, found, { ttl });
       return found;
     });
   }

@@ -1,5 +1,5 @@
 import { MINUTE, SECOND } from '../../common/clock';
-import { isHostName } from '../../common/dns/dns-resolver';
+import { type DnsAnswer, isHostName } from '../../common/dns/dns-resolver';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import { FairLimit } from '../../common/async/fair-turns';
 import { EgressClient, type EgressFile } from '../../common/egress/egress-client';
@@ -37,6 +37,13 @@ export function readPolicyId(texts: readonly string[]): string | undefined {
   if (!fields.every((field) => FIELD.test(field))) return undefined;
   const ids = fields.filter((field) => field.startsWith('id='));
   return ids.length === 1 ? ID_FIELD.exec(ids[0] ?? '')?.[1] : undefined;
+}
+
+/** Of the policy that the answer announces. `temporary`: it is unknown; undefined: none is announced. */
+export function announcedId(announced: DnsAnswer<string>): { readonly id: string } | 'temporary' | undefined {
+  if (announced.kind === 'temporary') return 'temporary';
+  const id = announced.kind === 'found' ? readPolicyId(announced.records) : undefined;
+  return id === undefined ? undefined : { id };
 }
 
 const LINE = /^([a-zA-Z0-9][a-zA-Z0-9_.-]{0,31}):[ \t]*(\S.*)$/;

@@ -4,14 +4,14 @@ import { atMost } from '../../common/bounded-cache';
 import { MicroBatcher } from '../../common/async/micro-batcher';
 import { endsWithin, SingleFlight, within } from '../../common/async/promises';
 import { type Clock, MINUTE, SECOND } from '../../common/clock';
-import type { DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
+import type { DnsResolver } from '../../common/dns/dns-resolver';
 import {
+  announcedId,
   FETCH_SECONDS,
   type FetchedPolicy,
   type FetchFailureType,
   type MtaStsFetcher,
   type MtaStsPolicy,
-  readPolicyId,
 } from './mta-sts-policy';
 import type { DestinationsRepository, KnownPolicy } from '../shaping/destinations.repository';
 
@@ -80,13 +80,13 @@ export class MtaStsPolicies {
    * @param holder whose mail it is: look-ups have shares
    */
   async policyOf(domain: string, holder = ''): Promise<MtaStsState> {
-    const known = this.remembered.get(domain);
+    const known = this.remembered.get(domain) ?? this.remembered.get(`${domain} ${holder}`);
     if (known !== undefined) return known;
     const lookUp = this.lookUps.run(`${domain} ${holder}`, () => this.lookUp(domain, holder));
     return within(lookUp, LONGEST_LOOK_UP_MS).catch((error: unknown) => {
       this.logger.warn({ msg: 'A policy was not found out', domain, error: (error as Error).message });
       const last = this.remembered.peek(domain, { allowStale: true }) ?? NO_POLICY;
-      return this.remember(domain, last, BRIEF_LIFE_MS);
+      return this.rememberBriefly(domain, holder, last);
     });
   }
 
@@ -97,7 +97,7 @@ export class MtaStsPolicies {
 
   /** Fetches a policy again although it still holds. */
   async refresh(domain: string): Promise<void> {
-    const id = idIn(await this.resolver.resolveTxt(`_mta-sts.${domain}`));
+    const id = announcedId(await this.resolver.resolveTxt(`_mta-sts.${domain}`));
     if (id === undefined || id === 'temporary') {
       const reason = id === 'temporary' ? 'the DNS did not answer' : 'no policy is announced any more';
       return this.destinations.notePolicyFailure(domain, { type: 'sts-policy-fetch-error', reason, restSeconds: 0 });
@@ -107,15 +107,15 @@ export class MtaStsPolicies {
 
   private async lookUp(domain: string, holder: string): Promise<MtaStsState> {
     const [announced, known] = await Promise.all([
-      this.resolver.resolveTxt(`_mta-sts.${domain}`, { holder }),
+      this.resolver.resolveTxt(`_mta-sts.${domain}`, { holder, signal: AbortSignal.timeout(LONGEST_WAIT_MS) }),
       this.reads.add(domain),
     ]);
-    const id = idIn(announced);
-    if (id === 'temporary') return this.remember(domain, stateOf(known), BRIEF_LIFE_MS);
-    if (id === undefined || known?.policyId === id.id) return this.remember(domain, stateOf(known), lifeOf(known));
-    const isResting = known?.triedId === id.id && known.isResting;
-    const fetched = isResting ? known : await this.fetchOnce(domain, id.id, holder);
-    return this.remember(domain, stateOf(fetched ?? known), fetched ? lifeOf(fetched) : BRIEF_LIFE_MS);
+    const id = announcedId(announced);
+    if (id === 'temporary') return this.rememberBriefly(domain, holder, stateOf(known));
+    if (id === undefined || isSettled(known, id.id)) return this.remember(domain, stateOf(known), lifeOf(known));
+    const fetched = await this.fetchOnce(domain, id.id, holder);
+    if (!isSettled(fetched, id.id)) return this.rememberBriefly(domain, holder, stateOf(fetched ?? known));
+    return this.remember(domain, stateOf(fetched), lifeOf(fetched));
   }
 
   /** By this process or another one; undefined when that takes too long: what is kept holds meanwhile. */
@@ -150,17 +150,20 @@ export class MtaStsPolicies {
     return domains.map((domain) => byDomain.get(domain));
   }
 
-  private remember(domain: string, state: MtaStsState, lifeMs: number): MtaStsState {
-    this.remembered.set(domain, state, { ttl: Math.max(1, lifeMs) });
+  /** That no policy is known may be due to what else the holder has to wait for: others look for themselves. */
+  private rememberBriefly(domain: string, holder: string, state: MtaStsState): MtaStsState {
+    return this.remember(state.policy ? domain : `${domain} ${holder}`, state, BRIEF_LIFE_MS);
+  }
+
+  private remember(name: string, state: MtaStsState, lifeMs: number): MtaStsState {
+    this.remembered.set(name, state, { ttl: Math.max(1, lifeMs) });
     return state;
   }
 }
 
-/** `temporary`: the policy is unknown; undefined: none is announced. */
-function idIn(announced: DnsAnswer<string>): { readonly id: string } | 'temporary' | undefined {
-  if (announced.kind === 'temporary') return 'temporary';
-  const id = announced.kind === 'found' ? readPolicyId(announced.records) : undefined;
-  return id === undefined ? undefined : { id };
+/** Whether the announced policy is known, or was tried in vain a short while ago. */
+function isSettled(known: KnownPolicy | undefined, id: string): boolean {
+  return known?.policyId === id || (known?.triedId === id && known.isResting);
 }
 
 function stateOf(known: KnownPolicy | undefined): MtaStsState {

@@ -40,8 +40,9 @@ export class EmailChangesService {
     const key = keyOf(email);
     const recipients = present(await this.emails.findRecipients(key));
     await this.database.transaction(async (tx) => {
-      const moved = await this.queue.reschedule(key, scheduledAt, tx);
-      if (moved.length === 0 || moved.length < recipients.length) {
+      const moved = await this.queue.reschedule(key, scheduledAt, email.expiresAt !== null, tx);
+      const isBegun = moved.length < recipients.length || (await this.emails.mayBeSent(key, tx));
+      if (moved.length === 0 || isBegun) {
         throw new AppError('email_not_reschedulable', 'The email is no longer scheduled or queued', {
           details: { status: FINAL.includes(email.status) ? email.status : 'sending' },
         });

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { FairLimit } from '../../common/async/fair-turns';
 import { HOUR } from '../../common/clock';
 import type { ListedPage } from '../../common/ids';
-import type { Tenant } from '../../common/tenant';
+import { clientGone, type Tenant } from '../../common/tenant';
 import { type CountedHour, StatsService } from '../stats/stats.service';
 import type { Email } from './email.entity';
 import { type EmailBodies, EmailListsRepository, type Page } from './emails.repository';
@@ -50,7 +50,10 @@ export class EmailListService {
     private readonly counts: StatsService,
   ) {}
 
-  /** The filter's `recipient` is a normal form. @throws UnavailableError; TooManyAtATimeError when too many searches wait */
+  /**
+   * The filter's `recipient` is a normal form.
+   * @throws UnavailableError, also when the client has gone before its search began; TooManyAtATimeError when too many searches wait
+   */
   async page(tenant: Tenant, filter: EmailFilter, { page, limit, after }: ListPage): Promise<ListedEmails> {
     const { organizationId, mode, domainId: bound } = tenant;
     if (bound !== undefined && filter.domainId !== undefined && filter.domainId !== bound) return NOTHING;
@@ -59,7 +62,7 @@ export class EmailListService {
     const { status, tag, recipient, subject } = filter;
     return [status, tag, recipient, subject].every((term) => term === undefined)
       ? this.listed(scope, filter, wanted, after)
-      : this.searches.run(organizationId, () => this.searched(scope, filter, wanted, after));
+      : this.searches.run(organizationId, () => this.searched(scope, filter, wanted, after), clientGone());
   }
 
   /** The bodies of at most `maxBytes`; longer ones are not read. @throws UnavailableError */

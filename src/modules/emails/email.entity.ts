@@ -71,8 +71,10 @@ export class EmailEvent {
   @Column('text') source!: OutcomeSource;
   @Column('timestamptz', { name: 'occurred_at' }) occurredAt!: Date;
   @Column('jsonb') data!: Record<string, unknown>;
-  /** The trace of the attempt; null for other events, and for those from before traces were stored. */
+  /** The trace of an attempt that did not succeed, and of any in events from before 0094; read by `traceOf`. */
   @Column('jsonb', { nullable: true }) trace!: StoredTrace | null;
+  /** The trace of an attempt that succeeded, as `packTrace` makes it; null for other events. */
+  @Column('text', { nullable: true }) attempt!: string | null;
 }
 
 /** The mailboxes in the header fields To, Cc and Reply-To. */

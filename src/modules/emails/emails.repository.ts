@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, LessThanOrEqual, Not, type Repository } from 'typeorm';
 import { INLINE_IMAGE_TYPES, type InlinePart, MAX_INLINE_IMAGE_BYTES } from '../../common/mime/inline-images';
-import { groupByTenant, type Tenant, acrossTenants } from '../../common/tenant';
+import { groupByTenant, type Tenant, acrossTenants, currentRequest } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import { ReadDatabase } from '../../database/read-database.service';
 import type { Transaction } from '../../database/transaction';
@@ -13,6 +13,7 @@ import {
   addScheduledEvent,
   type Deferral,
   findDeferrals,
+  findUnknown,
   rescheduleEmail,
   rescheduleRecipients,
 } from './sql/change-emails.sql';
@@ -142,6 +143,12 @@ export class EmailsRepository {
     return (await this.database.runAll(statements)).flat();
   }
 
+  /** Whether a worker crashed with it, and may have sent it; its deliveries are to be locked. */
+  async mayBeSent(email: EmailKey, tx: Transaction): Promise<boolean> {
+    const [found] = await tx.run(findUnknown(email));
+    return found !== undefined;
+  }
+
   /** Records the new time of an email, in the transaction that reschedules its deliveries. */
   async reschedule(email: EmailKey, scheduledAt: Date, now: Date, tx: Transaction): Promise<void> {
     const [changed] = await tx.run(rescheduleEmail(email, scheduledAt, now));
@@ -193,7 +200,8 @@ export class EmailListsRepository {
     const statement = searchEmails(tenant, range, terms, page);
     // Without row-level security: lower() is not leakproof, so a policy keeps the planner from using an index on it.
     const isByAddress = terms.recipient !== undefined;
-    const [found] = await (isByAddress ? acrossTenants(() => this.reads.run(statement)) : this.reads.run(statement));
+    const read = () => this.reads.run(statement);
+    const [found] = await (isByAddress ? acrossTenants(read, currentRequest()) : read());
     if (!found) return { ids: [], total: 0, stoppedAt: undefined };
     const { ids, total, examined, oldest } = found;
     return { ids, total, stoppedAt: examined === SEARCH_WINDOW && oldest !== null ? oldest : undefined };

@@ -101,7 +101,8 @@ export class EmailsService {
     const recipients = (await this.emails.findRecipients(keyOf(email))).filter(({ address }) => !isErased(address));
     await this.database.transaction(async (tx) => {
       const withdrawn = await this.open.withdraw(keyOf(email), tx);
-      if (withdrawn.length === 0 || withdrawn.length < recipients.length) {
+      const isBegun = withdrawn.length < recipients.length || (await this.emails.mayBeSent(keyOf(email), tx));
+      if (withdrawn.length === 0 || isBegun) {
         throw new AppError('email_not_cancellable', 'The email is no longer scheduled or queued', {
           details: { status: asBegun(email).status },
         });

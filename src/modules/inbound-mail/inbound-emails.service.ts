@@ -5,7 +5,7 @@ import { NotFoundError } from '../../common/errors/app-error';
 import { LAST_ID, type ListedPage } from '../../common/ids';
 import { addressKey } from '../../common/mail-address';
 import { type ReadMessage, readFile, readMessage } from '../../common/mime/message-view';
-import type { Tenant } from '../../common/tenant';
+import { clientGone, type Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { InboundEmail } from './inbound-email.entity';
 import { InboundEmailsRepository, type InboundSearch, type Page } from './inbound-emails.repository';
@@ -37,6 +37,8 @@ export type TakeMemory = (bytes: number) => void;
 @Injectable()
 export class InboundEmailsService {
   private readonly limit = new FairLimit(AT_A_TIME);
+  /** A search examines as many rows as one of emails does: an organization has one at a time, and never all connections. */
+  private readonly searches = new FairLimit(4, { atATime: 1, waiting: 100 });
 
   constructor(
     private readonly emails: InboundEmailsRepository,
@@ -52,20 +54,23 @@ export class InboundEmailsService {
 
   /**
    * Newest first. Of all of an organization's mail, `total` is exact; of what an address or a domain has, the newest are
-   * examined, so many and no more. @throws UnavailableError
+   * examined, so many and no more. @throws UnavailableError; TooManyAtATimeError when too many searches wait
    */
   async page(tenant: Tenant, { from, to }: InboundSearch, { page, limit, after }: ListPage): Promise<ListedInbound> {
     const terms = { from: from && addressKey(from), to: to && addressKey(to) };
     const wanted = { offset: (page - 1) * limit, limit };
     const isSearch = [tenant.domainId, terms.from, terms.to].some((term) => term !== undefined);
-    return isSearch ? this.searched(tenant, terms, wanted, after) : this.listed(tenant, wanted, after);
+    return isSearch
+      ? this.searches.run(tenant.organizationId, () => this.searched(tenant, terms, wanted, after), clientGone())
+      : this.listed(tenant, wanted, after);
   }
 
   /** @throws NotFoundError, UnavailableError */
   async get(tenant: Tenant, id: string, take: TakeMemory): Promise<ShownInboundEmail> {
     const email = await this.require(tenant, id);
     take(email.sizeBytes);
-    const message = await this.limit.run(tenant.organizationId, async () => readMessage(await this.load(email)));
+    const read = async (): Promise<ReadMessage> => readMessage(await this.load(email));
+    const message = await this.limit.run(tenant.organizationId, read, clientGone());
     return { email, message };
   }
 
@@ -73,7 +78,7 @@ export class InboundEmailsService {
   async raw(tenant: Tenant, id: string, take: TakeMemory): Promise<Buffer> {
     const email = await this.require(tenant, id);
     take(email.sizeBytes);
-    return this.limit.run(tenant.organizationId, () => this.load(email));
+    return this.limit.run(tenant.organizationId, () => this.load(email), clientGone());
   }
 
   /** @throws NotFoundError, UnavailableError */
@@ -86,11 +91,12 @@ export class InboundEmailsService {
     const email = await this.emails.find(tenant, id);
     if (!email) throw unknownFile();
     take(email.sizeBytes);
-    return this.limit.run(tenant.organizationId, async () => {
+    const read = async () => {
       const file = await readFile(await this.load(email), index);
       if (!file) throw unknownFile();
       return file;
-    });
+    };
+    return this.limit.run(tenant.organizationId, read, clientGone());
   }
 
   /** Deletes it with its bytes; its event goes from the feed too. @throws NotFoundError, UnavailableError */

@@ -83,9 +83,10 @@ export class InboundReception {
     const { mailFrom } = session.envelope;
     const routes = destinations.filter((destination) => 'routes' in destination);
     try {
-      this.disk.assertRoom(message.length);
-      await this.takeOwn(destinations, mailFrom ? mailFrom.address : '', message);
-      if (routes.length > 0) await this.routed.take(message, routes, session);
+      await this.disk.take(message.length, async () => {
+        await this.takeOwn(destinations, mailFrom ? mailFrom.address : '', message);
+        if (routes.length > 0) await this.routed.take(message, routes, session);
+      });
     } catch (error) {
       throw error instanceof SmtpRefusal ? error : this.outage(error);
     }

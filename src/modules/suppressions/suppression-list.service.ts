@@ -4,7 +4,7 @@ import { Clock } from '../../common/clock';
 import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
 import { addressKey } from '../../common/mail-address';
-import type { Tenant } from '../../common/tenant';
+import { clientGone, type Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { type AuditRecord, AuditService, OPERATOR } from '../../audit/audit.service';
@@ -105,7 +105,8 @@ export class SuppressionListService {
       if (ids.size > 0) await this.audit.record([importEvent(owner, ids.size, actor)], tx);
       return ids;
     };
-    return this.additions.run(owner.organizationId, () => this.database.transaction(insert));
+    // What a client that has gone wanted to add can be sent again: entries that are there count as duplicates.
+    return this.additions.run(owner.organizationId, () => this.database.transaction(insert), clientGone());
   }
 
   private async removeWhere(

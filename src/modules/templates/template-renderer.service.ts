@@ -6,7 +6,7 @@ import { Metrics } from '../../common/metrics/metrics';
 import { withinTenants } from '../../common/tenant';
 import { RenderThreads } from './rendering/render-threads';
 import { type RenderResult, TemplateEngine, type TemplateParts } from './rendering/template-engine';
-import type { Template, TemplateVersion } from './template.entity';
+import { KEPT_VERSIONS, type Template, type TemplateVersion } from './template.entity';
 import { type TemplateKey, TemplatesRepository, type WantedTemplate } from './templates.repository';
 
 export const TEMPLATE_NAME = /^[a-z0-9-]{1,64}$/;
@@ -108,8 +108,8 @@ export class TemplateRenderer implements OnModuleDestroy {
     const key = `${id} ${version}`;
     const known = this.versions.get(organizationId)?.get(key);
     if (known) return known;
-    // The number of the latest is known: a batch may name a hundred later ones.
-    if (version > latest) return null;
+    // The number of the latest is known, and how many are kept: a batch may name a hundred others.
+    if (version > latest || version <= latest - KEPT_VERSIONS) return null;
     const found = await withinTenants([organizationId], () => this.templates.findVersion(organizationId, id, version));
     if (found) this.keep(organizationId, key, found);
     return found;

@@ -1,5 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
+/** Number of versions that are kept of a template, the latest ones. */
+export const KEPT_VERSIONS = 200;
+
 /** A template by its name; its texts are in its versions. Shared by both modes. */
 @Entity('templates')
 export class Template {

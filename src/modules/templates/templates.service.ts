@@ -7,7 +7,7 @@ import { Database } from '../../database/database.service';
 import { violatedConstraint } from '../../database/database-errors';
 import type { Transaction } from '../../database/transaction';
 import { type RenderedTemplate, TemplateRenderer, type TemplateUse } from './template-renderer.service';
-import type { Template, TemplateVersion } from './template.entity';
+import { KEPT_VERSIONS, type Template, type TemplateVersion } from './template.entity';
 import { type ListedVersion, TemplatesRepository } from './templates.repository';
 
 /** A change of a template: undefined properties stay, an empty part is removed. */
@@ -34,8 +34,6 @@ export interface TemplateView<Version = TemplateVersion> {
 }
 
 const MAX_TEMPLATES = 1_000;
-/** Number of kept versions; older ones are deleted. */
-const KEPT_VERSIONS = 200;
 
 /** The templates of an organization: unique names, and a new version with every change. */
 @Injectable()

@@ -3,6 +3,7 @@ import { FairLimit } from '../../common/async/fair-turns';
 import { Clock } from '../../common/clock';
 import { NotFoundError } from '../../common/errors/app-error';
 import { domainOf, maskAddress } from '../../common/mail-address';
+import { clientGone } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { RecordedOutcome } from '../../delivery/ports/outcome';
 import { OutcomeRecorder } from '../emails/outcomes/outcome-recorder.service';
@@ -42,7 +43,7 @@ export class UnsubscribeService {
 
   /** Reads only. @throws NotFoundError when the token is invalid or its email no longer exists, TooManyAtATimeError */
   find(token: string): Promise<Subscription> {
-    return this.inTurn(token, describe);
+    return this.inTurn(token, describe, clientGone());
   }
 
   /**
@@ -68,10 +69,16 @@ export class UnsubscribeService {
     await this.database.transaction((tx) => this.outcomes.record([outcome], tx));
   }
 
-  private async inTurn<T>(token: string, work: (recipient: MailRecipient) => T | Promise<T>): Promise<T> {
+  /** @param signal none for an unsubscription, which is also done for a client that does not wait for the response */
+  private async inTurn<T>(
+    token: string,
+    work: (recipient: MailRecipient) => T | Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
     const target = this.links.read('unsubscribe', token);
     if (!target) throw new NotFoundError('Link');
-    return this.limit.run(String(target.organizationOrdinal), async () => work(await this.recipientOf(target)));
+    const ordinal = String(target.organizationOrdinal);
+    return this.limit.run(ordinal, async () => work(await this.recipientOf(target)), signal);
   }
 
   private async recipientOf(target: RecipientLinkTarget): Promise<MailRecipient> {

@@ -118,7 +118,7 @@ export class ConsoleScene {
       void dialog.dismiss();
     });
     page.on('console', (message) => {
-      // The browser notes every answer that is no success; those are expected, and shown on the page.
+      // The browser logs every response that is no success; those are expected, and shown on the page.
       if (message.type() !== 'error' || message.text().startsWith('Failed to load resource')) return;
       // What a mail tries in its frame is stopped and noted.
       if (message.text().includes('/console/preview/')) return;
@@ -127,7 +127,7 @@ export class ConsoleScene {
     return page;
   }
 
-  /** Goes to a page of the console, and waits until it shows what it has asked for. */
+  /** Opens a page of the console, and waits until it shows the data that it has requested. */
   async visit(page: Page, path: string): Promise<void> {
     await page.goto(`${this.base}/console${path}`);
     await this.shown(page);
@@ -161,7 +161,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** What axe finds on the page as it is, a line each. @param rules all of WCAG 2.2 AA, or the ids of some */
+/** Violations that axe finds on the rendered page, a line each. @param rules all of WCAG 2.2 AA, or the ids of some */
 export async function accessibilityProblems(page: Page, rules?: readonly string[]): Promise<string[]> {
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(AXE);
   const runOnly = rules ? { type: 'rule', values: rules } : { type: 'tag', values: RULES };
@@ -177,7 +177,7 @@ export async function overflow(page: Page): Promise<number> {
   return Number(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'));
 }
 
-/** A suite that needs a browser. Without one it is skipped, and says so. */
+/** A suite that needs a browser. Without one it is skipped, which is reported. */
 export function describeInBrowser(name: string, suite: () => void): void {
   const otherwise = 'there is no Chromium (install one, or name it in CHROMIUM_PATH)';
   describeWhere(CHROMIUM !== undefined, name, suite, otherwise);

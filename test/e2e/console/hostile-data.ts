@@ -14,7 +14,7 @@ const HOSTILE = [
 /** In tables and heads no longer than a subject may be. */
 export const SUBJECT = HOSTILE.slice(0, 5).join(' ');
 
-/** Mail, replies, webhooks and names from outside; returns the addresses of what has a page of its own. */
+/** Mail, replies, webhooks and names from outside; returns the paths of the objects with their own pages. */
 export async function hostileData(scene: ConsoleScene): Promise<string[]> {
   const api = scene.api();
   const id = await api.send({

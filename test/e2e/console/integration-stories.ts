@@ -1,7 +1,7 @@
 import { waitFor } from '../../setup/wait-for';
 import { button, type ConsoleScene, field, heading } from './console-scene';
 
-/** An answer that would like to be more than text. */
+/** A response that tries to be more than text. */
 const HOSTILE = '<img src=x onerror="window.pwned = 1"><script>window.pwned = 1</script>';
 
 /** Webhooks and templates, each from its beginning to its end. */
@@ -11,7 +11,7 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     scene = sceneOf();
   });
 
-  it('adds a webhook, and finds out why it fails from what it answers', async () => {
+  it('adds a webhook, and finds the cause of a failure in its response', async () => {
     const { receiver } = scene;
     receiver.answer = () => ({ status: 500, headers: { 'set-cookie': 'session=s3cret' }, body: HOSTILE });
     const page = await scene.signedIn();

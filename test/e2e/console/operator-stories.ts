@@ -16,7 +16,7 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
 
   const dialog = () => page.getByRole('dialog');
 
-  it('sees at a glance what is in whose way', async () => {
+  it('sees at a glance which mail waits, and why', async () => {
     await scene.visit(page, '/');
     await heading(page, 'The installation').waitFor();
     await page.getByRole('link', { name: 'Workers' }).click();
@@ -26,7 +26,7 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await page.getByText('No receiver refuses any of them.').waitFor();
   });
 
-  it('is led from restricted domains to what was done to them, and whose they are', async () => {
+  it('gets from restricted domains to their history and organization', async () => {
     const { body } = await scene.api(key).get('/operator/v1/overview');
     const overview = { ...body.data, restrictedDomains: 1 };
     await page.route('**/operator/v1/overview', (route) => route.fulfill({ json: { data: overview } }));
@@ -69,7 +69,7 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await page.getByRole('row', { name: /\(this key\).*Organization Northwind/ }).waitFor();
   });
 
-  it('holds and releases what waits for a destination, saying how many', async () => {
+  it('holds and releases mail that waits for a destination, with the number', async () => {
     const scheduledAt = new Date(Date.now() + DAY_MS).toISOString();
     const to = ['ada@later.example', 'grace@later.example'];
     await scene.api().send({ from: 'hello@acme.example', to, subject: 'Later', scheduledAt });
@@ -98,7 +98,7 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await dialog().getByText('Owner of acme.example').waitFor();
   });
 
-  it('finds a paused destination, sees why, limits and resumes it; the audit log tells', async () => {
+  it('finds a paused destination, sees why, limits and resumes it; the audit log shows it', async () => {
     const path = '/operator/v1/destinations/mx1.slow.example';
     const api = scene.api(await scene.tenants.operatorKey());
     await api.call('PATCH', path, { paused: true, reason: 'Their maintenance' });

@@ -164,7 +164,7 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
     await waitFor(async () => (await focused()) === 'Create a key', { what: 'the focus on the page' });
   });
 
-  it('moves nothing for those who want it still', async () => {
+  it('moves nothing for users who prefer reduced motion', async () => {
     const animationIn = async (reducedMotion: 'reduce' | 'no-preference') => {
       const page = await scene.open({ reducedMotion });
       await page.goto(`${scene.base}/console`);
@@ -180,7 +180,7 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
     expect([await animationIn('no-preference'), await animationIn('reduce')]).toEqual(['pulse', 'none']);
   });
 
-  it('says what has gone wrong, with what helps to find out why', async () => {
+  it('shows an error with the data to find its cause', async () => {
     const page = await scene.signedIn();
     await page.route('**/v1/domains*', (route) =>
       route.fulfill({

@@ -10,7 +10,7 @@ export interface Answer {
 
 /** One for each document that a process of this test run serves: to compile their schemas is dear. */
 const known = new Map<string, ResponseSchemas>();
-/** By port, so that each process is asked once; undefined for one that serves no document. */
+/** By port, so that each process is queried once; undefined for one that serves no document. */
 const served = new Map<number, { file: string | undefined; schemas: Promise<ResponseSchemas | undefined> }>();
 
 async function schemasOf(port: number): Promise<ResponseSchemas | undefined> {

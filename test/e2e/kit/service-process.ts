@@ -6,6 +6,8 @@ import { waitFor } from '../../setup/wait-for';
 
 const ROOT = join(__dirname, '../../..');
 const MAIN = join(ROOT, 'dist/main.js');
+/** For processes that a test starts: they optimize their code as late as the test does (scripts/test.mjs); none in a plain run of Jest. */
+export const ENGINE_FLAGS = process.execArgv.filter((flag) => flag.startsWith('--interrupt-budget'));
 /** Any 32 bytes: test databases live for seconds. */
 export const MASTER_KEY = Buffer.alloc(32, 'waybill').toString('base64');
 
@@ -30,7 +32,7 @@ export class ServiceProcess {
 
   /** Starts it without waiting for anything. */
   static launch(env: Record<string, string>): ServiceProcess {
-    const child = spawn(process.execPath, [MAIN], {
+    const child = spawn(process.execPath, [...ENGINE_FLAGS, MAIN], {
       cwd: env.WAYBILL_DATA_DIR ?? ROOT,
       env: {
         PATH: process.env.PATH,
@@ -41,7 +43,7 @@ export class ServiceProcess {
         SUBMISSIONS_PORT: '0',
         DNS_PORT: '0',
         HOST: '127.0.0.1',
-        // Nothing answers there: no test asks the resolvers of the machine.
+        // Nothing responds there: no test uses the resolvers of the machine.
         DNS_SERVERS: '127.0.0.1:9',
         ...(env.DATABASE_URL && { MASTER_KEY }),
         ...env,

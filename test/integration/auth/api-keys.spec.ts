@@ -1,4 +1,4 @@
-import { ApiKeysService, MAX_ACTIVE_KEYS, type NewApiKey } from '../../../src/auth/api-keys.service';
+import { ApiKeysService, MAX_ACTIVE_KEYS, MAX_ENDED_KEYS, type NewApiKey } from '../../../src/auth/api-keys.service';
 import { DAY } from '../../../src/common/clock';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import type { ApiClient } from '../../e2e/kit/api-client';
@@ -88,5 +88,35 @@ describe('a key that makes keys', () => {
     app.clock.advance(2 * DAY);
     expect((await acme.api.post('/v1/api-keys', wanted)).status).toBe(201);
     expect((await (await app.owner('Other')).api.post('/v1/api-keys', wanted)).status).toBe(201);
+  });
+
+  it('keeps of revoked and expired keys those that ended last, and every key of a session; other organizations keep theirs', async () => {
+    const other = await app.owner('Ended');
+    // Ten more than are kept, the lowest numbers first; every second one is revoked and would expire much later.
+    for (const { organizationId } of [acme, other]) {
+      await app.db.query(
+        `insert into api_keys
+           (organization_id, id, name, mode, scopes, prefix, hash, expires_at, revoked_at, created_at, session_only)
+         select $1::uuid, gen_random_uuid(), 'ended ' || number, 'live', '{email:read}', 'wb', sha256(($1::text || number)::bytea),
+           $2::timestamptz - (case when number % 2 = 0 then interval '-1 year' else $3::interval - number * interval '1 minute' end),
+           case when number % 2 = 0 then $2::timestamptz - ($3::interval - number * interval '1 minute') end,
+           $2::timestamptz - interval '2 days', number = 1
+         from generate_series(1, $4) as number`,
+        [organizationId, app.clock.now(), '1 day', MAX_ENDED_KEYS + 10],
+      );
+    }
+    const made = await acme.api.post('/v1/api-keys', wanted);
+    const endedOf = async ({ organizationId }: Owner): Promise<string[]> =>
+      (
+        await app.db.query<{ name: string }>(
+          `select name from api_keys where organization_id = $1 and name like 'ended %' order by created_at, split_part(name, ' ', 2)::int`,
+          [organizationId],
+        )
+      ).map(({ name }) => name);
+    const kept = await endedOf(acme);
+    expect([kept.length, ...kept.slice(0, 2)]).toEqual([MAX_ENDED_KEYS + 1, 'ended 1', 'ended 11']);
+    expect(await endedOf(other)).toHaveLength(MAX_ENDED_KEYS + 10);
+    const { body } = await acme.api.get('/v1/api-keys');
+    expect(body.data.map(({ id }: { id: string }) => id)).toContain(made.body.data.id);
   });
 });

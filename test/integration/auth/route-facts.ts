@@ -28,7 +28,7 @@ export interface Caller {
 export interface KeyedRoute {
   readonly scope: Scope;
   /**
-   * `apart`: a test key has a world of its own, live objects are unknown to it and its own to live keys; `below`: the same,
+   * `apart`: a test key has separate objects: it does not see live objects, nor live keys its own; `below`: the same,
    * but live keys see test objects; `shared`: it sees what a live key sees; `refused`: 403.
    */
   readonly testKeys: 'apart' | 'below' | 'shared' | 'refused';

@@ -31,7 +31,7 @@ export interface Party {
   key(fields?: KeyFields): Promise<ApiClient>;
 }
 
-/** One app, and two organizations that must not know of each other. */
+/** One app, and two organizations that must not see each other. */
 export class TenantIsolationScene {
   private tables: string[] = [];
 
@@ -189,7 +189,7 @@ function someAddress(): string {
   return `${randomUUID()}@x.example`;
 }
 
-/** The id of what a request has made. */
+/** The id of the object that a request has made. */
 function idOf({ status, body }: Answer): string {
   const id = body.data?.id ?? body.data?.requestId ?? body.data?.deliveryId;
   if (status >= 300 || typeof id !== 'string') throw new Error(`${status} ${JSON.stringify(body)}`);

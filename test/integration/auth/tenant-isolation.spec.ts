@@ -89,7 +89,7 @@ describe.each(Object.entries(KEYED_ROUTES))('%s', (route, facts) => {
   const { scope, testKeys, boundKeys, status, names = [] } = facts;
   const key = (fields: object) => acme.key({ scopes: [scope], ...fields });
 
-  it('refuses who has no key, and a key without its scope, and nothing happens', async () => {
+  it('refuses requests without a key, and keys without its scope, and changes nothing', async () => {
     const without = await Promise.all(
       MODES.map(async (mode) => ({ party: acme, mode, key: await acme.key({ mode, scopes: otherScopes(scope) }) })),
     );
@@ -106,7 +106,7 @@ describe.each(Object.entries(KEYED_ROUTES))('%s', (route, facts) => {
     expect(await scene.stored(acme.organizationId)).toBe(before);
   });
 
-  it('knows nothing of another organization', async () => {
+  it('shows nothing of another organization', async () => {
     const theirs = { party: rival, key: await rival.key() };
     const before = await scene.stored(acme.organizationId);
     if (names.length === 0) {
@@ -213,7 +213,7 @@ describe('operators and tenants', () => {
     expect(await scene.stored(acme.organizationId)).toBe(before);
   });
 
-  it.each(Object.entries(OPERATOR_ROUTES))('%s is closed to who is no operator', async (route, { scope }) => {
+  it.each(Object.entries(OPERATOR_ROUTES))('%s is open to operators only', async (route, { scope }) => {
     const before = await scene.stored(acme.organizationId);
     const { organizationId: id } = acme;
     for (const mode of MODES) {
@@ -252,7 +252,7 @@ describe('a request that names an object of another organization beside its path
       'POST',
       (_id, domain) => ['/v1/emails/batch', [{ from: `a@${domain}`, to: ['b@x.example'], subject: 'c', text: 'd' }]],
     ],
-  ])('is answered as one that names nothing: %s %s', async (method, requestOf) => {
+  ])('gets the response for an unknown id: %s %s', async (method, requestOf) => {
     const theirs = await rival.key();
     const answers = [
       [acme.domainId, acme.domain],

@@ -22,7 +22,7 @@ let config: AppConfig;
 let file: string;
 const contexts: INestApplicationContext[] = [];
 
-/** A process of its own, as far as the seeding can tell: embedded mode, but on a test database. */
+/** A separate process from the point of view of the seeding: embedded mode, but on a test database. */
 async function startProcess(): Promise<INestApplicationContext> {
   const context = await createServices(config, database.url);
   contexts.push(context);
@@ -181,7 +181,7 @@ describe('seedFirstStart', () => {
     await expectUsable(app, credentials);
   });
 
-  it('keeps out of a database with organizations of its own, and of external ones', async () => {
+  it('changes no database that has organizations, and no external one', async () => {
     const app = await startProcess();
     const external = { ...config, database: { ...config.database, url: database.url } };
     await expect(seedFirstStart(app, external)).resolves.toBeUndefined();

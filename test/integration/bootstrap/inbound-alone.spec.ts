@@ -19,7 +19,7 @@ describe('a process with the role inbound alone', () => {
     await database.drop();
   });
 
-  it('knows no domains, so it makes no key that is bound to one, and says so', async () => {
+  it('has no domains, so it makes no key that is bound to one, and reports that', async () => {
     const { id: organizationId } = await core.get(OrganizationsService).create('Acme');
     const keys = core.get(ApiKeysService);
     const wanted = { name: 'bound', mode: 'live' as const, scopes: [], domainId: newId() };

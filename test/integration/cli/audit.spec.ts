@@ -16,7 +16,7 @@ describe('waybill audit list', () => {
 
   const list = (...options: string[]) => cli.json<any[]>('audit', 'list', '--org', org, ...options);
 
-  it('lists what the command line has done, newest first', async () => {
+  it('lists the changes of the command line, newest first', async () => {
     const entries = await list();
     expect(entries.map(({ actor, action, targetId }) => [actor, action, targetId])).toEqual([
       ['operator', 'organization.suspended', org],
@@ -47,7 +47,7 @@ describe('waybill audit list', () => {
     });
   });
 
-  it('knows no organization that does not exist', async () => {
+  it('refuses an unknown organization', async () => {
     expect(await cli.failure('audit', 'list', '--org', newId())).toMatchObject({ code: 'resource_not_found' });
   });
 });

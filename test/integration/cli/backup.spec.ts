@@ -60,7 +60,21 @@ async function fillSource(): Promise<void> {
     );
   }
   await query(cli.url, OLD_CONTENT.replace('$org', organizationId));
+  await query(cli.url, EMAILS.replaceAll('$org', organizationId));
 }
+
+/** Of a month made by a release before 0093, whose columns are in the order of the table, of one of today, and of none. */
+const EMAILS = `
+  create table emails_2020_03 (like emails including all);
+  alter table emails attach partition emails_2020_03
+    for values from (uuid_v7_floor('2020-03-01Z')) to (uuid_v7_floor('2020-04-01Z'));
+  insert into emails (
+    organization_id, mode, id, domain_id, from_email, to_emails, subject, status, category, track_opens,
+    track_clicks, event_sequence, created_at, updated_at, sent_at, delivered_at
+  )
+  select '$org', 'live', uuid_v7_floor(at), gen_random_uuid(), 'a@acme.example', '{b@x.example}', 'At ' || at, 'delivered',
+    'transactional', true, false, 7, at, at + interval '1 hour', at + interval '2 hours', at + interval '3 hours'
+  from unnest(array['2020-03-10Z', '2019-01-01Z', now()]::timestamptz[]) as at`;
 
 /** As it was written before there was anything that makes rows of its size long enough to be compressed. */
 const OLD_CONTENT = `
@@ -117,6 +131,7 @@ describe('waybill backup and restore', () => {
     const counted = `select reltuples::int as rows from pg_class where relname = 'organizations'`;
     expect(await query(target.url, counted)).toEqual([{ rows: 1 }]);
     expect(source.organizations).toMatchObject([{ count: 1 }]);
+    expect(source.emails).toHaveLength(3);
     expect((source.migrations as unknown[]).length).toBeGreaterThan(30);
   });
 
@@ -146,7 +161,7 @@ describe('waybill backup and restore', () => {
     expect(stdout).toContain(`the last one is of ${createdAt}`);
   });
 
-  it('make a file for this user only, overwrite none, and tell the doctor', async () => {
+  it('make a file for this user only, overwrite none, and record it for the doctor', async () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const before = await readFile(file);
     expect((await cli.failure('backup', file)).message).toContain('is there already');

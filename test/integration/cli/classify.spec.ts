@@ -18,7 +18,7 @@ describe('waybill classify', () => {
   const file = join(folder, 'rules.json');
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('says what a reply of one line or several means', async () => {
+  it('explains a reply of one line or several', async () => {
     expect(await json(['550 5.1.1 User unknown'])).toEqual({
       ...{ rule: 'bad-mailbox-code', class: 'mailbox', action: 'bounce_and_suppress', suppress: true },
       ...{ bounceType: 'hard', explanation: expect.stringContaining('address is bad') },
@@ -87,7 +87,7 @@ describe('waybill classify --replay', () => {
     return json(['--replay', '1', ...args], environment);
   }
 
-  it('shows what other rules would have made of the stored replies, and changes nothing', async () => {
+  it('shows the decisions of other rules for the stored replies, and changes nothing', async () => {
     const [unknown = '', later = ''] = await scene.acceptTo('rcpt-550-5.1.1', 'rcpt-550-rate');
     await scene.startWorker({ hopPort: sink.port, isFinalHop: true });
     await scene.readWhenStatus(unknown, 'bounced');

@@ -119,7 +119,7 @@ describe('waybill doctor <domain>', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('only warns of what mail is trusted without', async () => {
+  it('only warns about optional records', async () => {
     dns.set({ [`bounce.${DOMAIN}`]: { CNAME: 'elsewhere.example' }, [`click.${DOMAIN}`]: {} });
     const found = await report();
     expect(found.healthy).toBe(true);
@@ -171,14 +171,14 @@ describe('waybill doctor <domain>', () => {
     ['has another name than our EHLO', { [PTR_NAME]: { PTR: ['host.example'] }, 'host.example': { A: ['192.0.2.1'] } }, 'warning', /not mail\.waybill\.test/], // prettier-ignore
     ['cannot be looked up', { [PTR_NAME]: 'servfail' as const }, 'problem', /nothing can be concluded/],
     ['does not exist', { 'mail.waybill.test': {} }, 'problem', /MAIL_HOST mail\.waybill\.test has no such record/],
-  ])('says so when the sending address %s', async (_what, changed: DnsZones, status, message) => {
+  ])('reports that the sending address %s', async (_what, changed: DnsZones, status, message) => {
     dns.set(changed);
     const found = await report();
     expect(found.checks[0]).toMatchObject({ name: 'reverse DNS', status, message: expect.stringMatching(message) });
     dns.set({ 'host.example': {} });
   });
 
-  it('says so when no mail server can be reached, and tries the one that is named', async () => {
+  it('reports that no mail server can be reached, and tries the one that is named', async () => {
     const gone = await SmtpSink.start();
     const { port } = gone;
     await gone.stop();
@@ -203,7 +203,7 @@ describe('waybill doctor <domain>', () => {
     expect(sink.connectionCount).toBe(before);
   });
 
-  it('asks whose domain it is when several organizations have it', async () => {
+  it('requires the organization when several have the domain', async () => {
     const other = (await cli.json('org', 'create', 'Other')).id;
     await cli.json('domain', 'add', other, DOMAIN);
     const { exitCode, stderr } = await doctor();

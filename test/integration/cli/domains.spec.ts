@@ -67,7 +67,7 @@ describe('waybill domain', () => {
     expect((await cli.run('domain', 'list', org)).stdout).toMatch(/one\.example\.com +verified/);
   });
 
-  it('refuses what another organization has verified, and what is no domain', async () => {
+  it('refuses a domain that another organization has verified, and an invalid one', async () => {
     await cli.json('domain', 'add', org, 'taken.example.com');
     await cli.json('domain', 'mark-verified', org, 'taken.example.com');
     const other = (await cli.json('org', 'create', 'Other')).id;

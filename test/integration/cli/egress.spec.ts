@@ -13,7 +13,7 @@ async function targetOf(options: Parameters<typeof SmtpSink.start>[0], addresses
   return { host: 'mx.example', port: sink.port, addresses };
 }
 
-describe('the way out', () => {
+describe('source addresses', () => {
   it('is open when one of the addresses greets', async () => {
     // The other loopback address has no listener.
     const finding = await checkEgress(await targetOf({}, ['127.0.0.2', '127.0.0.1']), LIMIT_MS);

@@ -28,7 +28,7 @@ describe('waybill inbound-route', () => {
     expect((await cli.json('inbound-route', 'list', org)).routes).toEqual([route]);
   });
 
-  it('names what it cannot do', async () => {
+  it('names the cause of a refusal', async () => {
     const webhook = await cli.failure('inbound-route', 'add', org, 'a@example.org', '--webhook', randomUUID());
     expect(webhook.details?.validation).toHaveProperty('webhookId');
     expect((await cli.failure('inbound-route', 'list', randomUUID())).code).toBe('resource_not_found');

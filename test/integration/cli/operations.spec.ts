@@ -125,7 +125,7 @@ describe('waybill doctor', () => {
     expect(stderr).toBe('waybill: Something is wrong: master key\n');
   });
 
-  it('says so when the database is away, and what it could not look at', async () => {
+  it('reports that the database is unavailable, and which checks it could not run', async () => {
     const away = { ...cli.environment, DATABASE_URL: 'postgres://u:geheim@127.0.0.1:1/x' };
     const { exitCode, stdout, stderr } = await runWith(away, ['doctor', '--json']);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
@@ -136,7 +136,7 @@ describe('waybill doctor', () => {
     expect(checks.disk).toMatchObject({ status: 'ok' });
   });
 
-  it('says so when the configuration is not valid', async () => {
+  it('reports an invalid configuration', async () => {
     const { exitCode, stdout } = await runWith({ ...cli.environment, PORT: 'x' }, ['doctor']);
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/configuration +problem +.*PORT/);

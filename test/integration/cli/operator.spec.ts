@@ -58,7 +58,7 @@ describe('waybill operator-key', () => {
     expect((await cli.failure('operator-key', 'create', ...options)).code).toBe('invalid_request');
   });
 
-  it('knows no key that there is not', async () => {
+  it('refuses an unknown key', async () => {
     expect((await cli.failure('operator-key', 'revoke', randomUUID())).code).toBe('resource_not_found');
   });
 });

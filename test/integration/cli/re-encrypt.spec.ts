@@ -71,7 +71,7 @@ describe('waybill keys re-encrypt', () => {
        from (select * from dkim_keys limit 1) k, generate_series(1, ${count}) n`,
     );
 
-  it('encrypts every key again under the new master key, and leaves what is in it', async () => {
+  it('encrypts every key again under the new master key, and does not change its content', async () => {
     const [before, replacement] = [cli.environment.MASTER_KEY ?? '', newKey()];
     const plain = await plainKeys(before);
     writeFileSync(join(folder, 'new.key'), `${replacement}\n`);
@@ -83,7 +83,7 @@ describe('waybill keys re-encrypt', () => {
     expect((await run({}, 'doctor')).stdout).toMatch(/master key +problem/);
   });
 
-  it('does so while processes that know both keys go on, and ends where nothing is left to do', async () => {
+  it('works while processes with both keys run, and ends when nothing is left to do', async () => {
     const [before, replacement] = [cli.environment.MASTER_KEY ?? '', newKey()];
     const both = { MASTER_KEY: replacement, MASTER_KEY_PREVIOUS: before };
     expect(value(await run(both, 'doctor', '--json'))).toMatchObject({ healthy: true });
@@ -104,7 +104,7 @@ describe('waybill keys re-encrypt', () => {
     expect((await run(both, 'keys', 're-encrypt')).stdout).toMatch(/keys +4\nreEncrypted +0/);
   });
 
-  it('goes on where it was interrupted', async () => {
+  it('continues where it was interrupted', async () => {
     const [before, replacement] = [cli.environment.MASTER_KEY ?? '', newKey()];
     const plain = await plainKeys(before);
     const [old, renewed] = [before, replacement].map((key) => keyringOf({ masterKey: Buffer.from(key, 'base64') }));
@@ -157,12 +157,12 @@ describe('waybill keys re-encrypt', () => {
   it.each([
     ['a file that is not there', () => join(folder, 'none.key'), 'ENOENT'],
     ['a variable that is not set', () => 'env:NONE', 'NONE must hold 32 bytes in base64'],
-  ])('says what is wrong with %s', async (_what, source, message) => {
+  ])('reports the error in %s', async (_what, source, message) => {
     const error = await cli.failure('keys', 're-encrypt', '--new-key', source());
     expect(error).toMatchObject({ code: 'invalid_configuration', message: expect.stringContaining(message) });
   });
 
-  it('never shows what it found instead of a key', async () => {
+  it('never shows a malformed key', async () => {
     writeFileSync(join(folder, 'new.key'), 'geheim');
     const { stderr } = await cli.run('keys', 're-encrypt', '--new-key', join(folder, 'new.key'));
     expect(stderr).toContain('must hold 32 bytes in base64');

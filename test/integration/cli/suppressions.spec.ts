@@ -61,7 +61,7 @@ describe('waybill suppression', () => {
     expect(await suppression('list', '--mode', 'test')).toEqual([]);
   });
 
-  it('refuses what is there, what is no address and what is unknown', async () => {
+  it('refuses existing entries, invalid addresses and unknown reasons', async () => {
     await suppression('add', 'a@x.example');
     expect(await cli.failure('suppression', 'add', org, 'a@x.example')).toMatchObject({ code: 'suppression_exists' });
     for (const args of [

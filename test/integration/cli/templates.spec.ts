@@ -20,7 +20,7 @@ describe('waybill template', () => {
     expect(again.filter(({ installed }: { installed: boolean }) => installed)).toEqual([]);
   });
 
-  it('names what the library has not', async () => {
+  it('names templates that the library does not have', async () => {
     const { code, message } = await cli.failure('template', 'install', org, 'welcome', 'nothing');
     expect({ code, message }).toMatchObject({
       code: 'invalid_request',

@@ -41,7 +41,7 @@ describe('waybill domain', () => {
     expect(await history(id)).toHaveLength(1);
   });
 
-  it('resumes only what is paused', async () => {
+  it('resumes only paused domains', async () => {
     const id = await add('fine.example.com', 'warmed');
     expect(await cli.json('domain', 'resume-warming', id)).toMatchObject({ warming_status: 'warmed' });
     expect((await cli.run('domain', 'resume-warming', id)).stdout).toMatch(/warming_status +warmed/);

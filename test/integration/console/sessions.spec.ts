@@ -346,7 +346,7 @@ describe('the console', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('shows a mail as a document without rights, with pictures of others only when asked', async () => {
+  it('shows a mail as a document without rights, with remote pictures only on request', async () => {
     const visitor = await signedIn((await newKey()).key);
     const html = '<script>alert(1)</script><p>Hello</p><img src="https://spy.example/x.gif">';
     const { body } = await visitor.call('POST', '/v1/emails', { to: ['a@x.example'], subject: 'Hi', html });

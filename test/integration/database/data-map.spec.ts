@@ -16,12 +16,12 @@ describe('the data map', () => {
   });
   afterAll(() => db.drop());
 
-  it('says of every column what it holds of people, what for and for how long', () => {
+  it('states for every column the personal data in it, the purpose and the retention', () => {
     expect(columns.length).toBeGreaterThan(250);
     expect(unmapped(columns)).toEqual([]);
   });
 
-  it('holds no column that may show a person and of which no erasure knows', () => {
+  it('holds no column with personal data that no erasure covers', () => {
     const showing = columns.filter(({ comment }) => /^pii: (?:address|name|content|text|ip);/.test(comment ?? ''));
     const names = showing.map(({ table, column }) => `${table}.${column}`);
     expect(names.toSorted()).toEqual(Object.keys(ERASED_COLUMNS).toSorted());

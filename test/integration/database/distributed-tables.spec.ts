@@ -34,7 +34,7 @@ describe('where the large tables are distributed', () => {
   const add = (month: string, maxBytes: number) =>
     db.query<{ result: string }>(`select add_month_partition('emails', $1::date, $2) as result`, [month, maxBytes]);
 
-  it('processes know it from their start', () => {
+  it('processes detect it at their start', () => {
     expect(core.get(Database).isDistributed).toBe(true);
     expect(core.get(Database).rowSecurity).toMatchObject({ state: 'unavailable' });
   });
@@ -62,7 +62,7 @@ describe('where the large tables are distributed', () => {
     expect(await calls()).toEqual([]);
   });
 
-  it('the feed waits for what is prepared on a node and runs nowhere, until it is committed', async () => {
+  it('the feed waits for a transaction that is prepared on a node and runs nowhere, until it is committed', async () => {
     const feed = core.get(EventsService);
     const { organizationId, ...tenant } = await createTenant(db);
     const { eventIds } = await insertEvents(db, { ...tenant, organizationId }, ['queued', 'sent']);
@@ -85,7 +85,7 @@ describe('where the large tables are distributed', () => {
     await expect(read()).rejects.toMatchObject({ code: 'service_unavailable' });
   });
 
-  it('what is prepared by a process that still runs counts by its beginning', async () => {
+  it('a prepared transaction of a process that still runs counts by its start', async () => {
     const writer = db.dataSource.createQueryRunner();
     await writer.startTransaction();
     const [{ pid }] = (await writer.query('select pg_backend_pid() as pid')) as [{ pid: number }];
@@ -102,7 +102,7 @@ describe('where the large tables are distributed', () => {
     expect(behind).toEqual({ isFar: false });
   });
 
-  it('outcomes of several tenants are written, each by a statement of its own', async () => {
+  it('outcomes of several tenants are written by one statement each', async () => {
     const tenants = [await createTenant(db), await createTenant(db)];
     const ids = await Promise.all(
       tenants.map(async (tenant) => {

@@ -178,7 +178,7 @@ describe('a migration', () => {
     await source.destroy();
   });
 
-  it('says what it could not get when it gives up', async () => {
+  it('names the lock that it could not get when it gives up', async () => {
     const reader = await busy('select from emails');
     const source = await sourceWith(db.url, [AddColumn1800000000001]);
     await expect(migrate(source, { attempts: 1 })).rejects.toThrow(/lock timeout/);
@@ -187,7 +187,7 @@ describe('a migration', () => {
     await source.destroy();
   });
 
-  it('builds the indexes of large tables while others write, on every partition, and goes on where it failed', async () => {
+  it('builds the indexes of large tables while others write, on every partition, and continues where it failed', async () => {
     const ids = await db.query<{ id: string }>(
       `insert into organizations (id, name) select gen_random_uuid(), 'twice' from generate_series(1, 2) returning id`,
     );

@@ -1,14 +1,25 @@
 import { once } from 'node:events';
+import { appendFile, readFile, stat } from 'node:fs/promises';
 import net from 'node:net';
+import { MINUTE } from '../../../src/common/clock';
 import { UnavailableError } from '../../../src/common/errors/app-error';
-import { ConfigurationError } from '../../../src/config/load-config';
+import { awaitUsableSchema } from '../../../src/bootstrap/await-schema';
+import type { Logger } from '../../../src/common/logging/logger';
+import { ConfigurationError, loadConfig } from '../../../src/config/load-config';
+import { clusterPaths } from '../../../src/database/embedded/cluster-location';
 import { attachEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres';
 import { MIGRATIONS } from '../../../src/database/migrations';
 import { openDatabase } from '../../../src/database/open-database';
+import { TcpProxy } from '../../doubles/tcp-proxy';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
+import { waitFor } from '../../setup/wait-for';
 import { EmbeddedWorkshop, query } from '../embedded/support';
 
 const silent = (): void => undefined;
+const ALL_BUT_INTERVALS = [
+  ...(['Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const),
+  ...(['setTimeout', 'clearTimeout'] as const),
+];
 
 describe('an external database', () => {
   let database: TestDatabase;
@@ -48,7 +59,7 @@ describe('an external database', () => {
     const lines: string[] = [];
     const log = (line: string): void => {
       lines.push(line);
-      // A further line, with another reason, comes where the first answer takes long.
+      // A further line, with another reason, comes where the first reply takes long.
       if (lines.length === 1) proxy.listen(late, '127.0.0.1');
     };
     const opened = await openDatabase(config(url.toString()), { log, migrate: false });
@@ -56,6 +67,19 @@ describe('an external database', () => {
     expect(lines[0]).toMatch(/^waiting for the database at .*: connect ECONNREFUSED/);
     expect(lines.join()).not.toContain(url.password);
     proxy.close();
+  });
+
+  it('that goes away once it has been opened is waited for again, when the schema is read', async () => {
+    const { proxy, url } = await TcpProxy.before(database.url);
+    proxy.cut();
+    const said: string[] = [];
+    // As a process does that finds the database back after its first report.
+    const info = (line: string): void => void (said.push(line), proxy.restore());
+    const logger = { info, warn: info } as unknown as Logger;
+    const options = { config: loadConfig({}), logger, signal: new AbortController().signal };
+    await awaitUsableSchema(url, options);
+    expect(said).toEqual([expect.stringMatching(/^waiting for the database at .* for up to 60 s: /)]);
+    await proxy.stop();
   });
 
   it('is given up after the time to wait', async () => {
@@ -132,7 +156,7 @@ describe('the embedded database', () => {
     await expect(running()).resolves.toBeUndefined();
   });
 
-  it('has the shared buffers of the configuration from its start on, and says so when it was started with others', async () => {
+  it('has the shared buffers of the configuration from its start on, and logs it when it was started with others', async () => {
     const lines: string[] = [];
     const open = (embeddedSharedBuffersMegabytes: number) => {
       const { database } = config();
@@ -150,6 +174,22 @@ describe('the embedded database', () => {
     expect(lines).toContain('Postgres runs with shared_buffers = 48MB, not 64MB, until it is started again');
     expect(await buffers()).toEqual([{ size: '48MB' }]);
     await first.stop();
+  });
+
+  it('keeps its log small for as long as it runs, and continues to write it', async () => {
+    jest.useFakeTimers({ doNotFake: ALL_BUT_INTERVALS });
+    const opened = await openDatabase(config(), { log: silent, migrate: false });
+    const { log } = clusterPaths(opened.folder!);
+    const size = async () => (await stat(log)).size;
+    await appendFile(log, 'x'.repeat(11 * 1024 * 1024));
+    jest.advanceTimersByTime(10 * MINUTE);
+    await waitFor(async () => (await size()) < 1024, { what: 'the log to be emptied' });
+    expect((await stat(`${log}.1`)).size).toBeGreaterThan(11 * 1024 * 1024);
+    await query(opened.url, 'select no_such_column').catch(() => undefined);
+    const text = await readFile(log, 'utf8');
+    expect(text).toMatch(/^\S.*no_such_column/m);
+    expect(text).not.toContain('\0');
+    await opened.stop();
   });
 
   it('is stopped again when it cannot be migrated', async () => {

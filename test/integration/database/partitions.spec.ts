@@ -73,4 +73,18 @@ describe('monthly partitions', () => {
     expect(rows.length).toBeGreaterThan(6);
     expect(rows.filter(({ storage }) => storage !== 'e')).toEqual([]);
   });
+
+  it('end with what a delivery changes in emails, so that the log of a result holds no more than that', async () => {
+    await db.query("select add_month_partition('emails', '2527-06-01', 0)");
+    const rows = await db.query<{ month: string; last: string[] }>(
+      `select c.relname as month, (array_agg(a.attname::text order by a.attnum desc))[1:4] as last
+       from pg_inherits i
+       join pg_class c on c.oid = i.inhrelid
+       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       where i.inhparent = 'emails'::regclass
+       group by c.relname`,
+    );
+    expect(rows.map(({ month }) => month)).toEqual(expect.arrayContaining(['emails_2527_06', 'emails_default']));
+    for (const { last } of rows) expect(last).toEqual(['status', 'event_sequence', 'updated_at', 'sent_at']);
+  });
 });

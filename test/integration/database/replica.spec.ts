@@ -14,7 +14,7 @@ import { contextOf, type Core, processOf, testConfig } from '../../setup/core-co
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 import { waitFor } from '../../setup/wait-for';
 
-/** A database of its own stands for the replica, so that it shows who was asked: it holds what the primary does not. */
+/** A database of its own stands for the replica, so that it shows which one was read: its rows differ from the primary's. */
 describe('a replica for reads', () => {
   let db: OpenTestDatabase;
   let replica: OpenTestDatabase;
@@ -52,7 +52,7 @@ describe('a replica for reads', () => {
   };
   const replicaHealth = async () => (await process.get(HealthService).report()).services.replica;
 
-  it('gives lists and statistics, and what is written goes to the primary', async () => {
+  it('serves lists and statistics, and writes go to the primary', async () => {
     await isUsed();
     const { accepted: email } = await process
       .get(SendEmailsService)
@@ -75,7 +75,7 @@ describe('a replica for reads', () => {
     );
   };
 
-  it('is not read while it is too far behind, and the health report says so', async () => {
+  it('is not read while it is too far behind, and the health report shows it', async () => {
     await replica.query(`
       create schema pretence;
       create function pretence.pg_is_in_recovery() returns boolean language sql as 'select true';
@@ -122,7 +122,7 @@ describe('a replica for reads', () => {
     await isUsed();
   });
 
-  it('is passed over at once when it goes away: the read that finds out is answered by the primary', async () => {
+  it('is skipped at once when it is unavailable: the read that detects this runs on the primary', async () => {
     await isUsed();
     await replica.drop();
     expect(await list()).toEqual([1, 1]);

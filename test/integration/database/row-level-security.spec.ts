@@ -139,12 +139,12 @@ describe('the role of requests', () => {
     }
   });
 
-  it('is made by a user who may', async () => {
+  it('is set up by a user with the right to do so', async () => {
     const name = `waybill_test_able_${suffix}`;
     expect(await migrated(await createUser(name, 'createrole'))).toEqual({ state: 'on', role: `${name}_tenant` });
   });
 
-  it('is asked for, with what to do, by a user who may not', async () => {
+  it('is reported with the remedy by a user without that right', async () => {
     const name = `waybill_test_poor_${suffix}`;
     const url = await createUser(name);
     const missing = await migrated(url);

@@ -33,7 +33,7 @@ describe('the schema', () => {
     await testDatabase.drop();
   });
 
-  it('is what the entities say', async () => {
+  it('matches the entities', async () => {
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect(upQueries.map(({ query }) => query).filter((query) => !IGNORED.some((noise) => noise.test(query)))).toEqual(
       [],

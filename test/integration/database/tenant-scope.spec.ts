@@ -136,14 +136,14 @@ describe('the tenant scope of requests', () => {
     expect(await app.db.query('select 1 from emails where subject = $1', ['s'])).toHaveLength(2);
   });
 
-  it('shows nothing to a public route, everything to one that says so, and opens no stream', async () => {
+  it('shows nothing to a public route, everything to one with @AcrossTenants, and opens no stream', async () => {
     const nobody = await new ApiClient(app.port, undefined).get('/v1/careless/public');
     expect(nobody.body).toEqual({ principal: null, owners: [] });
     expect((await call(acme, 'all')).sort()).toEqual([acme.organizationId, other.organizationId].sort());
     expect(await call(acme, 'stream')).toMatch(/tenant scope/);
   });
 
-  it('finds nothing for a repository that is asked for another tenant', async () => {
+  it('finds nothing for a repository call with another tenant', async () => {
     const [emails, domains] = [app.get(EmailsRepository), app.get(DomainsRepository)];
     const tenant = { organizationId: other.organizationId, mode: 'live' as const };
     const id = emailIds[1] ?? '';

@@ -65,7 +65,7 @@ describe('Database', () => {
     expect((await poolOf(dataSource).query(settings.text)).rows).toEqual([{ off: null }]);
   });
 
-  it('plans a statement once for any values where it says so, alone', async () => {
+  it('plans a statement once for any values only where the statement demands it', async () => {
     const mode = statement<{ mode: string }>(`select current_setting('plan_cache_mode') as mode`);
     const once = { ...mode, isPlannedOnce: true } as const;
     expect(await database.run(once)).toEqual([{ mode: 'force_generic_plan' }]);
@@ -73,7 +73,7 @@ describe('Database', () => {
     expect(await database.run(mode)).toEqual([{ mode: 'auto' }]);
   });
 
-  it('goes on with the connection of a statement that failed', async () => {
+  it('continues with the connection of a failed statement', async () => {
     const pid = statement<{ pid: number }>('select pg_backend_pid() as pid');
     const pids = new Set<number>();
     for (let turn = 0; turn < 6; turn += 1) {
@@ -98,7 +98,7 @@ describe('Database', () => {
     );
   });
 
-  it('commits what the work did, in one transaction', async () => {
+  it('commits all statements of the work in one transaction', async () => {
     const answer = await database.transaction(async (tx) => {
       await tx.run(insert(1));
       await tx.manager.query('insert into notes (id) values (2)');
@@ -192,7 +192,7 @@ describe('Database', () => {
     expect(await observer.query('select text from notes')).toEqual([{ text: 'xx' }, { text: 'xx' }]);
   });
 
-  it('says so when a failed statement went unnoticed', async () => {
+  it('throws when a failed statement went unnoticed', async () => {
     const careless = database.transaction(async (tx) => {
       await tx.run(insert(1));
       await tx.run(insert(1)).catch(() => undefined);

@@ -57,7 +57,7 @@ describe('a new address', () => {
   const untilWaiting = (count: number) =>
     waitFor(async () => (await scene.queue()).waiting === count, { what: `${count} to wait` });
 
-  it('sends its daily volume to each provider, of all workers together; the rest waits for the next day and says so', async () => {
+  it('sends its daily volume to each provider, of all workers together; the rest waits for the next day and shows why', async () => {
     const workers = [await start([address(2)]), await start([address(2)])];
     const [id = ''] = await send(8);
     await send(2, 'other.example');
@@ -92,7 +92,7 @@ describe('a new address', () => {
     ]);
   });
 
-  it('leaves what is over its volume to the other addresses of its pool', async () => {
+  it('leaves mail beyond its volume to the other addresses of its pool', async () => {
     await start([address(2), { ...address(3), warmUp: false }]);
     await send(10);
     await sink.waitForMessages(10);

@@ -35,7 +35,7 @@ describe('block lists', () => {
     await db.drop();
   });
 
-  it('are asked for the public addresses, once an hour among all workers, and shown', async () => {
+  it('are queried for the public addresses, once an hour among all workers, and shown', async () => {
     const job = worker.get(BlockListsJob);
     await job.run();
     const checks = await worker.get(DestinationsRepository).listListings();

@@ -47,7 +47,7 @@ describe('one claim', () => {
 
   const counts = (claims: readonly ClaimedDelivery[]) => Object.fromEntries([...countBy(claims, 'destination')].sort());
 
-  it('shares equally among destinations, and gives what is left over to the first ones', async () => {
+  it('shares equally among destinations, and gives the remainder to the first ones', async () => {
     await fillEach('abcd', 10);
     expect(counts(await claim(10))).toEqual({ a: 3, b: 3, c: 2, d: 2 });
     expect(counts(await claim(4))).toEqual({ a: 1, b: 1, c: 1, d: 1 });
@@ -158,7 +158,7 @@ describe('one claim', () => {
     expect([of(one), of(other)]).toEqual([{ b: 5 }, { a: 3, b: 3 }]);
   });
 
-  it('takes what is ready, and of whom it was asked, alone', async () => {
+  it('takes only what is ready, and only of the requested tenants', async () => {
     await fill(1, { dueAt: new Date(NOW.getTime() + 1) });
     await fill(1, { organizationId: newId() });
     const [mine] = await fill(1);

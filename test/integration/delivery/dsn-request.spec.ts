@@ -26,7 +26,7 @@ describe('notifications of delivery', () => {
     return { id, lines: sink.commands.filter((line) => /^(MAIL|RCPT)/.test(line)) };
   }
 
-  it('are asked of a relay that offers them', async () => {
+  it('are requested from a relay that offers them', async () => {
     const { id, lines } = await envelopeOf({ offered: true, isFinalHop: false });
     expect(lines).toEqual([
       expect.stringMatching(new RegExp(`^MAIL FROM:<b\\+[a-z2-7]{55}@mail\\.waybill\\.test> RET=HDRS ENVID=${id}$`)),
@@ -37,7 +37,7 @@ describe('notifications of delivery', () => {
   it.each([
     ['a relay that does not offer them', { offered: false, isFinalHop: false }],
     ['the recipient’s own server', { offered: true, isFinalHop: true }],
-  ])('are not asked of %s', async (_what, options) => {
+  ])('are not requested from %s', async (_what, options) => {
     expect((await envelopeOf(options)).lines.join('\n')).not.toMatch(/RET=|ENVID=|NOTIFY=|ORCPT=/);
   });
 });

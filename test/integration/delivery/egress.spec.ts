@@ -73,7 +73,7 @@ describe('pools of addresses', () => {
     organizations: [scene.tenant.organizationId],
   });
 
-  it('send what is theirs, each from its addresses in turn, under their own names', async () => {
+  it('send the mail of their organizations, from their addresses in turn, under their own names', async () => {
     const other = await createSigningTenant(scene.core, 'other.example');
     await start([own(2, 3), { name: 'news', addresses: [address(4)], category: 'bulk' }]);
     for (const n of [0, 1, 2, 3]) {
@@ -90,7 +90,7 @@ describe('pools of addresses', () => {
     expect([names.get('bulk'), names.get('rest')]).toEqual(['out4.example.org', 'mail.example.org']);
   });
 
-  it('try another address when a receiver refuses one for its reputation, and tell the operator', async () => {
+  it('try another address when a receiver refuses one for its reputation, and notify the operator', async () => {
     refused = ['out2.example.org'];
     const worker = await start([own(2, 3)]);
     const id = await scene.accept({ to: ['ada@listed.example'] });
@@ -174,7 +174,7 @@ describe('pools of addresses', () => {
     expect((await scene.read(held)).email.status).toBe('queued');
     const sending = await scene.db.query<{ status: string }>('select sending_status as status from domains');
     expect(new Set(sending.map(({ status }) => status))).toEqual(new Set(['active']));
-    // Delisted: the operator says so, and what waited goes on.
+    // Delisted: the operator releases the address, and the waiting mail is sent.
     refused = [];
     const keys = await worker.get(EgressService).release('default', undefined, nothingElse);
     expect(keys).toEqual(['listed.example']);

@@ -286,7 +286,7 @@ describe('claiming is fair', () => {
     });
     afterEach(() => Promise.all(signals.map((signal) => signal.stop())));
 
-    /** Whose work it was told of until it has heard of the last one. */
+    /** The tenants of the notifications until the last one. */
     async function heard(signal: WorkSignal, last: string): Promise<Set<string>> {
       const ids = new Set<string>();
       while (!ids.has(last)) {
@@ -323,7 +323,7 @@ describe('claiming is fair', () => {
     });
   });
 
-  it('never claims more than it was asked for, and never less than one of each while there is room', async () => {
+  it('never claims more than requested, and never less than one of each while there is room', async () => {
     const organizations = Array.from({ length: 12 }, newId);
     for (const organizationId of organizations) {
       for (const n of numbered(7)) await fillQueue(db, 40, { organizationId, destination: `d${n}.example` });

@@ -12,6 +12,7 @@ import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-d
 import { waitFor } from '../../setup/wait-for';
 
 const DOMAINS = ['a.example', 'b.example', 'slow.example'];
+const BUSY = { kind: 'failed', type: 'sts-policy-fetch-error', reason: 'too many', isBusy: true } as const;
 const ENFORCE = ['mode: enforce', 'mx: mx.a.example', 'max_age: 86400'];
 
 describe('policies of receiving domains (RFC 8461)', () => {
@@ -41,7 +42,7 @@ describe('policies of receiving domains (RFC 8461)', () => {
     dns.set({ [`_mta-sts.${domain}`]: { TXT }, [`mta-sts.${domain}`]: { A: ['127.0.0.1'] } });
   }
 
-  /** What one process knows. */
+  /** The policies of one process. */
   function worker({ env = { ALLOW_PRIVATE_DESTINATIONS: 'true' }, authorities = web.certificate } = {}) {
     const clock = new FakeClock();
     // To the cache, what was put in at 0 has no age.
@@ -117,7 +118,7 @@ describe('policies of receiving domains (RFC 8461)', () => {
     ['it is a page', { headers: { 'content-type': 'text/html' }, body: ENFORCE.join('\n') }, 'sts-policy-invalid'],
     ['it is no policy', { body: 'version: STSv1\nmode: enforce\n' }, 'sts-policy-invalid'],
     ['it has no end', { body: `version: STSv1\n${'mx: a.example\n'.repeat(10_000)}` }, 'sts-policy-invalid'],
-  ])('count for nothing when %s, and are not asked for again for a while', async (_why, answer, type) => {
+  ])('are ignored when %s, and not fetched again for a while', async (_why, answer, type) => {
     web.answers.set('a.example', answer);
     expect(await worker().policies.policyOf('a.example')).toEqual({ failure: { type, reason: expect.any(String) } });
     await worker().policies.policyOf('a.example');
@@ -160,6 +161,25 @@ describe('policies of receiving domains (RFC 8461)', () => {
     expect(await slow[0]).toMatchObject({ kind: 'failed', type: 'sts-policy-fetch-error' });
     await Promise.all(slow);
     web = await PolicyWebServer.start(DOMAINS);
+  });
+
+  it.each(['look-ups', 'fetches'])('are known to one tenant though another has too many %s', async (what) => {
+    web.publish('a.example', ...ENFORCE);
+    const { clock, fetcher } = worker();
+    const resolver = new NodeDnsResolver({ servers: [dns.endpoint] });
+    const [resolveTxt, fetch] = [resolver.resolveTxt.bind(resolver), fetcher.fetch.bind(fetcher)];
+    if (what === 'look-ups') {
+      resolver.resolveTxt = (name, options) =>
+        options?.holder === 'noisy'
+          ? Promise.resolve({ kind: 'temporary', reason: 'EBUSY' })
+          : resolveTxt(name, options);
+    } else {
+      fetcher.fetch = (domain, holder) => (holder === 'noisy' ? Promise.resolve(BUSY) : fetch(domain, holder));
+    }
+    const policies = new MtaStsPolicies(new DestinationsRepository(db.database), fetcher, resolver, clock);
+    expect((await policies.policyOf('a.example', 'noisy')).policy).toBeUndefined();
+    expect(await policies.policyOf('a.example', 'quiet')).toMatchObject({ policy: { mode: 'enforce' } });
+    expect(await policies.policyOf('a.example', 'noisy')).toMatchObject({ policy: { mode: 'enforce' } });
   });
 
   it('are fetched again before they expire, and forgotten when they have', async () => {

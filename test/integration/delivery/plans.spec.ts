@@ -143,7 +143,7 @@ const OF_REQUESTS = [
 
 const PROVEN = 'proven.example';
 
-/** What is asked of an organization that has its share of slow destinations under way. */
+/** The claim for an organization that uses its share of slow destinations. */
 const PROVEN_ONLY: Record<string, (facts: Facts) => Statement<unknown>> = {
   claim: ({ sessionId, emails: [{ organizationId } = { organizationId: NIL_ID }] }) =>
     claimDeliveries(
@@ -224,7 +224,7 @@ describe('plans', () => {
       expectReadyRowsAlone(await explain('early', STATEMENTS.claim!));
     });
 
-    it.each(OF_ONE_TENANT)('look at the rows asked for alone, not at all of the tenant: %s', async (name) => {
+    it.each(OF_ONE_TENANT)('read only the requested rows, not all of the tenant: %s', async (name) => {
       expectKeysAlone(await explain('early', STATEMENTS[name]!));
     });
   });
@@ -254,7 +254,7 @@ describe('plans', () => {
       expectReadyRowsAlone(await explain('custom', STATEMENTS.claim!));
     });
 
-    it.each(OF_ONE_TENANT)('look at the rows asked for alone, not at all of the tenant: %s', async (name) => {
+    it.each(OF_ONE_TENANT)('read only the requested rows, not all of the tenant: %s', async (name) => {
       expectKeysAlone(await explain('generic', STATEMENTS[name]!));
       expectKeysAlone(await explain('custom', STATEMENTS[name]!));
     });

@@ -4,8 +4,10 @@ import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import type { NewDelivery } from '../../../src/delivery/queue/sql/enqueue-deliveries.sql';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
+import type { Transaction } from '../../../src/database/transaction';
 import { type ClaimRound, claimRound, fillQueue, keyOf, newDelivery } from '../../factories/deliveries';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+import { waitFor } from '../../setup/wait-for';
 
 const NOW = new Date('2026-03-01T10:00:00.000Z');
 const later = (ms: number) => new Date(NOW.getTime() + ms);
@@ -174,7 +176,7 @@ describe('the delivery queue', () => {
   });
 
   describe('settle', () => {
-    it('removes what is over and keeps the rest for later', async () => {
+    it('removes ended deliveries and keeps the rest for later', async () => {
       await enqueue([1, 2, 3].map(() => newDelivery({ dueAt: NOW })));
       const [over, deferred, again] = (await claim()) as [ClaimedDelivery, ClaimedDelivery, ClaimedDelivery];
       const taken = await db.database.transaction((tx) =>
@@ -243,6 +245,47 @@ describe('the delivery queue', () => {
     });
   });
 
+  describe('a settlement and a transaction that locks deliveries in the order of their keys', () => {
+    it('both succeed, though the settlement deletes ended ones before it updates deferred ones', async () => {
+      const email = { organizationId: newId(), mode: 'live' as const, emailId: newId() };
+      await enqueue([0, 1].map((position) => newDelivery({ ...email, position, dueAt: NOW })));
+      const claims = (await claim()).toSorted((a, b) => a.position - b.position);
+      expect(claims).toHaveLength(2);
+      const [deferred, ended] = claims as [ClaimedDelivery, ClaimedDelivery];
+      const results = [
+        { ...deferred, nextAttemptAt: later(MINUTE) },
+        { ...ended, nextAttemptAt: null },
+      ];
+      const lock = ({ emailId, position }: ClaimedDelivery, tx: Transaction) =>
+        tx.run({
+          name: 'lock-delivery',
+          text: 'select from deliveries where email_id = $1 and position = $2 for update',
+          values: [emailId, position],
+        });
+      const isWaiting = async () => {
+        const waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+        return (await db.query(waiting)).length > 0;
+      };
+      let settling: Promise<unknown> | undefined;
+      let attempts = 0;
+      await db.database.transaction(async (tx) => {
+        attempts += 1;
+        await lock(deferred, tx);
+        if (!settling) {
+          settling = db.database.transaction((other) => {
+            attempts += 1;
+            return queue.settle(results, NOW, other);
+          });
+          await waitFor(isWaiting, { what: 'the settlement to wait' });
+        }
+        await lock(ended, tx);
+      });
+      expect(await settling).toHaveLength(2);
+      expect(attempts).toBe(3);
+      expect(await states()).toEqual(['waiting']);
+    });
+  });
+
   describe('release', () => {
     it('gives claims back without a charge', async () => {
       await queue.release([]);
@@ -264,7 +307,7 @@ describe('the delivery queue', () => {
       expect(await states()).toHaveLength(2);
     });
 
-    it('leaves what has been claimed or tried', async () => {
+    it('leaves claimed and attempted deliveries', async () => {
       const claimed = await claimOne();
       const withdraw = () => db.database.transaction((tx) => queue.withdraw(claimed, tx));
       expect(await withdraw()).toEqual([]);
@@ -275,7 +318,7 @@ describe('the delivery queue', () => {
   });
 
   describe('claim of the overdue', () => {
-    it('takes what has outlived its time, waiting or ready', async () => {
+    it('takes expired deliveries, waiting or ready', async () => {
       const bornBefore = later(-4 * DAY);
       const old = newDelivery({ dueAt: later(-4 * DAY - 1) });
       const expired = newDelivery({ dueAt: later(-HOUR), expiresAt: NOW });

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { HOUR } from '../../../src/common/clock';
 import { Database } from '../../../src/database/database.service';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
@@ -10,6 +11,8 @@ import { JournalTakeover } from '../../../src/delivery/worker/crash-recovery';
 import { ResultJournal } from '../../../src/delivery/worker/result-journal';
 import { Settler } from '../../../src/delivery/worker/settler';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
+import { EmailChangesService } from '../../../src/modules/emails/email-changes.service';
+import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { outcomeOfClaim } from '../../factories/outcomes';
 import { readCounters } from '../../factories/stored-email';
@@ -35,7 +38,7 @@ describe('workers that died', () => {
 
   const startParts = () => scene.startWorker({ hopPort: sink.port, isRunning: false });
 
-  /** A worker that claims everything and is never heard of again. */
+  /** A worker that claims everything and never renews its lease. */
   async function claimAndDie(worker: Core) {
     const session = worker.get(WorkerSession);
     await session.begin();
@@ -72,6 +75,21 @@ describe('workers that died', () => {
     expect(email).toMatchObject({ status: 'sending', event_sequence: events.length });
     const after = await readCounters(scene.db, scene.tenant.organizationId);
     expect(after.deferred).toBe((before.deferred ?? 0) + 1);
+  });
+
+  it('leave mail that can be neither cancelled nor moved: it may have been sent', async () => {
+    const [id = ''] = await scene.acceptTo('ada');
+    await claimAndDie(await startParts());
+    const worker = await startParts();
+    await worker.get(Claimer).freeDead(500);
+    const tenant = scene.tenant.as('live');
+    const later = new Date(Date.now() + HOUR);
+    await expect(worker.get(EmailsService).cancel(tenant, id)).rejects.toMatchObject({ code: 'email_not_cancellable' });
+    await expect(worker.get(EmailChangesService).reschedule(tenant, id, later)).rejects.toMatchObject({
+      code: 'email_not_reschedulable',
+      details: { status: 'sending' },
+    });
+    expect(await scene.queue()).toEqual({ ready: 1 });
   });
 
   it('are reaped by several at once, each claim once', async () => {
@@ -259,7 +277,7 @@ describe('workers that died', () => {
       expect(journals()).toEqual([]);
     });
 
-    it('and are left to themselves while they live', async () => {
+    it('and are not touched while they live', async () => {
       await scene.acceptTo('ada');
       const { session } = await claimAndNote(await start());
       await (await start()).get(JournalTakeover).takeDying();

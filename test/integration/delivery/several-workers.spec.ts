@@ -48,7 +48,7 @@ describe('several workers', () => {
     expect((await one.claim(organizationId)).claims).toEqual([]);
   });
 
-  it('share what is announced to both again and again, none of it twice', async () => {
+  it('share mail that is announced to both again and again, none of it twice', async () => {
     const organizationId = newId();
     const workers = [await openClaimer(), await openClaimer(), await openClaimer()];
     const taken: string[] = [];
@@ -61,7 +61,7 @@ describe('several workers', () => {
     expect(new Set(taken).size).toBe(90);
   });
 
-  it('send each mail once, and hear of new mail again after their connection for notifications was lost', async () => {
+  it('send each mail once, and get notifications again after their connection for them was lost', async () => {
     const sink = await SmtpSink.start();
     try {
       await scene.startWorker({ hopPort: sink.port });

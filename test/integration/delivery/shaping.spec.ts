@@ -82,7 +82,7 @@ describe('domains with the same mail exchangers', () => {
       { what },
     );
 
-  /** Once both have told and heard: a worker that has just started has no session yet. */
+  /** Once both have published and read: a worker that has just started has no session yet. */
   const bothAre = (what: string, isAsWanted: (limit: number) => boolean, workers: readonly Core[]) =>
     waitFor(
       async () => {
@@ -120,7 +120,7 @@ describe('domains with the same mail exchangers', () => {
     expect(most).toBeLessThanOrEqual(5);
   });
 
-  it('leave what a worker has open to it, when another one joins', async () => {
+  it('let a worker keep its open connections when another one joins', async () => {
     await limit(4);
     const first = await start();
     // It begins with two, and has more as they end well.
@@ -144,7 +144,7 @@ describe('domains with the same mail exchangers', () => {
     expect(most).toBe(4);
   });
 
-  it('get nothing while an operator pauses them, from any worker, and go on within seconds', async () => {
+  it('get nothing while an operator pauses them, from any worker, and continue within seconds', async () => {
     const [first, second] = [await start(), await start()];
     await service(first).change(KEY, { paused: true, reason: 'their maintenance' }, nothingElse);
     await bothAre('held back', (limit) => limit === 0, [first, second]);
@@ -215,7 +215,7 @@ describe('domains with the same mail exchangers', () => {
     await bothAre('open again', (limit) => limit > 0, [first, second]);
   });
 
-  it('are limited by what a reply says, for all workers and for a time', async () => {
+  it('are limited by a reply, for all workers and for a time', async () => {
     const worker = await start();
     await scene.accept({ to: ['rcpt-451-connections@d0.example'] });
     const rule = await waitFor(

@@ -134,7 +134,7 @@ describe('a slow destination delays only mail for it', () => {
     expect(full.get(DeliveryPipeline).size).toBe(60);
   });
 
-  it('a host behind many domains has one limit, and what waits for it holds no slot', async () => {
+  it('a host behind many domains has one limit, and mail that waits for it holds no slot', async () => {
     const worker = await start({ DELIVERY_CONCURRENCY: '16', CONNECTIONS_PER_HOST: '2' }, 'mx.google.example');
     await Promise.all(numbered(40).map((n) => scene.accept({ to: [`r@slow${n}.example`] })));
     await waitFor(() => tarpit.connectionCount === 2, { what: 'the host to have its connections' });

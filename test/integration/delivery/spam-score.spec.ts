@@ -3,7 +3,7 @@ import { SmtpSink } from '../../doubles/smtp-sink';
 import { describeWhere } from '../../setup/describe-where';
 import { DeliveryScene } from '../../setup/delivery-scene';
 
-/** Of the 5 with which SpamAssassin calls a mail spam; what is above tells of something that we do, not of the sender's words. */
+/** Of the 5 at which SpamAssassin classifies a mail as spam; a higher score is caused by the service, not by the sender's words. */
 const MOST = 0.6;
 
 const PARAGRAPH =

@@ -16,7 +16,7 @@ type MtaSts = MtaStsState & { readonly hosts: readonly string[] };
 /** The certificate is for another name. */
 const OTHER = 'mx.other.test';
 
-describe('encryption on the way out', () => {
+describe('encryption of outgoing mail', () => {
   let scene: DeliveryScene;
   let sink: SmtpSink;
 
@@ -35,7 +35,7 @@ describe('encryption on the way out', () => {
   const attempts = async (id: string) =>
     attemptsOf(await scene.core.get(EmailsService).events(scene.tenant.as('live'), id));
 
-  /** What becomes of a mail; the worker is new, so that it knows of no earlier demand. */
+  /** The outcome of a mail; the worker is new, so it has cached no earlier demand. */
   async function send(options: SmtpSinkOptions, env: Record<string, string> = {}, mtaSts?: MtaSts) {
     sink = await SmtpSink.start(options);
     const id = await scene.accept({ to: ['ada@x.example'] });
@@ -82,7 +82,7 @@ describe('encryption on the way out', () => {
   });
 
   it.each(['close', 'plaintext'] as const)(
-    'tells when opportunistic TLS broke (%s) and the mail went in the clear',
+    'records that opportunistic TLS failed (%s) and the mail was sent in plaintext',
     async (startTls) => {
       const { event, attempt } = await send({ startTls });
       expect(event).toMatchObject({ event_type: 'delivered', data: { tls: false, tlsFailure: expect.any(String) } });

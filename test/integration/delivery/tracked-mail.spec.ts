@@ -84,7 +84,7 @@ describe('tracked mail', () => {
     expect((await trackedIn(sink.messages[0]!)).bases).toHaveLength(2);
   });
 
-  it('is what the organization or the mail asked for, and none other', async () => {
+  it('is tracked only as the organization or the mail demands', async () => {
     await send({ to: ['ann@x.example'], tracking: undefined });
     expect(await trackedIn(sink.messages[0]!)).toEqual({ bases: [], click: undefined, open: undefined });
     const organizations = scene.core.get(OrganizationsService);

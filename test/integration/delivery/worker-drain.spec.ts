@@ -31,7 +31,7 @@ describe('a worker that stops', () => {
     }
   }
 
-  it('finishes what is under way and leaves the rest, so that each mail goes out once', async () => {
+  it('finishes mail in progress and leaves the rest, so that each mail is sent once', async () => {
     const ids = await acceptAll();
     const worker = await start({ DELIVERY_CONCURRENCY: '10' });
     await sink.waitForMessages(5);
@@ -61,7 +61,7 @@ describe('a worker that stops', () => {
     expect(rows).toEqual([{ most: 1 }]);
   });
 
-  it('cuts what takes too long, and charges nothing for it', async () => {
+  it('ends attempts that take too long, and charges nothing for them', async () => {
     const ids = await scene.acceptTo('hang-at-rcpt+1', 'hang-at-data+2');
     const worker = await start({ DRAIN_SECONDS: '1' });
     await sink.waitFor(() => sink.openConnections === 2, 'both conversations');

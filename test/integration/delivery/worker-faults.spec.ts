@@ -158,7 +158,7 @@ describe('a worker whose database goes away', () => {
     await taken.opened;
     proxy.cut();
     answered.open();
-    // The worker has read all answers when it has turned to the next thing, which fails too.
+    // The worker has read all replies when it continues with its next task, which fails too.
     await waitFor(async () => (await openSessions('waybill-worker')) === 0, { what: 'the connections to end' });
     expect(await scene.queue()).toEqual({ claimed: 10 });
     proxy.restore();
@@ -171,7 +171,7 @@ describe('a worker whose database goes away', () => {
     await server.stop();
   });
 
-  it('goes on with new mail afterwards', async () => {
+  it('continues with new mail afterwards', async () => {
     const sink = await SmtpSink.start();
     await scene.startWorker({ hopPort: sink.port, url });
     const [before = ''] = await scene.acceptTo('before');

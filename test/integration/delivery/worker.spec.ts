@@ -31,7 +31,7 @@ describe('a worker', () => {
   const start = (isFinalHop = false): Promise<Core> => scene.startWorker({ hopPort: sink.port, isFinalHop });
   const suppressions = () => scene.db.query('select email, reason from suppressions');
 
-  describe('records what became of each recipient', () => {
+  describe('records the outcome of each recipient', () => {
     it('taken by a relay', async () => {
       const before = await readCounters(scene.db, scene.tenant.organizationId);
       const [id = ''] = await scene.acceptTo('ada');
@@ -105,7 +105,7 @@ describe('a worker', () => {
       expect(await suppressions()).toEqual([]);
     });
 
-    it('unknown, when the answer to the final dot is lost', async () => {
+    it('unknown, when the reply to the final dot is lost', async () => {
       const [id = ''] = await scene.acceptTo('close-after-dot');
       await start();
       const rows = await scene.readWhen(id, (found) => eventTypes(found).includes('unknown'), 'an unknown outcome');

@@ -33,7 +33,7 @@ describe("a worker whose clock is not the database's", () => {
   const inTwoDays = () => new Date(Date.now() + 2 * DAY).toISOString();
   const eventsOf = async (id: string) => (await scene.read(id)).events.map(({ event_type }) => event_type);
 
-  it('ends nothing and claims nothing five days ahead, says so, and goes on once it is right', async () => {
+  it('ends nothing and claims nothing five days ahead, logs it, and continues once the clock is right', async () => {
     own.aheadMs = 5 * DAY;
     const sink = await SmtpSink.start();
     const [now, later] = [await scene.accept(), await scene.accept({ scheduledAt: inTwoDays() })];

@@ -166,7 +166,7 @@ describe('refusals', () => {
 });
 
 describe('EDNS', () => {
-  it('is answered with our own size, and with the DO bit as it came', async () => {
+  it('gets our own size in the response, and the DO bit of the query', async () => {
     const plain = await app.ask(key());
     expect(plain.additionals).toEqual([]);
     const { additionals } = await app.ask(key(), edns(4096));
@@ -180,7 +180,7 @@ describe('EDNS', () => {
     expect({ rcode, answers }).toEqual({ rcode: 'NOERROR', answers: [] });
   });
 
-  it('may carry options that we do not know', async () => {
+  it('may carry unknown options', async () => {
     const options = [
       { code: 10, data: Buffer.alloc(8) },
       { code: 12, data: Buffer.alloc(100) },

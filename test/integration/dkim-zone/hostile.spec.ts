@@ -39,7 +39,7 @@ describe('the responder', () => {
       ]),
     );
 
-  it('keeps answering whatever datagrams it gets', async () => {
+  it('keeps responding whatever datagrams it gets', async () => {
     const messages = fc.sample(fc.oneof(noise, damaged, pointers), 4_000);
     const socket = createSocket('udp4');
     const replies: Buffer[] = [];
@@ -57,7 +57,7 @@ describe('the responder', () => {
     }
   });
 
-  it('keeps answering whatever streams it gets', async () => {
+  it('keeps responding whatever streams it gets', async () => {
     for (const message of fc.sample(fc.oneof(noise, damaged, pointers), 200)) {
       const client = await app.connect();
       client.socket.end(message.length % 2 ? message : framed(message));
@@ -67,7 +67,7 @@ describe('the responder', () => {
     expect(textOf(await app.ask(name))).toBe(RECORD);
   });
 
-  it('asks the database for ids only, and once for many who ask at once', async () => {
+  it('queries the database for ids only, and once for many simultaneous queries', async () => {
     const other = `wb1.${await app.publish()}.${ZONE}`;
     const replies = await Promise.all(Array.from({ length: 50 }, () => app.ask(other)));
     for (const reply of replies) expect(textOf(reply)).toBe(RECORD);
@@ -79,7 +79,7 @@ describe('without its database, the responder', () => {
   beforeAll(async () => (app = await DkimZoneApp.start()));
   afterAll(() => app.close());
 
-  it('returns what is in memory, and SERVFAIL for the rest', async () => {
+  it('returns cached records, and SERVFAIL for the rest', async () => {
     const expiresAt = new Date(app.clock.now().getTime() + 3 * HOUR);
     const domainId = await app.publish({ state: 'retiring', expiresAt });
     await app.publish({ domainId, selector: 'wb2' });

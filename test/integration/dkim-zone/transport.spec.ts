@@ -49,7 +49,7 @@ describe('over UDP', () => {
     expect(await app.ask(huge, edns(4_096))).toMatchObject({ flag_tc: true, additionals: [{ type: 'OPT' }] });
   });
 
-  it('replies and fragments of a header are not answered', async () => {
+  it('replies and fragments of a header get no response', async () => {
     const socket = createSocket('udp4');
     const heard: number[] = [];
     socket.on('message', (reply) => heard.push(reply.readUInt16BE(0)));
@@ -94,13 +94,13 @@ describe('over UDP', () => {
 });
 
 describe('over TCP', () => {
-  it('the whole record is answered', async () => {
+  it('the response has the whole record', async () => {
     const [reply] = await (await connect()).write(queryFor(huge)).next();
     expect(textOf(reply!)).toBe(`v=DKIM1; k=rsa; p=${'A'.repeat(2_000)}`);
     expect(reply!.flag_tc).toBe(false);
   });
 
-  it('many queries are answered on one connection, in order, however they are cut into packets', async () => {
+  it('many queries on one connection get their responses in order, however they are cut into packets', async () => {
     const client = await connect();
     const queries = Array.from({ length: 200 }, (_, id) => queryFor(name, { id }));
     const bytes = framed(...queries);
@@ -167,7 +167,7 @@ describe('patience', () => {
     const batch = framed(...Array.from({ length: 500 }, () => queryFor(long)));
     // Some 100 MB of replies: more than the buffers on the way hold, unlike the queries.
     for (let n = 0; n < 100; n += 1) client.socket.write(batch);
-    // Who reads nothing hears of the end when it writes.
+    // A client that reads nothing detects the end when it writes.
     await waitFor(() => client.write(queryFor(long)).closed, { what: 'the end of the connection' });
     expect(await impatient.count('NOERROR')).toBeLessThan(25_000);
   });

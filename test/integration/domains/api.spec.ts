@@ -25,7 +25,7 @@ async function add({ api }: Owner, domain: string): Promise<any> {
 }
 
 describe('PATCH /v1/domains/{id}', () => {
-  it('asks for encryption, tells of it, and notes who did', async () => {
+  it('requires encryption, shows it, and records the actor', async () => {
     const { id } = await add(acme, 'secret.example');
     const path = `/v1/domains/${id}`;
     for (const required of [true, true, false]) {
@@ -37,7 +37,7 @@ describe('PATCH /v1/domains/{id}', () => {
     expect(body.data.map(({ data }: any) => data)).toEqual([{ require_tls: false }, { require_tls: true }]);
   });
 
-  it('refuses what it does not know, and nothing changes nothing', async () => {
+  it('refuses unknown fields, and an empty body changes nothing', async () => {
     const { id } = await add(acme, 'plain.example');
     expect(errorOf(await acme.api.patch(`/v1/domains/${id}`, { require_tls: 'yes' }))).toEqual([
       400,
@@ -142,7 +142,7 @@ describe('POST /v1/domains', () => {
     ]);
   });
 
-  it('takes the same name once, however many ask at the same time', async () => {
+  it('accepts the same name once, however many requests come at the same time', async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => acme.api.post('/v1/domains', { domain: 'once.example' })),
     );
@@ -172,7 +172,7 @@ describe('reading domains', () => {
 });
 
 describe('ids that are unknown, of others, and malformed', () => {
-  it('are all the same 404, whatever is asked', async () => {
+  it('are all the same 404, whatever the request', async () => {
     const { id: foreign } = await add(await app.owner('Other'), 'foreign.example');
     const bodies = new Set<string>();
     for (const id of [newId(), foreign, 'nonsense']) {

@@ -167,7 +167,7 @@ describe('DELETE /v1/domains/{id}', () => {
 });
 
 describe('a test key', () => {
-  it('reads domains and changes none: live mail leaves from them', async () => {
+  it('reads domains but changes none, because live mail is sent from them', async () => {
     const [first, second] = [await add('first.example'), await add('second.example')];
     const key = { name: 'Test', mode: 'test' as const, scopes: ALL_SCOPES };
     const test = new ApiClient(app.port, (await app.get(ApiKeysService).create(acme.organizationId, key)).key);

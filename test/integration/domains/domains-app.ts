@@ -20,6 +20,7 @@ export interface Owner {
   readonly organizationId: string;
   /** The key of `api`. */
   readonly keyId: string;
+  readonly key: string;
   /** With every scope. */
   readonly api: ApiClient;
   /** A further key. */
@@ -29,7 +30,7 @@ export interface Owner {
 /** The description of the API, which is the same for every app; its client holds each response against it. */
 let description: ReturnType<typeof buildOpenApiDocument> | undefined;
 
-/** The API of one process on a database of its own, with a DNS that answers what the test wants. */
+/** The API of one process on a database of its own, with a DNS whose records the test sets. */
 export class DomainsApp {
   readonly clock = new FakeClock();
 
@@ -72,12 +73,13 @@ export class DomainsApp {
     return {
       organizationId,
       keyId,
+      key,
       api: new ApiClient(this.port, key),
       client: async (scopes, domainId) => new ApiClient(this.port, (await client(scopes, domainId)).key),
     };
   }
 
-  /** Puts everything that a domain asks for into the DNS. */
+  /** Puts all records of a domain into the DNS. */
   publish(domain: { records: { type: string; host: string; value: string }[] }): void {
     const zones = domain.records.map(({ type, host, value }) => [host, recordsOf(type, value)] as const);
     this.dns.set(Object.fromEntries(zones));
@@ -93,6 +95,8 @@ export class DomainsApp {
   }
 
   async close(): Promise<void> {
+    // A client that has aborted a request opens a connection for its next one; Node waits a minute for that.
+    this.app.getHttpServer().closeAllConnections();
     await this.app.close();
     await this.dns.stop();
     await this.db.drop();

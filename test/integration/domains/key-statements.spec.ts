@@ -34,7 +34,7 @@ const insertEncrypted = (owner: KeyOwner, encrypted: Buffer) =>
 const newOwner = (): KeyOwner => ({ organizationId: newId(), domainId: newId(), selector: 'wb1' });
 
 describe('the statements on keys', () => {
-  it('touch what they are asked for, however many keys there are', async () => {
+  it('read only the requested rows, however many keys there are', async () => {
     const rows = await db.query<EncryptedKeyRow>(
       `insert into dkim_keys (organization_id, domain_id, selector, private_key_sealed, public_key)
        select gen_random_uuid(), gen_random_uuid(), 'wb1', decode(repeat('00', 1200), 'hex'), 'public'

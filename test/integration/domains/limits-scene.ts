@@ -8,7 +8,7 @@ import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-d
 
 export type Counted = Partial<Record<Counter, number>>;
 
-/** What a domain has sent, and what became of it. @param fields.mode default: live */
+/** The mail of a domain, with its outcomes. @param fields.mode default: live */
 export function recordCounts(
   core: Core,
   { organizationId, domainId }: Pick<Tenant, 'organizationId' | 'domainId'>,

@@ -51,7 +51,7 @@ const HOURLY_MS = 67 * MINUTE;
 const EAGERLY_MS = 6 * MINUTE;
 
 describe('the re-check', () => {
-  it('verifies a pending domain without being asked', async () => {
+  it('verifies a pending domain automatically', async () => {
     const domain = await scene.add(nextName());
     await recheck();
     expect(await scene.read(domain)).toMatchObject({ verificationStatus: 'pending', lastCheckedAt: scene.clock.now() });
@@ -99,7 +99,7 @@ describe('the re-check', () => {
     expect(await scene.read(domain)).toMatchObject({ verificationStatus: 'verified', dkimStatus: 'verified', returnPathVerified: true }); // prettier-ignore
   });
 
-  it('takes nothing away in a week in which the DNS does not answer, and looks every hour', async () => {
+  it('changes no status in a week in which the DNS does not respond, and checks every hour', async () => {
     const domain = await scene.add(nextName());
     await scene.publish(domain);
     await recheck();
@@ -114,7 +114,7 @@ describe('the re-check', () => {
     expect(await scene.transitions(domain)).toHaveLength(4);
   });
 
-  it('leaves a domain that the operator vouches for as it is', async () => {
+  it('does not change a domain that the operator has verified', async () => {
     const domain = await scene.add(nextName());
     await scene.core.get(DomainsService).markVerified(domain.organizationId, domain.domain);
     for (let day = 0; day < 10; day += 1) {

@@ -15,7 +15,7 @@ export interface Signature {
   readonly result: string;
 }
 
-/** A domain whose mail is sent, received and verified against the DNS as it is at that moment. */
+/** A domain whose mail is sent, received and verified against the DNS of that moment. */
 export class RotationScene {
   private constructor(
     readonly app: DomainsApp,
@@ -25,7 +25,7 @@ export class RotationScene {
     private readonly env: Record<string, string>,
   ) {}
 
-  /** A verified domain with everything that it asks for in the DNS. */
+  /** A verified domain with all of its records in DNS. */
   static async open(env: Record<string, string> = {}): Promise<RotationScene> {
     const app = await DomainsApp.start(env);
     const owner = await app.owner();
@@ -63,7 +63,7 @@ export class RotationScene {
     await this.publishZone();
   }
 
-  /** The delegated zone as a responder answers it that remembers nothing. */
+  /** The delegated zone as a responder without a cache serves it. */
   async publishZone(): Promise<void> {
     const { DKIM_ZONE: zone } = this.env;
     if (zone === undefined) return;

@@ -75,7 +75,7 @@ describe('a rotation where the customer publishes the keys', () => {
     expect(await scene.listedSelectors()).toEqual(['wb2']);
   });
 
-  it('happens once, however many ask at the same time', async () => {
+  it('happens once, however many requests come at the same time', async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => scene.rotate()));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409]);
     expect(await scene.listedSelectors()).toEqual(['wb1', 'wb2']);

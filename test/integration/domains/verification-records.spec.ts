@@ -115,7 +115,7 @@ describe('the MX of an inbound route', () => {
     ['gets no answer', { [HOST]: 'servfail' }, { result: 'unreachable' }],
   ])('%s', async (_what, zones, expected) => expect(await looked(zones)).toMatchObject(expected));
 
-  it('is shown as it is found, and not the texts beside it', async () => {
+  it('is shown exactly as found, without the texts beside it', async () => {
     const MX: [number, string][] = [
       [10, 'mx.other.example'],
       [20, 'mx2.other.example'],
@@ -286,13 +286,13 @@ describe('the CNAMEs into a delegated zone', () => {
     expect((await checkKeys({ ...SET, [two.host]: {} })).map(({ result }) => result)).toEqual(['verified', 'missing']);
   });
 
-  it('wait for the zone to answer with the key', async () => {
+  it('wait until the zone returns the key', async () => {
     expect((await checkKeys({ ...SET, [one.target]: {} }))[0]).toEqual({ result: 'missing', problem: expect.stringContaining(`${one.target} does not answer with the key yet`) }); // prettier-ignore
     expect((await checkKeys({ ...SET, [one.target]: { TXT: ['v=DKIM1; p=AAAA'] } }))[0]).toMatchObject({ result: 'wrong' }); // prettier-ignore
     expect((await checkKeys({ ...SET, [one.target]: 'servfail' }))[0]).toMatchObject({ result: 'unreachable' });
   });
 
-  it('count when the provider answers with the key itself', async () => {
+  it('count when the provider returns the key itself', async () => {
     expect((await checkKeys({ ...SET, [one.host]: { TXT: [DKIM_CHUNKS] } }))[0]).toEqual({ result: 'verified' });
     const other = { ...SET, [one.host]: { TXT: ['v=DKIM1; p=AAAA'] } };
     expect((await checkKeys(other))[0]).toMatchObject({
@@ -311,7 +311,7 @@ describe('the CNAMEs into a delegated zone', () => {
 });
 
 describe('a check', () => {
-  it('asks at most forty times, however the zone is made', async () => {
+  it('sends at most forty queries, whatever the zone contains', async () => {
     const names = Array.from({ length: 200 }, (_value, index) => `n${index}.example`);
     const endless = Object.fromEntries(names.map((name, index) => [name, { CNAME: names[index + 1] ?? name }]));
     const records = wanted();

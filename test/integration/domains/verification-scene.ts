@@ -14,7 +14,7 @@ import { startWorker } from '../../setup/worker-context';
 /** A port on which nothing listens: no mail is sent here. */
 const NO_HOP = 9;
 
-/** A database, a DNS, a process that answers requests, and workers, all under one clock. */
+/** A database, a DNS, a process that serves requests, and workers, all with one clock. */
 export class VerificationScene {
   private readonly workers: Core[] = [];
 
@@ -104,7 +104,7 @@ export class VerificationScene {
     return Object.fromEntries(rows.map(({ selector, state }) => [selector, state]));
   }
 
-  /** `actor action` of what the looks at a domain have changed, oldest first. */
+  /** `actor action` of the changes by checks of a domain, oldest first. */
   async transitions({ id }: Domain): Promise<string[]> {
     const rows = await this.db.query<{ actor: string; action: string }>(
       `select actor, action from audit_log where target_id = $1 and action ~ '(verified|failed|activated)$' order by id`,

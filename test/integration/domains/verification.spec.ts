@@ -25,7 +25,7 @@ const resultsOf = ({ checks }: DomainVerification) =>
   Object.fromEntries(checks.map(({ record, check }) => [record.purpose, check.result]));
 
 describe('verifying a domain', () => {
-  it('writes down what the DNS says of every record, and what follows, with who asked', async () => {
+  it('stores the DNS result of every record, the decision, and the actor', async () => {
     const domain = await scene.add(nextName());
     await scene.publish(domain);
     scene.answer(`_dmarc.${domain.domain}`);
@@ -154,7 +154,7 @@ describe('verifying a domain', () => {
     }
   });
 
-  it('tells the second organization why', async () => {
+  it('gives the second organization the reason', async () => {
     const name = nextName();
     const [first, second] = [await scene.add(name), await scene.add(name)];
     await scene.publish(first, second);
@@ -178,7 +178,7 @@ describe('verifying a domain', () => {
     await settled;
   });
 
-  it('knows no domain of another organization, nor what is no id', async () => {
+  it('returns 404 for a domain of another organization, and for an invalid id', async () => {
     const domain = await scene.add(nextName());
     const service = scene.core.get(DomainVerificationService);
     const notFound = { code: 'resource_not_found' };
@@ -187,7 +187,7 @@ describe('verifying a domain', () => {
     await expect(service.verifyNow(domain.organizationId, 'd1', 'operator')).rejects.toMatchObject(notFound);
   });
 
-  it('forgets the rows of records that are not asked for any more', async () => {
+  it('deletes the rows of records that are no longer required', async () => {
     const domain = await scene.add(nextName());
     await scene.db.query(
       `insert into domain_checks (organization_id, domain_id, purpose, host, result, verified, checked_at)
@@ -221,7 +221,7 @@ describe('verifying a domain', () => {
 });
 
 describe('with a delegated zone', () => {
-  it('a rotation needs nothing of the customer: the new key takes over once the zone answers with it', async () => {
+  it('a rotation needs no action of the customer: the new key is used once the zone returns it', async () => {
     const delegated = await VerificationScene.open({ DKIM_ZONE: 'dkim.waybill.test' });
     try {
       const domain = await delegated.add('delegated.example');

@@ -67,7 +67,7 @@ describe('watching warm-ups', () => {
   it.each([
     ['bounces' as const, { accepted: 200, bounced: 11 }],
     ['complaints' as const, { accepted: 200, complaints: 1 }],
-  ])('pauses a domain for its %s at once, and says so', async (reason, counts) => {
+  ])('pauses a domain for its %s at once, and reports it', async (reason, counts) => {
     await send();
     await count(counts);
     await watch();

@@ -30,7 +30,7 @@ describe('the statements of the warm-up', () => {
   const reserve = (recipients: number, owner = tenant, now = NOW) =>
     reserveRecipients([{ ...owner, recipients }], DAILY_LIMITS, utcDay(now), now);
 
-  it('grant what is left, and tell what is used', async () => {
+  it('grant the rest, and return the used part', async () => {
     const owner = await createTenant(db);
     const grant = async (recipients: number) => (await db.database.run(reserve(recipients, owner)))[0];
     expect(await grant(15)).toMatchObject({ status: 'not_started', limit: 20, granted: 15, used: 15 });
@@ -112,7 +112,7 @@ describe('the statements of the warm-up', () => {
             { organizationId: newId(), domainId: newId(), since: NOW },
           ]),
       ],
-    ])('%s touches only the rows asked for', async (_name, make) => {
+    ])('%s reads only the requested rows', async (_name, make) => {
       const nodes = await explainBoth(client as PoolClient, make());
       const scans = nodes.filter((node) => node['Relation Name'] !== undefined && node['Node Type'].includes('Scan'));
       expect(scans.length).toBeGreaterThan(0);

@@ -188,7 +188,7 @@ describe('the warm-up of a domain', () => {
     expect(await used()).toEqual({ '2026-01-05': 20 });
   });
 
-  it('asks nothing for a domain that is warmed', async () => {
+  it('runs no statement for a warmed-up domain', async () => {
     await db.query("update domains set warming_status = 'warmed' where id = $1", [tenant.domainId]);
     const statements = jest.spyOn(core.get(Database), 'run');
     await send(50);
@@ -209,7 +209,7 @@ describe('the warm-up of a domain', () => {
     await other.close();
   });
 
-  it('tells the limit of today', () => {
+  it('returns the limit of today', () => {
     const limitOf = (warmingStatus: 'not_started' | 'warming' | 'warmed' | 'paused', daysAgo: number) =>
       core.get(WarmUpService).currentLimit({
         warmingStatus,

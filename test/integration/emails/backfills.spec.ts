@@ -34,7 +34,7 @@ describe('backfills', () => {
        group by 1 order by 1 nulls last`,
     );
 
-  it('go on where they stopped, batch by batch, and tell how far they are', async () => {
+  it('continue where they stopped, batch by batch, and report their progress', async () => {
     const before = await phases();
     const count = (...names: (string | null)[]) =>
       before.filter(({ phase }) => names.includes(phase)).reduce((sum, row) => sum + row.count, 0);

@@ -23,8 +23,8 @@ beforeEach(async () => {
 const inHours = (hours: number) => new Date(app.clock.now().getTime() + hours * HOUR).toISOString();
 const MAIL = { to: ['Ada <ada@example.com>'], bcc: ['eve@example.com'], subject: 'Hello', html: '<p>Hello</p>' };
 const deliveries = (id: string) =>
-  app.db.query<{ state: string; due_at: Date; first_due_at: Date }>(
-    'select state, due_at, first_due_at from deliveries where organization_id = $1 and email_id = $2 order by position',
+  app.db.query<{ state: string; due_at: Date; first_due_at: Date; expires_at: Date }>(
+    'select state, due_at, first_due_at, expires_at from deliveries where organization_id = $1 and email_id = $2 order by position',
     [acme.organizationId, id],
   );
 const claim = (id: string) =>
@@ -64,6 +64,23 @@ describe('PATCH /v1/emails/{id}', () => {
     expect((await move(id, inHours(5))).body.error.code).toBe('email_not_reschedulable');
     expect((await acme.api.email(id)).scheduledFor).toBe(before);
     expect((await deliveries(id))[0]?.due_at).toEqual(new Date(before));
+  });
+
+  it('moves the end of its life with it, unless the request has set one', async () => {
+    const expiresAt = inHours(30);
+    const [id, fixed] = [
+      await acme.api.send({ ...MAIL, scheduledAt: inHours(2) }),
+      await acme.api.send({ ...MAIL, scheduledAt: inHours(2), expiresAt }),
+    ];
+    // As MESSAGE_LIFE_TRANSACTIONAL_HOURS=4 would.
+    await app.db.query(`update deliveries set expires_at = first_due_at + interval '4 hours' where email_id = $1`, [
+      id,
+    ]);
+    const scheduledAt = inHours(20);
+    for (const one of [id, fixed]) expect((await move(one, scheduledAt)).status).toBe(200);
+    const ends = async (one: string) => (await deliveries(one)).map(({ expires_at }) => expires_at.getTime());
+    expect(await ends(id)).toEqual([1, 2].map(() => Date.parse(scheduledAt) + 4 * HOUR));
+    expect(await ends(fixed)).toEqual([1, 2].map(() => Date.parse(expiresAt)));
   });
 
   it('refuses a time that no send could have, one after expiresAt, and an email that has ended', async () => {
@@ -139,7 +156,7 @@ describe('POST /v1/emails/{id}/resend', () => {
     expect((await resend(id)).body.data.suppressedRecipients).toEqual([{ email: 'eve@example.com', reason: 'manual' }]);
   });
 
-  it('refuses what is no longer stored', async () => {
+  it('refuses emails that are no longer stored', async () => {
     const id = await acme.api.send(MAIL);
     await app.db.query('delete from email_contents where organization_id = $1 and email_id = $2', [
       acme.organizationId,

@@ -9,12 +9,16 @@ import { AcceptService } from '../../../src/modules/emails/accept/accept.service
 import type { AcceptCommand, SendRequest } from '../../../src/modules/emails/accept/send-request';
 import { parseSendRequest } from '../../../src/modules/emails/accept/parse-send-request';
 import { SuppressionsService } from '../../../src/modules/suppressions/suppressions.service';
+import { Template } from '../../../src/modules/templates/template.entity';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { sendBody } from '../../factories/send-requests';
 import { countEmails, readCounters } from '../../factories/stored-email';
 import { addSuppression, createTenant, type Tenant } from '../../factories/tenants';
 import { type Core, startCore } from '../../setup/core-context';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+
+/** Of a hundred; the background takes some connections meanwhile. */
+const FEW = 12;
 
 describe('accepting many emails at once', () => {
   let db: OpenTestDatabase;
@@ -42,7 +46,7 @@ describe('accepting many emails at once', () => {
 
   function command(fields: Record<string, unknown> = {}, spoiled: Partial<SendRequest> = {}): AcceptCommand {
     const parsed = parseSendRequest(sendBody({ from: `a@${tenant.domain}`, ...fields }), new Date());
-    if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors));
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.details));
     const { organizationId, domainId: id, domain: name } = tenant;
     const request = { ...parsed.request, ...spoiled };
     return {
@@ -74,29 +78,29 @@ describe('accepting many emails at once', () => {
     const taken = jest.spyOn(poolOf(core.get(DataSource)), 'connect');
     const { results } = await sender.sendBatch(Array.from({ length: 100 }, unknown), undefined, tenant.as('live'));
     expect(results).toEqual(Array(100).fill(expect.objectContaining({ code: 'domain_not_verified' })));
-    expect(taken.mock.calls.length).toBeLessThanOrEqual(3);
+    expect(taken.mock.calls.length).toBeLessThanOrEqual(FEW);
     taken.mockClear();
     const singles = Array.from({ length: 200 }, () => sender.sendOne(unknown(), undefined, tenant.as('live')));
     const reasons = (await Promise.allSettled(singles)).map((result) => result.status === 'rejected' && result.reason);
     expect(reasons).toEqual(Array(200).fill(expect.objectContaining({ code: 'domain_not_verified' })));
-    expect(taken.mock.calls.length).toBeLessThanOrEqual(12);
+    expect(taken.mock.calls.length).toBeLessThanOrEqual(FEW);
   });
 
   it('templates that a batch names cost a few queries, however many there are', async () => {
-    const named = (name: string) =>
-      sendBody({
-        from: `a@${tenant.domain}`,
-        subject: undefined,
-        text: undefined,
-        html: undefined,
-        template: { name },
-      });
+    const old = { organizationId: tenant.organizationId, id: newId(), name: 'often-changed', version: 500 };
+    await core.get(DataSource).manager.insert(Template, { ...old, createdAt: new Date(), updatedAt: new Date() });
     await send({ from: `a@${tenant.domain}` });
     const taken = jest.spyOn(poolOf(core.get(DataSource)), 'connect');
-    const bodies = Array.from({ length: 100 }, (_, index) => named(`unknown-${index}`));
-    const { results } = await sender.sendBatch(bodies, undefined, tenant.as('live'));
-    expect(results).toEqual(Array(100).fill(expect.objectContaining({ code: 'template_not_found' })));
-    expect(taken.mock.calls.length).toBeLessThanOrEqual(4);
+    const unknown = (index: number) => ({ name: `unknown-${index}` });
+    const deletedVersion = (index: number) => ({ id: old.id, version: index + 1 });
+    for (const template of [unknown, deletedVersion]) {
+      taken.mockClear();
+      const fields = { from: `a@${tenant.domain}`, subject: undefined, text: undefined, html: undefined };
+      const bodies = Array.from({ length: 100 }, (_, index) => sendBody({ ...fields, template: template(index) }));
+      const { results } = await sender.sendBatch(bodies, undefined, tenant.as('live'));
+      expect(results).toEqual(Array(100).fill(expect.objectContaining({ code: 'template_not_found' })));
+      expect(taken.mock.calls.length).toBeLessThanOrEqual(FEW);
+    }
   });
 
   it('finds each sender among those of other organizations, by name and by default', async () => {
@@ -256,7 +260,7 @@ describe('accepting many emails at once', () => {
       }));
     }
 
-    it('returns success only for what is stored, at any moment', async () => {
+    it('returns success only for stored emails, at any moment', async () => {
       const all: { accepted: boolean; code: string | undefined; stored: boolean }[] = [];
       for (let round = 0; round < 100; round += 1) {
         const subjects = Array.from({ length: 4 }, () => newId());

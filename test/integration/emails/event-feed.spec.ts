@@ -160,7 +160,7 @@ describe('the event feed', () => {
     }
   });
 
-  it('waits for those of another user as well, of whose transactions Postgres shows nothing', async () => {
+  it('waits for those of another user as well, whose transactions Postgres does not show', async () => {
     const name = `feed_${randomBytes(4).toString('hex')}`;
     const other = Object.assign(new URL(db.url), { username: name, password: 'secret' });
     const superuser = Object.assign(new URL(db.url), { username: 'postgres' });
@@ -188,7 +188,7 @@ describe('the event feed', () => {
     }
   });
 
-  it('goes on when that transaction is given up', async () => {
+  it('continues when that transaction is rolled back', async () => {
     const writer = await openWriter();
     await writer.insert(['queued']);
     const { eventIds } = await insertEvents(db, tenant, ['sent']);
@@ -235,7 +235,7 @@ describe('the event feed', () => {
     expect(seen).toEqual([...written].sort());
   });
 
-  it('touches what it is asked for, however many events there are', async () => {
+  it('reads only the requested rows, however many events there are', async () => {
     const { eventIds } = await insertEvents(db, tenant, Array(20_000).fill('opened'));
     const small = await createTenant(db);
     const { emailId } = await insertEvents(db, small, ['queued']);

@@ -5,6 +5,7 @@ import { canonicalJson } from '../../../src/modules/emails/accept/idempotency';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { AcceptRepository } from '../../../src/modules/emails/accept/accept.repository';
 import { AcceptRetentionJob } from '../../../src/modules/emails/retention/retention.job';
+import { SendRawService } from '../../../src/modules/emails/accept/raw/send-raw.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { sendBody } from '../../factories/send-requests';
@@ -45,6 +46,10 @@ describe('idempotency keys', () => {
     process.get(SendEmailsService).sendOne(sendBody(), key, tenant.as('live'));
   const sendBatch = (bodies: readonly unknown[], key?: string, submitter = tenant.as('live')) =>
     sender.sendBatch(bodies, key, submitter);
+  const sendRaw = (key: string, raw: string) =>
+    core
+      .get(SendRawService)
+      .send({ raw: Buffer.from(raw).toString('base64'), to: ['a@x.example'] }, key, tenant.as('live'));
   const emails = () => countEmails(db, tenant.organizationId);
   const times = <T>(count: number, run: (n: number) => Promise<T>) =>
     Promise.all(Array.from({ length: count }, (_, n) => run(n)));
@@ -86,6 +91,27 @@ describe('idempotency keys', () => {
         replayed: true,
       });
       expect(await emails()).toBe(2);
+    });
+
+    it('repeated after the times in them', async () => {
+      const at = (ms: number) => new Date(clock.now().getTime() + ms).toISOString();
+      const fields = { scheduledAt: at(HOUR), expiresAt: at(2 * HOUR) };
+      const raw = `X-Waybill-Schedule: ${at(HOUR)}\r\nFrom: a@${tenant.domain}\r\n\r\nhi`;
+      const [one, batch, message] = [
+        () => send('k', fields),
+        () => sendBatch([sendBody({ ...fields, idempotencyKey: 'item' })]),
+        () => sendRaw('raw', raw),
+      ];
+      const first = [await one(), await batch(), await message()] as const;
+      clock.advance(3 * HOUR);
+      expect(await one()).toEqual({ ...first[0], replayed: true });
+      expect((await batch()).results).toEqual(first[1].results);
+      expect(await message()).toEqual({ ...first[2], replayed: true });
+      const late = { code: 'invalid_request', details: { validation: { scheduledAt: [expect.any(String)] } } };
+      for (const key of [undefined, 'other']) await expect(send(key, fields)).rejects.toMatchObject(late);
+      await expect(sendRaw('other', raw)).rejects.toMatchObject(late);
+      await expect(send('k', { ...fields, text: 'other' })).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+      expect(await emails()).toBe(3);
     });
   });
 

@@ -157,7 +157,7 @@ describe('lists of emails over many hours', () => {
     expect(hours[0]?.newer).toBeLessThanOrEqual(300);
   });
 
-  it('look through so many of the newest emails, and tell where they stopped', async () => {
+  it('search a number of the newest emails, and return where they stopped', async () => {
     const big = await createTenant(db);
     await db.query(
       `insert into emails (organization_id, mode, id, domain_id, status, from_email, subject, to_emails, category,

@@ -101,7 +101,7 @@ describe('recording outcomes', () => {
     });
   });
 
-  it('loses nothing when several tell of the same email at once', async () => {
+  it('loses nothing when several outcomes of the same email are recorded at once', async () => {
     const id = await accept(3);
     const opened = Array.from({ length: 60 }, (_, n) =>
       tell(id, { kind: 'opened' }, { position: n % 3, attempt: undefined }),
@@ -144,7 +144,7 @@ describe('recording outcomes', () => {
     expect(rows).toEqual(ids.map(() => ({ click_count: 40 })));
   });
 
-  it('counts what the events tell', async () => {
+  it('counts the same as the events', async () => {
     const ids = await Promise.all(Array.from({ length: 30 }, () => accept(2)));
     const history = fc.sample(fc.tuple(fc.nat({ max: 1 }), anyOutcome), { numRuns: 200, seed: 7 });
     const outcomes = history.map(([position, outcome], n) =>

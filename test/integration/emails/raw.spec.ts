@@ -104,7 +104,7 @@ describe('raw messages', () => {
     }
   });
 
-  it('are refused for what would be refused of any email', async () => {
+  it('are refused for the same reasons as other emails', async () => {
     const raw = base64(`${from()}\r\nhi`);
     const to = ['a@x.example'];
     const refused: [Record<string, unknown>, object][] = [

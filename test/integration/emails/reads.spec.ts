@@ -274,7 +274,7 @@ describe('reading emails', () => {
       );
     });
 
-    it('lists events as they were recorded, whatever the clocks of those who saw them', async () => {
+    it('lists events in the order of recording, whatever the clocks of the recording processes', async () => {
       const id = await accept({ to: ['r0@x.example'] });
       const early = { occurredAt: new Date(Date.now() - HOUR) };
       await record(recordedOutcome(tenant, id, { kind: 'sending' }, early));
@@ -318,7 +318,7 @@ describe('reading emails', () => {
     });
   });
 
-  describe('what is not to be seen is answered like what does not exist', () => {
+  describe('emails that must not be visible get the response of unknown ones', () => {
     const UNKNOWN = { code: 'resource_not_found', message: 'Email not found' };
 
     async function expectHidden(viewer: TenantKey, id: string): Promise<void> {

@@ -1,7 +1,7 @@
 'use strict';
 /**
  * A process that uses the embedded server: `node child.cjs <data dir>`. Says where the server is in one line of JSON.
- * On SIGINT it proves that the server still answers, closes its connection, stops the server and ends.
+ * On SIGINT it proves that the server still responds, closes its connection, stops the server and ends.
  */
 require('./typescript-hook.cjs');
 const { Client } = require('pg');

@@ -38,7 +38,7 @@ describe('the embedded Postgres', () => {
     });
   });
 
-  it('asks for a password that only its owner can read', async () => {
+  it('requires a password that only its owner can read', async () => {
     const server = await workshop.start(dataDir);
     const { password, log } = clusterPaths(server.folder);
     expect((await stat(password)).mode & 0o777).toBe(0o600);
@@ -111,7 +111,7 @@ describe('the embedded Postgres', () => {
     await expect(attempt).rejects.toThrow(/see .*postgres\.log: .*invalid value for parameter "shared_buffers"/s);
   });
 
-  it('refuses what a shell would read otherwise', async () => {
+  it('refuses characters that a shell interprets', async () => {
     await expect(workshop.start(path.join(dataDir, '$HOME'))).rejects.toThrow('character in its path');
     await expect(workshop.start(dataDir, { settings: { timezone: '"; id' } })).rejects.toThrow('cannot be passed on');
   });

@@ -59,7 +59,7 @@ describe('the embedded Postgres and the user of the service', () => {
     expect(await query(second.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
   });
 
-  it('goes on with a database that an earlier release keeps elsewhere', async () => {
+  it('uses a database that an earlier release stored elsewhere', async () => {
     const dataDir = await workshop.newDataDir();
     const first = await workshop.start(dataDir);
     await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
@@ -95,7 +95,7 @@ describe('the embedded Postgres and the user of the service', () => {
     expect(mode & 0o777).toBe(isRoot ? 0o711 : 0o700);
   });
 
-  it('goes on when the directory was closed later', async () => {
+  it('works when the directory was closed later', async () => {
     const dataDir = await workshop.newDataDir();
     const first = await workshop.start(dataDir);
     await first.stop();

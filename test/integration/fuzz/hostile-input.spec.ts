@@ -60,7 +60,7 @@ describe('whatever comes over the wire', () => {
     afterAll(() => app.close());
 
     it(
-      'is answered below 500',
+      'gets a response below 500',
       async () => {
         const seen = new Set<string>();
         const submit = async (bytes: Buffer, patienceMs?: number) => {
@@ -70,7 +70,7 @@ describe('whatever comes over the wire', () => {
         };
         const corpus = inputs('http', { KEY: key, TEMPLATE: template });
         await feed(corpus, (bytes) => submit(bytes), 10);
-        // As far as the end of what they ask for, for which a busy machine takes longer than that.
+        // Until the requests have ended, which takes longer than that on a busy machine.
         const wanted = ['200', '201', '202', '400', '404'];
         for (const bytes of corpus) {
           if (!wanted.every((status) => seen.has(status))) await submit(bytes, LONG_PATIENCE_MS);
@@ -298,7 +298,7 @@ describe('whatever comes over the wire', () => {
     );
 
     it(
-      'answers give a result',
+      'responses give a result',
       async () => {
         const resolver = new NodeDnsResolver({ servers: [server.endpoint], queryTimeoutMs: 40 });
         await feed(inputs('dns-answer'), async (bytes) => {

@@ -16,7 +16,7 @@ export interface Exchange {
 
 /**
  * Sends bytes over a connection of their own; returns what came back. Never throws. What the bytes say ends the connection, or
- * patience: one that is half closed would not be read on, nor answered, behind the first look-up.
+ * patience: a half-closed connection would not be read or get replies after the first look-up.
  */
 export function exchangeBytes(
   port: number,
@@ -66,7 +66,7 @@ export class HostileSmtpServer {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** What the next client is told, turn by turn. */
+  /** The replies for the next client, turn by turn. */
   say(script: Buffer): void {
     this.turns = script
       .toString('latin1')
@@ -95,7 +95,7 @@ export class HostileSmtpServer {
   }
 }
 
-/** A name server that answers every question with the same bytes behind its id. */
+/** A name server that replies to every query with the same bytes after its id. */
 export class HostileDnsServer {
   private constructor(
     private readonly socket: DatagramSocket,

@@ -29,7 +29,7 @@ describe('DatabaseProbe', () => {
     expect(await new DatabaseProbe(url, clock).check()).toMatchObject({ healthy: false, error: 'unreachable' });
   });
 
-  it('gives up on a silent server, and asks it once for all who want to know', async () => {
+  it('gives up on a silent server, and queries it once for all callers', async () => {
     const probe = new DatabaseProbe(await listen(), clock, 50);
     const [first, second] = await Promise.all([probe.check(), probe.check()]);
     expect(first).toMatchObject({ healthy: false, error: 'timeout' });

@@ -113,7 +113,7 @@ describe('health', () => {
     expect((await health.get('/health/startup')).status).toBe(200);
   });
 
-  it('asks for no more requests while it stops, but still lives', async () => {
+  it('is not ready while it stops, but still alive', async () => {
     const stopping = await startHealthApp(database.url);
     stopping.draining.begin();
     expect(await stopping.get('/health/startup')).toMatchObject({

@@ -39,7 +39,7 @@ describe('bodies', () => {
     'application/jsonx',
     'json',
     'application/json, text/plain',
-  ])('answers %s with 415', async (type) => {
+  ])('returns 415 for %s', async (type) => {
     expectEnvelope(await send(typed(type, '{"name":"x"}')), 415, 'unsupported_media_type');
   });
 
@@ -73,7 +73,7 @@ describe('bodies', () => {
     ['depth', `${'['.repeat(33)}${']'.repeat(33)}`, 'body'],
     ['a bomb', '['.repeat(60_000), 'body'],
     ['many items', `[${'1,'.repeat(25_000)}1]`, 'body'],
-  ])('answers %s with 400, naming the field', async (_name, body, field) => {
+  ])('returns 400 for %s, naming the field', async (_name, body, field) => {
     const error = expectEnvelope(await send(post('/v1/things', body)), 400, 'invalid_request');
     expect(error.message).toBe('Request validation failed');
     expect(Object.keys(error.details?.validation ?? {})).toEqual([field]);
@@ -114,7 +114,7 @@ describe('bodies', () => {
     expect((await send(request('GET /v1/things', [JSON_TYPE, 'Content-Length: 3'], '{"a'))).status).toBe(200);
   });
 
-  it('drops any body where the route says so', async () => {
+  it('drops any body where the route demands it', async () => {
     const body = 'List-Unsubscribe=One-Click';
     const type = 'Content-Type: application/x-www-form-urlencoded';
     const response = await send(request('POST /v1/things/ignored', [type, `Content-Length: ${body.length}`], body));
@@ -175,7 +175,7 @@ describe('body size', () => {
     expect((await exchange(app.port, post('/v1/things/batch', `"${'b'.repeat(7 * MIB)}"`))).status).toBe(202);
   });
 
-  it('holds the body of a client that has gone until its request is answered', async () => {
+  it('counts the body of a disconnected client until its request has ended', async () => {
     const large = `"${'b'.repeat(7 * MIB)}"`;
     const client = await RawClient.connect(app.port);
     client.send(post('/errors/slow', large));

@@ -24,7 +24,7 @@ describe('errors of handlers', () => {
     ]);
   });
 
-  it('does not believe the status of a thrown value that is no error', async () => {
+  it('ignores the status of a thrown value that is no error', async () => {
     expectEnvelope(await get('/errors/value'), 500, 'internal_error');
   });
 
@@ -58,7 +58,7 @@ describe('errors of handlers', () => {
     await translated.close();
   });
 
-  it('notes a client that goes away before the answer', async () => {
+  it('logs a client that disconnects before the response', async () => {
     app.lines.length = 0;
     const client = await RawClient.connect(app.port);
     client.send(request('GET /errors/slow'));

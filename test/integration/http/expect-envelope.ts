@@ -6,7 +6,7 @@ interface ErrorBody {
   details?: { validation?: Record<string, string[]>; allowed?: string[] };
 }
 
-/** Checks what every error answer has in common, and returns its error. */
+/** Checks what every error response has in common, and returns its error. */
 export function expectEnvelope(response: RawResponse, status: number, code: string): ErrorBody {
   expect({ status: response.status, body: response.body }).toEqual({
     status,
@@ -19,7 +19,7 @@ export function expectEnvelope(response: RawResponse, status: number, code: stri
   return error;
 }
 
-/** Checks what every answer has in common. */
+/** Checks what every response has in common. */
 export function expectStandardHeaders({ headers }: RawResponse): void {
   expect(headers).toMatchObject({
     'x-request-id': expect.stringMatching(/^[A-Za-z0-9._-]{1,128}$/),

@@ -35,7 +35,7 @@ describe('the metrics listener', () => {
     await server.close();
   });
 
-  it('makes one response at a time, however many ask', async () => {
+  it('makes one response at a time, however many requests there are', async () => {
     const made = { now: 0, most: 0, total: 0 };
     const make = async () => {
       made.most = Math.max(made.most, (made.now += 1));

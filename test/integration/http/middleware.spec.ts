@@ -78,7 +78,7 @@ describe('Express middleware', () => {
     expect(seen).toEqual(['use mine /teams/blue {"a":"1"}', 'consumer GET /teams/blue?a=1']);
   });
 
-  it('may answer by itself, with the standard headers', async () => {
+  it('may respond itself, with the standard headers', async () => {
     const response = await exchange(port, request('GET /teapot'));
     expect({ status: response.status, body: response.body }).toEqual({ status: 418, body: '{"short":true}' });
     expectStandardHeaders(response);

@@ -95,7 +95,7 @@ describe('malformed HTTP', () => {
     ['an escaped NUL in the path', request('GET /v1/things/%00'), 400, 'invalid_request'],
     ['an escaped NUL in the query', request('GET /v1/things?page=%00'), 400, 'invalid_request'],
     ['a broken escape in the query', request('GET /v1/things?page=%f'), 400, 'invalid_request'],
-  ])('%s is answered with the envelope', async (_name, bytes, status, code) => {
+  ])('%s gets the error envelope', async (_name, bytes, status, code) => {
     expectEnvelope(await exchange(app.port, bytes), status, code);
   });
 
@@ -116,7 +116,7 @@ describe('malformed HTTP', () => {
       'a body that never ends',
       request('POST /v1/things', ['Content-Type: application/json', 'Content-Length: 9'], '{'),
     ],
-  ])('answers %s with 408', async (_name, bytes) => {
+  ])('returns 408 for %s', async (_name, bytes) => {
     expectEnvelope(await exchange(app.port, bytes), 408, 'request_timeout');
   });
 

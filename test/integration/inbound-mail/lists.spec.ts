@@ -86,7 +86,7 @@ describe('lists of inbound mail', () => {
     expect(await walk('')).toEqual(newestFirst);
   });
 
-  it('look through so many of the newest for an address, tell so, and go on from there', async () => {
+  it('search a number of the newest for an address, report that, and continue from there', async () => {
     const nothing = await list(`from=${ADA}`);
     expect(nothing).toMatchObject({
       data: [],
@@ -115,7 +115,7 @@ describe('lists of inbound mail', () => {
     expect((await acme.api.get('/v1/inbound-emails?cursor=AAAA')).status).toBe(400);
   });
 
-  it('read no more rows than that, whatever is asked', async () => {
+  it('read no more rows than that, whatever the filter', async () => {
     const { organizationId, few } = await fill(20_000);
     await app.db.query('vacuum analyze inbound_emails');
     const tenant = { organizationId, mode: 'live' as const };

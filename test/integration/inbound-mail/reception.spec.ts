@@ -181,7 +181,7 @@ describe('mail to inbound routes', () => {
     for (const spy of [take, give]) spy.mockRestore();
   });
 
-  it('over 25 MiB is refused with 552, whether its client says so or not', async () => {
+  it('over 25 MiB is refused with 552, whether its client announces the size or not', async () => {
     await route(acme, `a@${acme.domain}`);
     const client = await RawSmtpClient.greeted(port);
     expect(await client.command(`MAIL FROM:<> SIZE=${25 * 1024 * 1024 + 1}`)).toMatch(/^552 /);
@@ -233,7 +233,7 @@ describe('mail to inbound routes', () => {
     expect((await app.audit(acme.organizationId)).map(({ action }) => action)).toContain('inbound_email.deleted');
   });
 
-  it('is marked when a machine wrote it, and never answered', async () => {
+  it('is marked when a machine wrote it, and never gets a reply', async () => {
     await route(acme, `a@${acme.domain}`);
     await deliver([`a@${acme.domain}`], 'Auto-Submitted: auto-replied\r\nList-Id: <x.example>\r\n\r\nx', '');
     expect((await list(acme))[0].marks).toEqual(['auto_submitted', 'list']);

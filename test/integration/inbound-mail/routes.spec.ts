@@ -101,7 +101,7 @@ describe('/v1/inbound-routes', () => {
     expect(changed.body.data).not.toHaveProperty('webhookId');
   });
 
-  it('tell every webhook that is subscribed once their own has been deleted', async () => {
+  it('notify every subscribed webhook once their own has been deleted', async () => {
     const address = `a@${domain}`;
     const hook = await acme.api.post('/v1/webhooks', { url: 'https://hooks.example.com/', events: ['*'] });
     const webhookId = hook.body.data.id;

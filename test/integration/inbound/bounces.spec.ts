@@ -119,7 +119,7 @@ describe('a report to a return path', () => {
     expect(await grown('bounced')).toBe(1);
   });
 
-  it('still lists the address when only the second one tells that it is bad', async () => {
+  it('still lists the address when only the second bounce shows that it is bad', async () => {
     const { id, path } = await sentMail('zoe@x.example');
     await scene.report(SOFT_BOUNCE_REPORT, path);
     expect(await scene.report(HARD_BOUNCE_REPORT, path)).toBe('hard_bounce');

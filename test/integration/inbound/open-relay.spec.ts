@@ -112,7 +112,7 @@ describe('the bounce listener refuses', () => {
     }
   });
 
-  it('to authenticate, to encrypt, to tell who exists, and to run what sendmail had', async () => {
+  it('to authenticate, to encrypt, to list users, and to run old sendmail commands', async () => {
     const greeting = await client.command('EHLO client.example');
     expect(greeting).not.toMatch(/AUTH|STARTTLS|VRFY|EXPN|XCLIENT|CHUNKING/);
     expect(greeting).toContain('PIPELINING');

@@ -68,7 +68,7 @@ describe('working off reports', () => {
     expect(await scene.reportedEvents(id!)).toEqual(['soft_bounce']);
   });
 
-  it('takes up what was stored before a worker ran', async () => {
+  it('processes reports that were stored before a worker ran', async () => {
     const [id] = await bounces(1, HARD_BOUNCE_REPORT);
     expect(await dispositions()).toEqual([null]);
     const worker = await scene.delivery.startWorker({ hopPort: NO_HOP });

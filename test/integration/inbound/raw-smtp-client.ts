@@ -41,7 +41,7 @@ export class RawSmtpClient {
     return client;
   }
 
-  /** The same connection over TLS, once STARTTLS has been answered 220. */
+  /** The same connection over TLS, after the reply 220 to STARTTLS. */
   async secured(): Promise<RawSmtpClient> {
     // From here on the socket belongs to TLS: what it reads, and its end.
     this.socket.removeAllListeners('data');

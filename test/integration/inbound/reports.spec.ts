@@ -131,7 +131,7 @@ describe('a report', () => {
       expect(await app.reports()).toHaveLength(1);
     });
 
-    it('a transaction that is killed is answered 451, and the message is taken when it comes again', async () => {
+    it('the reply is 451 when its transaction is killed, and the message is accepted when it comes again', async () => {
       const to = `${app.issue()}@${MAIL_HOST}`;
       const before = await app.count('inbound_refusals_total{reason="unavailable"}');
       const client = await app.transaction(to);

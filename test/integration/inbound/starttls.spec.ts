@@ -99,7 +99,7 @@ describe('the inbound listener with a certificate', () => {
     expect(printOn(await encrypted(await greetedOnceThereIsRoom()))).toBe(printOf(next.cert));
   });
 
-  /** The listener hears of an end a moment after the client. */
+  /** The listener detects an end a moment after the client. */
   function greetedOnceThereIsRoom(): Promise<RawSmtpClient> {
     return waitFor(
       async () => {

@@ -65,7 +65,7 @@ describe('reports on TLS to the domains that mail went to', () => {
   const deliver = async (to: string) => scene.readWhenStatus(await scene.accept({ to: [to] }), 'delivered');
   const counted = { domain: 'x.example', policy_type: 'no-policy-found', result: 'success', sessions: 1 };
 
-  it('count connections, not mails, and only to domains that ask', async () => {
+  it('count connections, not mails, and only to domains that request reports', async () => {
     // What ran before counts as well.
     worker.get(TlsSessionCounts).take();
     await deliver('ada@quiet.example');
@@ -124,7 +124,7 @@ describe('reports on TLS to the domains that mail went to', () => {
     expect(sink.messages).toHaveLength(1);
   });
 
-  it('are posted where the domain asks for that, and one address that takes them is enough', async () => {
+  it('are posted where the domain requests that, and one address that accepts them is enough', async () => {
     const receiver = await WebhookReceiver.start({ status: 201 }, { tls: true });
     dns.set({
       [TEST_CERTIFICATE.hostName]: { A: ['127.0.0.1'] },
@@ -137,7 +137,7 @@ describe('reports on TLS to the domains that mail went to', () => {
     const sts = { policyType: 'sts', policy: lines.join('\n') } as const;
     await count(1, 'x.example', { ...sts, policy: 'version: STSv1\nmode: testing' });
     await count(1, 'x.example', sts);
-    // A worker of the release before knows of no policies, and one that has just begun may not either.
+    // A worker of the previous release records no policies, and one that has just started may not either.
     await count(1, 'x.example', { ...sts, policy: '' });
     await aDayLater();
     sink.clear();
@@ -171,7 +171,7 @@ describe('reports on TLS to the domains that mail went to', () => {
     expect(await worker.get(DestinationsRepository).removeOldTlsSessions()).toBe(1);
   });
 
-  it('go nowhere when no domain asks any more', async () => {
+  it('are not sent when no domain requests them any more', async () => {
     dns.set({ '_smtp._tls.x.example': {} });
     await count(1);
     await aDayLater();
@@ -180,7 +180,7 @@ describe('reports on TLS to the domains that mail went to', () => {
     expect([await rows(), sink.messages]).toEqual([[], []]);
   });
 
-  it('count what a domain asks for whose record could not be looked up for a while', async () => {
+  it('count for a domain whose record could not be looked up for a while', async () => {
     const connect = async () => {
       const kind = { policyType: 'no-policy-found', result: 'success', policy: '' } as const;
       const ends = { mxHost: '', sendingIp: '', receivingIp: '' };

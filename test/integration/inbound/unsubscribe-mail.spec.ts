@@ -45,7 +45,7 @@ describe('mail to an address of List-Unsubscribe', () => {
     expect(await scene.reportedEvents(id)).toEqual([]);
   });
 
-  it('is asked for in bulk mail alone', async () => {
+  it('is offered in bulk mail only', async () => {
     expect((await sent({ category: 'transactional' })).header).not.toContain('List-Unsubscribe');
   });
 

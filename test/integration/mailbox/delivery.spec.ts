@@ -30,7 +30,7 @@ describe('the listener of the mailbox', () => {
 
   const rows = () => app.query<Row>('select * from mailbox_messages order by id');
 
-  it('is one listener however often it is asked for', async () => {
+  it('is one listener however often it is requested', async () => {
     expect(await app.listenAgain()).toBe(app.smtpPort);
   });
 

@@ -86,7 +86,7 @@ export class MailboxApp {
     return this.database.url;
   }
 
-  /** The paths that the OpenAPI document knows. */
+  /** The paths of the OpenAPI document. */
   documentedPaths(): string[] {
     return Object.keys(SwaggerModule.createDocument(this.app, new DocumentBuilder().build()).paths);
   }
@@ -99,7 +99,7 @@ export class MailboxApp {
     return this.app.get(DataSource).query(text, values);
   }
 
-  /** As a browser on this machine asks for it. */
+  /** As a browser on this machine requests it. */
   get(path: string): Promise<Response> {
     return fetch(`http://127.0.0.1:${this.httpPort}${path}`);
   }

@@ -46,7 +46,7 @@ describe('the pages of the mailbox', () => {
   afterEach(() => app.query('delete from mailbox_messages'));
   afterAll(() => app.close());
 
-  it('tell a newcomer how to send the first mail', async () => {
+  it('show a new user how to send the first mail', async () => {
     const page = await app.page('/mailbox');
     expect(page).toContain('No mail yet');
     expect(page).toContain('curl https://mail.example.org/v1/emails \\\n');
@@ -182,7 +182,7 @@ describe('the pages of the mailbox', () => {
     }
   });
 
-  it('answer 404 for what is not there', async () => {
+  it('return 404 for unknown pages', async () => {
     const id = await app.deliver(message(['Subject: plain'], ['text only']));
     const paths = [UNKNOWN, `${UNKNOWN}/html`, `${UNKNOWN}/raw`, `${UNKNOWN}/attachments/0`, 'nonsense', `${id}/html`];
     paths.push(...['0', '-1', 'x', '1e3', '99999'].map((index) => `${id}/attachments/${index}`));

@@ -51,7 +51,7 @@ export function readAlerts(): Alert[] {
   return groups.flatMap(({ rules }) => rules);
 }
 
-/** What the autoscaler of the workers asks a metrics adapter for. */
+/** The metrics that the autoscaler of the workers reads. */
 function readScaling(): [where: string, query: string][] {
   const file = 'deploy/kubernetes/base/worker.yaml';
   const scalers = loadAll(read(file)) as { spec: { metrics?: { external?: { metric: { name: string } } }[] } }[];
@@ -110,7 +110,13 @@ export function partsOf(name: string, type: string): string[] {
   return type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
 }
 
-/** `waybill_tenant` is a role of the database. Of the pages that tell an operator what to look at, the table of former names aside. */
+/** Jobs that the pages for operators name by the label of a metric. */
+export function jobsNamedInDocs(): string[] {
+  const pages = ['docs/operations.md', 'docs/runbooks.md', 'docs/production.md', 'docs/scaling.md'];
+  return pages.flatMap((page) => [...read(page).matchAll(/job_name="([^"]+)"/g)].map(([, job = '']) => job));
+}
+
+/** `waybill_tenant` is a role of the database. Checks the pages with metrics for operators, except the table of former names. */
 export function metricsNamedInDocs(): { page: string; metric: string }[] {
   const pages = [
     'docs/operations.md',

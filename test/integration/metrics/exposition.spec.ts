@@ -4,6 +4,7 @@ import { readExpression } from '../../setup/promql';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { waitFor } from '../../setup/wait-for';
 import {
+  jobsNamedInDocs,
   metricsNamedInDocs,
   partsOf,
   readAlerts,
@@ -79,7 +80,7 @@ describe('the metrics of a process', () => {
     expect(states).toEqual(['used', 'idle']);
   });
 
-  it('tell what was accepted, how long it took and what failed', async () => {
+  it('show what was accepted, how long it took and what failed', async () => {
     await send('someone@simulator.waybill.test');
     await send('bounced@simulator.waybill.test');
     const now = await waitFor(
@@ -142,7 +143,7 @@ describe('the log', () => {
     expect(JSON.stringify([...attempts, ...linesOf('delivery ended', id)])).not.toContain('@');
   });
 
-  it('has the path of what no route takes', async () => {
+  it('has one path for requests without a route', async () => {
     await fetch(`http://127.0.0.1:${service.port}/v1/emial?to=jane@example.com`);
     await waitFor(() => lines.some(({ path }) => path === '/v1/emial'), { what: 'the line of the request' });
     expect(JSON.stringify(lines.filter(({ path }) => path !== undefined))).not.toContain('jane');
@@ -242,10 +243,13 @@ describe('the dashboards and alerts', () => {
     }
   });
 
-  it('and the pages name no metric that does not exist', async () => {
+  it('and the pages name no metric and no job that does not exist', async () => {
     const names = (await service.scrape()).flatMap(({ name, type }) => partsOf(name, type));
     const known = new Set([...names, ...WITH_POOLS]);
     expect(metricsNamedInDocs().filter(({ metric }) => !known.has(metric))).toEqual([]);
+    const runs = await service.metrics.registry.getSingleMetricAsString('waybill_job_runs_total');
+    expect(jobsNamedInDocs().length).toBeGreaterThan(1);
+    expect(jobsNamedInDocs().filter((job) => !runs.includes(`job_name="${job}"`))).toEqual([]);
   });
 
   const labelsOf = ({ name }: Family): string[] => {

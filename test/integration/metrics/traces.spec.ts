@@ -135,7 +135,7 @@ describe('a send', () => {
     expect(receiver.spans(other.traceId)).toEqual([]);
   });
 
-  it('begins a trace of its own where the client has none that can be read', async () => {
+  it('begins a new trace if the client sends no valid one', async () => {
     await send({ to: ['someone@simulator.waybill.test'] }, 'nonsense');
     const roots = () =>
       receiver

@@ -125,7 +125,7 @@ describe('the documentation over HTTP', () => {
   });
 
   it.each(['package.json', 'index.html', 'swagger-ui.css.map', '..%2fpackage.json', '%2e%2e%2f', 'constructor', ''])(
-    'answers 404 for the file "%s"',
+    'returns 404 for the file "%s"',
     async (name) => {
       const response = await fetch(`${url}/docs/${name}`);
       expect(response.status).toBe(404);

@@ -28,7 +28,7 @@ const GROUP: ReportedGroup = {
   ...{ lastResponse: '250 2.0.0 OK', counts: { delivered: 7, deferred: 2, bounced: 1 } },
 };
 
-/** As a worker tells it that lives for a minute more. */
+/** As published by a worker whose lease lasts for a minute more. */
 async function tell(...groups: Partial<ReportedGroup>[]): Promise<void> {
   const sessionId = newId();
   await app.db.query(
@@ -45,7 +45,7 @@ const get = async (path: string) => (await operator.api.get(`/operator/v1/destin
 const patch = (key: string, body: object) => operator.api.patch(`/operator/v1/destinations/${key}`, body);
 
 describe('GET /operator/v1/destinations', () => {
-  it('folds what workers tell, the busiest first', async () => {
+  it('combines the rows of the workers, the busiest first', async () => {
     await tell({}, { key: 'mx.quiet.example', counts: { delivered: 1, deferred: 0, bounced: 0 } });
     await tell({ active: 1, pauses: 1, pausedForMs: HOUR, cause: '421 too many connections', changedAgoMs: 1_000 });
     const { data, pagination } = await get('');
@@ -83,7 +83,7 @@ describe('GET /operator/v1/destinations', () => {
 });
 
 describe('PATCH /operator/v1/destinations/{key}', () => {
-  it('pauses, limits and resumes, and notes who did', async () => {
+  it('pauses, limits and resumes, and records the actor', async () => {
     const key = 'MX7.example.net';
     const until = new Date(app.clock.now().getTime() + HOUR).toISOString();
     const paused = await patch(key, { paused: true, until, reason: 'their maintenance' });
@@ -165,7 +165,7 @@ describe('PATCH /operator/v1/destinations/{key}', () => {
     expect((await patch(key, body)).status).toBe(400);
   });
 
-  it('knows no rule that there is not', async () => {
+  it('returns 404 for an unknown rule', async () => {
     const path = `/operator/v1/destinations/mx.example.net/rules/${randomUUID()}`;
     expect((await operator.api.delete(path)).status).toBe(404);
   });

@@ -37,7 +37,7 @@ const audited = async (count: number) =>
   );
 
 describe('/operator/v1/egress', () => {
-  it('lists addresses with what receivers hold against them, and their warm-up', async () => {
+  it('lists addresses with the refusals of receivers, and their warm-up', async () => {
     await suspend('default', 'mx1.example.net');
     const { body } = await operator.api.get('/operator/v1/egress');
     expect(body.data).toEqual([
@@ -62,7 +62,7 @@ describe('/operator/v1/egress', () => {
     ]);
   });
 
-  it('skips and restarts a warm-up, and notes who did', async () => {
+  it('skips and restarts a warm-up, and records the actor', async () => {
     const skipped = await operator.api.patch(path, { warmUp: 'skip' });
     expect([skipped.status, skipped.body.data]).toEqual([
       200,
@@ -81,7 +81,7 @@ describe('/operator/v1/egress', () => {
     expect((await operator.api.patch('/operator/v1/egress/default', { warmUp: 'skip' })).status).toBe(404);
   });
 
-  it('ends a suspension, and notes who did', async () => {
+  it('ends a suspension, and records the actor', async () => {
     await suspend(ADDRESS, 'mx2.example.net');
     const released = await operator.api.delete(`${path}/suspensions/MX2.example.net`);
     expect([released.status, released.body.data]).toEqual([

@@ -61,7 +61,7 @@ describe('operator keys', () => {
 });
 
 describe('GET /operator/v1/organizations', () => {
-  it('lists them newest first, page by page, with what they have sent', async () => {
+  it('lists them newest first, page by page, with their usage', async () => {
     const other = await app.owner('Other_100%');
     const { body } = await operator.api.get('/operator/v1/organizations?limit=2');
     expect(body.data.map(({ id }: { id: string }) => id)).toEqual([other.organizationId, acme.organizationId]);
@@ -91,7 +91,7 @@ describe('GET /operator/v1/organizations', () => {
 });
 
 describe('POST /operator/v1/organizations', () => {
-  it('makes one, and keys for it, and notes who did', async () => {
+  it('makes one, and keys for it, and records the actor', async () => {
     const made = await operator.api.post('/operator/v1/organizations', { name: ' Newcomer ' });
     expect([made.status, made.body.data.name]).toEqual([201, 'Newcomer']);
     const { id } = made.body.data;
@@ -120,7 +120,7 @@ describe('POST /operator/v1/organizations', () => {
 });
 
 describe('PATCH /operator/v1/organizations/{id}', () => {
-  it('changes the given fields, all or none, and the audit log says who did', async () => {
+  it('changes the given fields, all or none, and the audit log has the actor', async () => {
     const { status, body } = await operator.api.patch(path(), { name: 'Renamed', weight: 5, monthlyRecipients: 10 });
     expect([status, body.data]).toEqual([
       200,
@@ -144,7 +144,7 @@ describe('PATCH /operator/v1/organizations/{id}', () => {
     },
   );
 
-  it('knows no organization that there is not', async () => {
+  it('returns 404 for an unknown organization', async () => {
     for (const id of [randomUUID(), 'x']) {
       expect((await operator.api.patch(`/operator/v1/organizations/${id}`, { weight: 2 })).status).toBe(404);
     }
@@ -208,7 +208,7 @@ describe('monthlyRecipients', () => {
 });
 
 describe('GET /operator/v1/overview', () => {
-  it('shows the queue, the rates, the workers and what needs a look', async () => {
+  it('shows the queue, the rates, the workers and problems', async () => {
     app.clock.advance(MINUTE);
     const before = (await operator.api.get('/operator/v1/overview')).body.data;
     const from = await sender(acme);
@@ -261,7 +261,7 @@ describe('GET /operator/v1/overview', () => {
 });
 
 describe('GET /operator/v1/audit', () => {
-  it('goes through all organizations, and what concerns none, newest first', async () => {
+  it('covers all organizations, and entries without one, newest first', async () => {
     const made = await operatorOf(app);
     const pages = [];
     let query = 'limit=2';

@@ -95,7 +95,7 @@ describe('GET /operator/v1/queue', () => {
 });
 
 describe('GET /operator/v1/queue/deliveries', () => {
-  it('lists each with what it waits for, page by page', async () => {
+  it('lists each with the reason why it waits, page by page', async () => {
     const ids = await send(5);
     const [scheduled, retry, held, sending] = ids;
     await set(scheduled, `state = 'waiting', due_at = now() + interval '1 hour'`);
@@ -134,7 +134,7 @@ describe('GET /operator/v1/queue/deliveries', () => {
     ]);
   });
 
-  it('says what the last attempt came to, and what holds back a destination', async () => {
+  it('shows the result of the last attempt, and what limits a destination', async () => {
     const [retry, due] = await send(2);
     await set(retry, `state = 'waiting', attempt = 1, due_at = now() + interval '1 hour'`);
     const outcome: DeliveryOutcome = {
@@ -180,7 +180,7 @@ describe('GET /operator/v1/queue/deliveries', () => {
       ['destination_paused', paused],
       ['destination_paused', paused],
     ]);
-    // A tenant is told what an operator says of it, too.
+    // The tenant also sees the operator's reason.
     const told = async (id: string | undefined) =>
       (await acme.api.get(`/v1/emails/${id}`)).body.data.recipients[0].waiting;
     expect(await told(due)).toEqual({ reason: 'destination_paused', detail: paused });
@@ -192,7 +192,7 @@ describe('GET /operator/v1/queue/deliveries', () => {
     expect((await waits()).map(([reason]: string[]) => reason)).toEqual(['retry', 'turn']);
   });
 
-  it('refuses a cursor of its own making, and a domain that is none', async () => {
+  it('refuses an invented cursor, and an invalid domain', async () => {
     for (const query of ['cursor=abc', `cursor=${Buffer.from('x y z 1').toString('base64url')}`, 'destination=a%20b']) {
       expect((await operator.api.get(`/operator/v1/queue/deliveries?${query}`)).status).toBe(400);
     }
@@ -200,7 +200,7 @@ describe('GET /operator/v1/queue/deliveries', () => {
 });
 
 describe('POST /operator/v1/queue/actions', () => {
-  it('holds what no worker has, so that none claims it, and releases it', async () => {
+  it('holds deliveries that no worker has, so that none claims them, and releases them', async () => {
     const [first, second] = await send(3);
     await set(first, `state = 'claimed', attempt = 1, session_id = gen_random_uuid()`);
     await set(second, `state = 'waiting', attempt = 1, due_at = now() + interval '1 hour'`);
@@ -216,7 +216,7 @@ describe('POST /operator/v1/queue/actions', () => {
     expect(marks).toEqual([{ held_at: null, held_reason: null }]);
   });
 
-  it('goes on with the life of what is held', async () => {
+  it('keeps the expiry of held deliveries', async () => {
     const [old] = await send(2);
     await act('hold', { destination });
     const sessionId = randomUUID();
@@ -240,7 +240,7 @@ describe('POST /operator/v1/queue/actions', () => {
     expect(await states()).toEqual({});
   });
 
-  it('makes due what waits for its next attempt, and not what is scheduled', async () => {
+  it('makes deliveries due that wait for their next attempt, but not scheduled ones', async () => {
     const [first] = await send(1);
     await set(first, `state = 'waiting', attempt = 3, due_at = now() + interval '3 hours'`);
     await send(1, { scheduledAt: new Date(Date.now() + HOUR).toISOString() });
@@ -268,7 +268,7 @@ describe('POST /operator/v1/queue/actions', () => {
     expect(await states()).toEqual({ claimed: 1 });
   });
 
-  it('is for what all of its filter applies to, and no more', async () => {
+  it('affects only deliveries that match the whole filter', async () => {
     const other = await app.owner('Other');
     const [theirs] = await send(2, {}, other, await sender(other));
     await send(2);
@@ -282,7 +282,7 @@ describe('POST /operator/v1/queue/actions', () => {
     expect(await states()).toEqual({ held: 3, ready: 1 });
   });
 
-  it('works in batches, goes on where it was, and leaves nothing out', async () => {
+  it('works in batches, continues where it stopped, and leaves nothing out', async () => {
     await app.db.query(
       `insert into deliveries (organization_id, mode, email_id, position, domain_id, recipient, destination, category, state, due_at, first_due_at)
        select $1, 'live', gen_random_uuid(), 0, gen_random_uuid(), 'a@' || $2, $2, 'bulk', 'ready', now(), now()
@@ -305,7 +305,7 @@ describe('POST /operator/v1/queue/actions', () => {
     await app.db.query('delete from deliveries where destination = $1', [destination]);
   });
 
-  it('notes who did what, without the recipient, and keeps that no longer than it takes', async () => {
+  it('records actor and action, without the recipient, and keeps that no longer than needed', async () => {
     const [id] = await send(1);
     const recipient = `p0@${destination}`;
     const done = await act('hold', { organizationId: acme.organizationId, recipient });
@@ -336,7 +336,7 @@ describe('POST /operator/v1/queue/actions', () => {
     expect((await operator.api.post('/operator/v1/queue/actions', body)).status).toBe(400);
   });
 
-  it('knows no action that there is not', async () => {
+  it('returns 404 for an unknown action', async () => {
     expect((await operator.api.get(`/operator/v1/queue/actions/${randomUUID()}`)).status).toBe(404);
   });
 });

@@ -131,7 +131,7 @@ describe('whatever an address hides in', () => {
     ),
   });
 
-  it('a request under an idempotency key that showed the address is answered again', async () => {
+  it('a repeated request with an idempotency key that contained the address gets the stored response', async () => {
     const mail = { to: [BOB, 'keyqz@x.example'] };
     const { id } = await scene.send(mail, { key: 'for keyqz@x.example' });
     await erase('keyqz@x.example');
@@ -191,7 +191,7 @@ describe('whatever an address hides in', () => {
     ]);
   });
 
-  it('endpoints answer with what they were sent, in a way of their own, before an erasure and after it', async () => {
+  it('endpoints return their requests in their own encoding, before an erasure and after it', async () => {
     const ann = 'echoqz@x.example';
     const { organizationId } = scene.tenant;
     const before = await scene.send({ to: [ann, BOB] });
@@ -316,7 +316,7 @@ describe('whatever an address hides in', () => {
   it('mail that came before all of a long header was read is read again', async () => {
     const { organizationId } = scene.tenant;
     const others = Array.from({ length: 250 }, (_, n) => `Number ${n} <r${n}@x${n}.example>`).join(', ');
-    // The factory knows two of its addresses.
+    // The factory stores two of its addresses.
     await insertInboundEmail(scene.db, { organizationId, to: `${others}, Ann <beforeqz@x.example>, ${BOB}` });
     for (let n = 0; n < 40; n += 1) await insertInboundEmail(scene.db, { organizationId });
     expect((await erase('beforeqz@x.example')).receipt).toMatchObject({ inboundEmailsDeleted: 0 });
@@ -344,7 +344,7 @@ describe('whatever an address hides in', () => {
     const ann = 'largeqz@x.example';
     const attachments = [0, 1, 2].map((n) => {
       const bytes = Buffer.alloc(2 * 1024 * 1024 + 100, `lorem ipsum ${n}\n`);
-      // Across the end of what is read at a time.
+      // Across the end of one read part.
       if (n > 0) bytes.write(` ${ann} `, 1024 * 1024 - 5);
       return { filename: `${n}.txt`, content: bytes.toString('base64') };
     });
@@ -375,7 +375,7 @@ describe('whatever an address hides in', () => {
   });
 });
 
-/** The texts of a value, in names as well, as they are rather than as JSON writes them. */
+/** The texts of a value, in names as well, without JSON's escapes. */
 function stringsOf(value: unknown): string[] {
   if (typeof value !== 'object' || value === null || value instanceof Date) return [String(value)];
   return Object.entries(value).flatMap(([name, member]) => [name, ...stringsOf(member)]);

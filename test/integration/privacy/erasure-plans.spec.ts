@@ -106,7 +106,7 @@ describe('among many emails', () => {
     ['reading events', 10, () => readErasableEvents(SUBJECT, events(), 10)],
     ['writing events', 10, () => writeEvents(SUBJECT, events())],
     ['forgetting answers of webhooks', 100, () => eraseResponses(SUBJECT, eventIds)],
-  ])('%s touches only the rows asked for', async (_name, rows, make) => {
+  ])('%s reads only the requested rows', async (_name, rows, make) => {
     const plan = await explainBoth(client as PoolClient, make());
     const scans = plan.filter((node) => node['Relation Name'] !== undefined && node['Node Type'].includes('Scan'));
     expect(scans.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);

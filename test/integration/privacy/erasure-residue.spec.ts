@@ -194,7 +194,7 @@ describe('after an erasure', () => {
     });
   });
 
-  it('a request with an idempotency key is answered again', async () => {
+  it('a repeated request with an idempotency key gets the stored response', async () => {
     const again = await scene.send({ to: [ANN, BOB] }, { key: 'welcome-1' });
     expect(again.suppressed).toEqual([{ email: '[erased]', reason: 'hard_bounce' }]);
   });

@@ -119,7 +119,7 @@ describe('the suppressions of an erased address', () => {
     });
   });
 
-  it('that are imported while it goes on are gone as well', async () => {
+  it('that are imported during it are deleted as well', async () => {
     await listAs('hard_bounce');
     const mailbox = scene.worker.get(MailboxErasureService);
     const find = mailbox.find.bind(mailbox);

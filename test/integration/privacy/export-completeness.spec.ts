@@ -105,7 +105,7 @@ describe('an export holds', () => {
     expect(itemCounts).toMatchObject({ emails: 2, events: 0 });
   });
 
-  it('what emails say beside their bodies, and emails from the subject or for answers to it', async () => {
+  it('texts of emails beside their bodies, and emails from the subject or with it as reply-to', async () => {
     const { organizationId } = acme;
     const received = await storeEmail(scene.db, { organizationId, to: [ADA, 'bob@example.com'] });
     const sent = await storeEmail(scene.db, { organizationId, to: ['bob@example.com'] });

@@ -39,7 +39,7 @@ describe('the forms of a result', () => {
     return api.call('GET', `/v1/gdpr/export/${id}${query}`, undefined, { accept });
   };
 
-  it('csv: three files in the answer, which spreadsheets run nothing of', async () => {
+  it('csv: three files in the response, in which spreadsheets execute nothing', async () => {
     const { format, exportedData } = await scene.read(acme.api, asCsv);
     const { emails, events, suppressions } = exportedData;
     expect([format, typeof emails, typeof events, typeof suppressions]).toEqual(['csv', 'string', 'string', 'string']);

@@ -65,7 +65,7 @@ describe('the work on an export', () => {
     expect(completed).toHaveLength(1);
   });
 
-  it.each([1, 2, 3, 4])('goes on after a failure in step %d', async (step) => {
+  it.each([1, 2, 3, 4])('continues after a failure in step %d', async (step) => {
     await storeMany(250);
     const id = await scene.request(acme.api, ADA);
     failIn(scene.worker, step);

@@ -70,7 +70,7 @@ describe('an export', () => {
     });
   });
 
-  it('stands in the history, with the one before it, and in the audit log', async () => {
+  it('is in the history, with the previous one, and in the audit log', async () => {
     const first = await scene.request(acme.api, ADA);
     await scene.work();
     const second = await scene.request(acme.api, 'bob@example.com', { format: 'csv' });
@@ -144,7 +144,7 @@ describe('an export', () => {
     expect(inTestMode.itemCounts).toEqual({ emails: 1, events: 1, suppressions: 0 });
   });
 
-  it('leaves out what is accepted after it was asked for', async () => {
+  it('leaves out mail that is accepted after the request', async () => {
     const before = await store();
     const id = await scene.request(acme.api, ADA);
     await store();

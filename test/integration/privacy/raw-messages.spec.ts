@@ -30,7 +30,7 @@ describe('raw messages of a person', () => {
     return scene.worker.get(MessageSource).loadRaw(key, 0);
   };
 
-  it('are exported with what they say, others left out', async () => {
+  it('are exported with their content, without other people', async () => {
     const id = await send(
       [ANN, BOB],
       'Subject: Order\r\nX-Order: 7\r\nContent-Type: multipart/mixed; boundary=b\r\n',

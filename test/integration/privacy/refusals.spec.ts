@@ -5,7 +5,7 @@ const EXPORT = '/v1/gdpr/export';
 const ERASURE = '/v1/gdpr/delete-request';
 const ADA = 'ada@example.com';
 
-describe('what is asked of privacy requests', () => {
+describe('the rules for privacy requests', () => {
   let scene: PrivacyScene;
   let acme: Requester;
   beforeAll(async () => {
@@ -48,7 +48,7 @@ describe('what is asked of privacy requests', () => {
     },
   );
 
-  it('a section that there is not', async () => {
+  it('an unknown section', async () => {
     const id = await scene.request((await scene.requester()).api, ADA);
     const { status, body } = await acme.api.get(`${EXPORT}/${id}?section=people`);
     expect([status, Object.keys(body.error.details.validation)]).toEqual([400, ['section']]);

@@ -36,7 +36,7 @@ describe('the retention of contents', () => {
     expect(events.map(({ event_type }) => event_type)).toEqual(['queued', 'sent', 'delivered']);
   });
 
-  it('is 404 in the API, and lists go on without', async () => {
+  it('is 404 in the API, and lists work without it', async () => {
     const id = await scene.delivered();
     scene.clock.advance(31 * DAY);
     await run();
@@ -49,7 +49,7 @@ describe('the retention of contents', () => {
     expect(listed.map(({ email, bodies }) => [email.id, bodies])).toEqual([[id, undefined]]);
   });
 
-  it('counts from the last recipient, whose state is what matters and not the age of the email', async () => {
+  it('counts from the end of the last recipient, not from the age of the email', async () => {
     const scheduledAt = new Date(scene.clock.now().getTime() + 29 * DAY).toISOString();
     const scheduled = await scene.mail.accept({ scheduledAt });
     const partly = await scene.mail.accept({ to: ['a@x.example', 'b@x.example'] });
@@ -71,7 +71,7 @@ describe('the retention of contents', () => {
     expect(await contentOf(scheduled)).toEqual(GONE);
   });
 
-  it('keeps what is still to be delivered, however old; opens and clicks keep nothing', async () => {
+  it('keeps undelivered mail, however old; opens and clicks do not prolong it', async () => {
     const open = await scene.mail.accept();
     await scene.tell(open, DEFERRED);
     const read = await scene.delivered();
@@ -96,7 +96,7 @@ describe('the retention of contents', () => {
     expect(await run()).toBe(0);
   });
 
-  it('takes turns among organizations, and goes on when one of them fails', async () => {
+  it('takes turns among organizations, and continues when one of them fails', async () => {
     const organizations = scene.mail.core.get(OrganizationsService);
     const [broken, other] = [(await organizations.create('Broken')).id, (await organizations.create('Other')).id];
     const noisy = scene.mail.tenant.organizationId;

@@ -121,7 +121,13 @@ describe('partitions of the months', () => {
 
   async function detachIntoDefault(table: string, partition: string): Promise<void> {
     await scene.db.query(`alter table ${table} detach partition ${partition}`);
-    await scene.db.query(`insert into ${table} select * from ${partition}`);
+    // By name: a month can have another order of columns.
+    const [columns] = await scene.db.query<{ names: string }>(
+      `select string_agg(quote_ident(attname), ', ') as names from pg_attribute
+       where attrelid = $1::regclass and attnum > 0 and not attisdropped`,
+      [table],
+    );
+    await scene.db.query(`insert into ${table} (${columns?.names}) select ${columns?.names} from ${partition}`);
     await scene.db.query(`drop table ${partition}`);
   }
 });

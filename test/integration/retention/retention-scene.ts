@@ -8,7 +8,7 @@ import { recordedOutcome } from '../../factories/outcomes';
 import type { Core } from '../../setup/core-context';
 import { DeliveryScene } from '../../setup/delivery-scene';
 
-/** A worker process beside an accepting one, whose jobs run when a test says so. Ids are of the real time. */
+/** A worker process beside an accepting one, whose jobs run when a test starts them. Ids are of the real time. */
 export class RetentionScene {
   private constructor(
     readonly mail: DeliveryScene,

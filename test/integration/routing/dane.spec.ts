@@ -57,6 +57,13 @@ describe('the TLSA records of a mail exchanger (RFC 7672)', () => {
     expect(await of({ ...DOMAIN, ...HOST, ...zone })).toBe('none');
   });
 
+  it('are unknown when no datagram can be sent to the resolver', async () => {
+    dns = await DnsServer.start({});
+    // Link-local, and no interface is named.
+    const policies = new DanePolicies(new DnssecResolver(['fe80::1'], 200), new FakeClock());
+    expect((await policies.of('x.example', ['mx.x.example'], 25)).get('mx.x.example')).toBe('unknown');
+  });
+
   it('are none where the name does not exist', async () => {
     expect(await of({ ...DOMAIN, ...HOST })).toBe('none');
   });
@@ -86,7 +93,7 @@ describe('the TLSA records of a mail exchanger (RFC 7672)', () => {
     expect(await of({ ...DOMAIN, ...alias, ...target, ...TLSA })).toMatchObject({ baseDomain: 'mx.x.example' });
   });
 
-  it('know by what names a domain goes that is an alias', async () => {
+  it('resolve the names of a domain that is an alias', async () => {
     const domain: DnsZones = {
       'x.example': { CNAME: 'y.example', ...SIGNED },
       'y.example': { MX: [[10, 'mx.x.example']] },
@@ -126,5 +133,22 @@ describe('the TLSA records of a mail exchanger (RFC 7672)', () => {
     const asked = new Set(dns.queries.filter((query) => query.includes('silent')));
     expect(asked.size).toBeLessThanOrEqual(8);
     await Promise.all([...waiting, shared]);
+  });
+
+  it('are looked up for one organization though another has too many look-ups', async () => {
+    dns = await DnsServer.start({ ...DOMAIN, ...HOST, ...TLSA });
+    const resolver = new DnssecResolver([dns.endpoint], 200);
+    const query: DnssecResolver['query'] = (name, type, options) =>
+      options?.holder === 'loud'
+        ? Promise.resolve({ kind: 'temporary', reason: 'EBUSY' })
+        : resolver.query(name, type, options);
+    const clock = new FakeClock();
+    clock.advance(1);
+    const policies = new DanePolicies({ query }, clock);
+    const look = async (holder: string) =>
+      (await policies.of('x.example', ['mx.x.example'], 25, holder)).get('mx.x.example');
+    expect(await look('loud')).toBe('unknown');
+    expect(await look('quiet')).toMatchObject({ baseDomain: 'mx.x.example' });
+    expect(await look('loud')).toMatchObject({ baseDomain: 'mx.x.example' });
   });
 });

@@ -1,5 +1,6 @@
 import { SECOND } from '../../../src/common/clock';
-import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
+import type { DnsAnswer, IpAddress, LookupOptions, MxRecord } from '../../../src/common/dns/dns-resolver';
+import { NodeDnsResolver, type NodeDnsResolverOptions } from '../../../src/common/dns/node-dns-resolver';
 import { DirectRouter, type DirectRouterOptions } from '../../../src/delivery/routing/direct-router';
 import type { Route } from '../../../src/delivery/routing/router';
 import { DnsServer, type DnsZones, patienceWith } from '../../doubles/dns-server';
@@ -190,12 +191,9 @@ describe('addresses and hosts that are passed over', () => {
 describe('no route for now', () => {
   const temporary = expect.objectContaining({ kind: 'unroutable', permanent: false, enhancedCode: '4.4.3' }) as Route;
 
-  it.each(['servfail', 'refused', 'silent', 'garbage'] as const)(
-    'when the look-up is answered by %s',
-    async (fault) => {
-      expect(await resolve({ 'example.test': fault })).toEqual(temporary);
-    },
-  );
+  it.each(['servfail', 'refused', 'silent', 'garbage'] as const)('when the look-up returns %s', async (fault) => {
+    expect(await resolve({ 'example.test': fault })).toEqual(temporary);
+  });
 
   it('when the addresses of one exchanger are unknown and no other has one', async () => {
     const zones: DnsZones = { 'example.test': { MX: [[5, 'a.test'], [9, 'gone.test']] }, 'a.test': 'servfail' }; // prettier-ignore
@@ -207,7 +205,7 @@ describe('no route for now', () => {
     expect(await router.resolve('example.test')).toEqual(temporary);
   });
 
-  it('but what was found in time is used', async () => {
+  it('but results in time are used', async () => {
     const zones: DnsZones = { 'example.test': { MX: [[5, 'a.test'], [9, 'b.test']] }, 'a.test': 'silent', 'b.test': PUBLIC }; // prettier-ignore
     const { router } = await setUp(zones, { totalTimeoutMs: 2_000 }, 20_000);
     expect(hostNames(await router.resolve('example.test'))).toEqual(['b.test']);
@@ -255,4 +253,45 @@ describe('the cache', () => {
     await Promise.all([ask('noisy'), ask('quiet'), ask('quiet')]);
     expect(dns.queries.filter((query) => query === 'MX example.test')).toHaveLength(2);
   });
+
+  it('shares no failure of an organization, whose look-ups wait behind its others, with other organizations', async () => {
+    const { dns, clock } = await setUp({ 'example.test': PUBLIC });
+    const router = new DirectRouter(new CrowdedResolver({ servers: [dns.endpoint] }), clock);
+    const ask = (holder: string) => router.resolve('example.test', { holder });
+    expect(await ask('noisy')).toMatchObject({ kind: 'unroutable', permanent: false });
+    expect(await ask('quiet')).toMatchObject({ kind: 'hosts' });
+    expect(await ask('noisy')).toMatchObject({ kind: 'hosts' });
+  });
+
+  it('keeps a part that one organization has found from no other', async () => {
+    const zones: DnsZones = { 'example.test': { MX: [[5, 'a.test'], [9, 'b.test']] }, 'a.test': PUBLIC, 'b.test': PUBLIC }; // prettier-ignore
+    const { dns, clock } = await setUp(zones);
+    const router = new DirectRouter(new CrowdedResolver({ servers: [dns.endpoint] }, 'a.test'), clock);
+    const ask = async (holder: string) => hostNames(await router.resolve('example.test', { holder }));
+    expect(await ask('noisy')).toEqual(['b.test']);
+    expect(await ask('quiet')).toEqual(['a.test', 'b.test']);
+    expect(await ask('noisy')).toEqual(['a.test', 'b.test']);
+  });
 });
+
+/** `noisy` has too many look-ups: that of mail exchangers, or of one host's addresses, ends without a result. */
+class CrowdedResolver extends NodeDnsResolver {
+  constructor(
+    options: NodeDnsResolverOptions,
+    private readonly host?: string,
+  ) {
+    super(options);
+  }
+
+  override resolveMx(name: string, options: LookupOptions = {}): Promise<DnsAnswer<MxRecord>> {
+    const isOver = options.holder === 'noisy' && this.host === undefined;
+    return isOver ? Promise.resolve(OVER) : super.resolveMx(name, options);
+  }
+
+  override resolveAddresses(name: string, options: LookupOptions = {}): Promise<DnsAnswer<IpAddress>> {
+    const isOver = options.holder === 'noisy' && this.host === name;
+    return isOver ? Promise.resolve(OVER) : super.resolveAddresses(name, options);
+  }
+}
+
+const OVER = { kind: 'temporary', reason: 'EBUSY' } as const;

@@ -107,7 +107,7 @@ describe('NodeDnsResolver', () => {
     await expect(resolver.resolveMx('loop1.test')).resolves.toEqual({ kind: 'no-data' });
   });
 
-  it('asks again over TCP when an answer is truncated', async () => {
+  it('repeats a query over TCP when the response is truncated', async () => {
     const answer = await resolver.resolveAddresses('large.test');
     expect(answer).toMatchObject({ kind: 'found', records: [{ address: '192.0.2.9' }] });
   });

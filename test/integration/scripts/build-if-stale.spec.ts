@@ -120,7 +120,7 @@ describe('build-if-stale', () => {
     await expect(run('build-if-stale.mjs')).resolves.toMatchObject({ exitCode: 0 });
   });
 
-  it('builds once when two ask at the same time', async () => {
+  it('builds once when two processes start at the same time', async () => {
     const results = await Promise.all([run('build-if-stale.mjs'), run('waybill.mjs')]);
     expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
     expect(await builds()).toBe(1);
@@ -154,7 +154,7 @@ describe('build-if-stale', () => {
     await expect(run('build-if-stale.mjs')).resolves.toEqual({ exitCode: 0, stdout: '', stderr: '' });
   });
 
-  it('uses an older build when the compiler is not installed, and says so', async () => {
+  it('uses an older build when the compiler is not installed, and reports that', async () => {
     await run('build-if-stale.mjs');
     await edit('src/inner/service.ts');
     await rm(inRoot('node_modules', 'typescript-7'), { recursive: true });

@@ -6,7 +6,7 @@ import { FakeClock } from '../../doubles/fake-clock';
 import { type ScriptedPeer, ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SOON, SmtpClients, endpointOf, jobTo } from './smtp-client-kit';
 
-/** What a server does instead of encrypting, after it was asked to. */
+/** What a server does instead of encrypting, after the command. */
 type Break = (peer: ScriptedPeer) => Promise<void> | void;
 
 /** The level and the reason of RFC 8446 section 6: fatal, no cipher in common. */
@@ -188,7 +188,7 @@ describe('a STARTTLS that breaks', () => {
       expect(await send()).toMatchObject({ result: { kind: 'accepted', tls: true }, connections: 1 });
     });
 
-    it('is left to the next mail when the one that looks gets no answer', async () => {
+    it('is left to the next mail when the one that tries gets no reply', async () => {
       clock.advance(15 * MINUTE);
       silentTls.asKnown(endpointOf(server.port));
       expect((await send()).connections).toBe(1);

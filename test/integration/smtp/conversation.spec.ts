@@ -69,7 +69,7 @@ describe('a conversation with a friendly server', () => {
     ]);
   });
 
-  it('asks a relay that offers it for notifications, in exactly these words', async () => {
+  it('requests notifications from a relay that offers them, in exactly these words', async () => {
     await start({ dsn: true });
     const connection = await clients.ready(endpointOf(sink.port));
     const asking = envelopeTo('user+tag@example.org', { envelopeId: '0192f3a0-1111-7abc-8def-0123456789ab' });
@@ -120,14 +120,14 @@ describe('a conversation with a friendly server', () => {
     expect(sink.messages[0]?.content.toString()).toBe(expected);
   });
 
-  it('says HELO where EHLO is not known, and asks for nothing', async () => {
+  it('sends HELO where EHLO is not supported, and uses no extensions', async () => {
     await start({ ehlo: false });
     const connection = await clients.ready(endpointOf(sink.port));
     expect(await send(connection)).toMatchObject({ kind: 'accepted' });
     expect(sink.messages[0]).toMatchObject({ helo: HELO_NAME, parameters: [] });
   });
 
-  it('asks for the extensions that a message needs', async () => {
+  it('requests the extensions that a message needs', async () => {
     await start({ sizeLimit: 10_000 });
     const connection = await clients.ready(endpointOf(sink.port));
     const recipient = 'b\u00fccher@example.org';
@@ -187,7 +187,7 @@ describe('a conversation with a friendly server', () => {
     it.each([
       ['small', MESSAGE],
       ['large', LARGE_MESSAGE],
-    ])('is asked once, before the dot of a %s message', async (_case, message) => {
+    ])('is called once, before the dot of a %s message', async (_case, message) => {
       let received = '';
       const server = await ScriptedSmtpServer.start(async (peer) => {
         await peer.greet(['PIPELINING']);

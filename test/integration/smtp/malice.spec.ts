@@ -81,7 +81,7 @@ describe('a malicious or broken server', () => {
       await peer.until('\r\n.\r\n');
       await peer.sendForever(text);
     });
-    // One complete 250 is an answer, whatever follows it.
+    // One complete 250 is a reply, whatever follows it.
     if (text.startsWith('250 ok')) expect(result).toMatchObject({ kind: 'accepted' });
     else expect(result).toMatchObject({ kind: 'failed', phase: 'final', cause: 'protocol', afterFinalDot: true });
   });
@@ -96,7 +96,7 @@ describe('a malicious or broken server', () => {
     ['\r\n', 'protocol'],
     ['250 no line end', 'timeout'],
     ['25', 'timeout'],
-  ])('that answers the final dot with %j leaves the outcome unknown', async (text, cause) => {
+  ])('that replies to the final dot with %j leaves the outcome unknown', async (text, cause) => {
     const timeouts = cause === 'timeout' ? { final: SOON } : {};
     const result = await sendTo(async (peer) => {
       await peer.grantEnvelope();
@@ -261,7 +261,7 @@ describe('a malicious or broken server', () => {
     expect(second).toMatchObject({ kind: 'accepted', reply: { lines: ['taken on connection 2'] } });
   });
 
-  it('that does not answer QUIT is left all the same', async () => {
+  it('that does not reply to QUIT is closed all the same', async () => {
     await start(async (peer) => {
       await peer.greet();
       await peer.expect('QUIT');

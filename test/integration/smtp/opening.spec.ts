@@ -78,7 +78,7 @@ describe('a connection that cannot be opened', () => {
     ['421 busy', { kind: 'rejected', phase: 'greeting', reply: { code: 421 } }],
     ['451 later', { kind: 'rejected', phase: 'greeting', reply: { code: 451 } }],
     ['354 what', { kind: 'failed', phase: 'greeting', cause: 'protocol' }],
-  ])('EHLO answered by %s', async (line, expected) => {
+  ])('EHLO with the reply %s', async (line, expected) => {
     const refusal = await play(async (peer) => {
       peer.send('220 hi\r\n');
       await peer.expect('EHLO');

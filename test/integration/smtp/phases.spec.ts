@@ -20,7 +20,7 @@ describe('the phase is known', () => {
       sink = await SmtpSink.start({ pipelining });
     });
 
-    /** Without pipelining the sink sees the recipient too late for MAIL, so the sender asks as well. */
+    /** Without pipelining the sink sees the recipient too late for MAIL, so the sender selects the reply as well. */
     async function refuse(localPart: string): Promise<{ result: SmtpResult; after: SmtpResult | undefined }> {
       const connection = await clients.ready(endpointOf(sink.port));
       const from = localPart.startsWith('mail') ? `${localPart}@example.com` : 'bounces@example.com';

@@ -271,7 +271,7 @@ describe('a pool', () => {
   });
 
   describe('that closes', () => {
-    it('sends what waits, says QUIT everywhere and takes nothing more', async () => {
+    it('sends waiting mail, sends QUIT everywhere and accepts no more', async () => {
       await start();
       const pool = clients.pool(endpointOf(sink.port), { maxConnections: 2 });
       const sending = recipients(10).map((recipient) => pool.send(jobTo(recipient)));
@@ -299,7 +299,7 @@ describe('a pool', () => {
     });
   });
 
-  it('drops what waits on request', async () => {
+  it('drops waiting mail on request', async () => {
     await start();
     const pool = clients.pool(endpointOf(sink.port));
     const [busy, ...waiting] = recipients(5).map((recipient) => pool.send(jobTo(recipient)));

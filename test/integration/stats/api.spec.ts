@@ -127,7 +127,7 @@ describe('GET /v1/stats/domains', () => {
     });
   });
 
-  it('goes on to show removed domains, by name or by id', async () => {
+  it('still shows removed domains, by name or by id', async () => {
     await scene.app.db.query(`update domains set warming_status = 'warmed' where id = $1`, [domainId]);
     await scene.count(acme, domainId, '2026-05-02T00:00:00Z', { accepted: 2 });
     await scene.count(acme, '0190aaaa-0000-7000-8000-000000000001', '2026-05-02T00:00:00Z', { accepted: 1 });

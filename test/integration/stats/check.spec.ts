@@ -42,7 +42,7 @@ const spoil = () =>
 const driftMetric = async () => /^waybill_stats_drift (\S+)$/m.exec(await worker.get(Metrics).registry.metrics())?.[1];
 
 describe('the check of the statistics', () => {
-  it('finds what differs, and only that', async () => {
+  it('finds differences, and only these', async () => {
     expect(await worker.get(StatsCheckService).check(PERIOD)).toEqual({ compared: 4, unsettled: 0, drifts: [] });
     await spoil();
     const { drifts } = await worker.get(StatsCheckService).check(PERIOD, scene.tenant.organizationId);
@@ -84,7 +84,7 @@ describe('the check of the statistics', () => {
     expect(await isFinished()).toBe(true);
   });
 
-  it('reports to the monitoring what it has found', async () => {
+  it('reports its findings to the monitoring', async () => {
     worker.get(StatsCheckJob).registerMetric();
     expect(await driftMetric()).toBeUndefined();
     await spoil();

@@ -33,10 +33,10 @@ interface Facts {
 const scope = (facts: Facts) => ({ ...facts, mode: 'live' as const });
 const all = (facts: Facts) => ({ ...scope(facts), domainId: undefined });
 
-/** The most rows that one of the answers may read. */
+/** The most rows that one of the statements may read. */
 const MOST = WINDOW_DAYS * 24 * DOMAINS;
 
-/** What the answers are made of. */
+/** The statements of the responses. */
 const SUMS: Record<string, (facts: Facts) => Statement<unknown>> = {
   total: (facts) => sumPeriod(all(facts), PERIOD),
   'total of a domain': (facts) => sumPeriod(scope(facts), PERIOD),

@@ -71,7 +71,7 @@ describe('GET /v1/stats/providers', () => {
     expect((await read(acme.api, `?${MAY}`)).stats.delivered).toBe(2);
   });
 
-  it('leaves out what is of no receiver, of the other mode, of others and of other domains', async () => {
+  it('leaves out counts of no receiver, of the other mode, of other organizations and of other domains', async () => {
     await scene.count(acme, domainId, '2026-05-10T10:30:00Z', { accepted: 5, opens: 1 });
     await count('google', { sent: 1 }, undefined, 'test');
     expect((await read(acme.api, `/providers?${MAY}`)).providers).toEqual([]);

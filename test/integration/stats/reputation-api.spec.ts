@@ -43,7 +43,7 @@ describe('GET /v1/stats/reputation', () => {
     });
   });
 
-  it('says so when the volume is too small to judge', async () => {
+  it('states that the volume is too small to judge', async () => {
     await scene.count(acme, domainId, ago(1), { accepted: 49, bounced: 49 });
     expect(await read(acme.api, '/reputation')).toMatchObject({
       metrics: { overallScore: 100, bounceRate: 1, healthStatus: 'excellent' },

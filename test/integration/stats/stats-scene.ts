@@ -52,7 +52,7 @@ export class StatsScene {
 
 export const day = (from: string, to: string) => `start_date=${from}&end_date=${to}`;
 
-/** The data of a successful answer. */
+/** The data of a successful response. */
 export async function read(api: ApiClient, path: string): Promise<any> {
   const { status, body } = await api.get(`/v1/stats${path}`);
   expect({ status, error: body.error }).toEqual({ status: 200, error: undefined });

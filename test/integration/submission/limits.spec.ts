@@ -94,7 +94,7 @@ describe('submission outside of local mode', () => {
 describe('the limits of submission', () => {
   const MESSAGE = 'From: a@acme.example\r\n\r\nhi';
 
-  it('ask once for the keys of sessions while the database is slow, and still cut who does not log in', async () => {
+  it('query once for the keys of sessions while the database is slow, and still disconnect clients without a login', async () => {
     const app = await SubmissionApp.start({}, { unprovenMs: 2_000, sweepMs: 20 });
     const { key } = await app.sender('acme.example');
     await app.session(key);

@@ -37,7 +37,7 @@ describe('SMTP submission', () => {
   const message = (body = 'hi', header = '') =>
     `From: Shop <hello@acme.example>\r\nTo: a@x.example\r\n${header}\r\n${body}`;
 
-  it('says what it can do, and nothing of AUTH before TLS but to this machine in local mode', async () => {
+  it('announces its extensions, and AUTH before TLS only to this machine in local mode', async () => {
     const client = await RawSmtpClient.open(app.ports.port);
     clients.push(client);
     expect(await client.reply()).toMatch(/^220 \S+ ESMTP Waybill submission$/);
@@ -78,7 +78,7 @@ describe('SMTP submission', () => {
     expect(await client.command('QUIT')).toMatch(/^221/);
   });
 
-  it('leaves behind what a send over HTTP does, but for its source', async () => {
+  it('stores the same as a send over HTTP, except the source', async () => {
     const to = ['a@x.example', 'b@x.example'];
     const text = message('hi', 'Subject: Hello\r\nX-Waybill-Tags: one\r\nX-Waybill-Metadata: {"order": 7}\r\n');
     const rival = await app.sender('rival.example');
@@ -132,7 +132,12 @@ describe('SMTP submission', () => {
     expect(await app.submit(client, ['a@x.example'], keyed('x', 'other'))).toMatch(/^550 5\.7\.1 /);
   });
 
-  it('leaves out who is suppressed, and refuses when all are', async () => {
+  it.each(['', 'X-Waybill-Idempotency-Key: late\r\n'])('refuses a time that is past for good %j', async (key) => {
+    const past = message('hi', `X-Waybill-Schedule: 2020-01-01T00:00:00Z\r\n${key}`);
+    expect(await app.submit(await session(), ['a@x.example'], past)).toMatch(/^550 5\.6\.0 /);
+  });
+
+  it('leaves out suppressed recipients, and refuses when all are suppressed', async () => {
     const entry = { email: 'gone@x.example', reason: 'manual' } as const;
     await app.get(SuppressionListService).add(acme.as('live'), entry);
     const client = await session();
@@ -153,7 +158,7 @@ describe('SMTP submission', () => {
     expect(attachments[0]?.content.toString()).toMatch(/\r\n\.leading dot\r\n\.\.two\r\n$/);
   });
 
-  it('refuses what is too large, before and after it was sent', async () => {
+  it('refuses large messages, before and after they were sent', async () => {
     const client = await session();
     expect(await client.command(`MAIL FROM:<> SIZE=${26 * 1024 * 1024}`)).toMatch(/^552 5\.3\.4 /);
     const large = `${message()}\r\n${'x'.repeat(998)}\r\n`.padEnd(25 * 1024 * 1024 + 10, 'y');

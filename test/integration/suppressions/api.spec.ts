@@ -114,7 +114,7 @@ describe('GET /v1/suppressions', () => {
     expect(await counted('?reason=blocklist')).toBe(0);
   });
 
-  it('leaves out what has expired', async () => {
+  it('leaves out expired entries', async () => {
     const expiresAt = new Date(app.clock.now().getTime() + 14 * DAY);
     await put({ email: 'full@x.example', reason: 'soft_bounce', expiresAt });
     expect((await list()).data).toMatchObject([{ reason: 'soft_bounce', expiresAt: expiresAt.toISOString() }]);

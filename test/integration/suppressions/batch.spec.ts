@@ -24,7 +24,7 @@ const added = (index: number) => ({ index, id: expect.stringMatching(/^[0-9a-f-]
 const exists = (index: number) => ({ index, code: 'suppression_exists', error: expect.any(String) });
 
 describe('POST /v1/suppressions/batch', () => {
-  it('answers each entry by itself, in order', async () => {
+  it('returns a result for each entry, in order', async () => {
     await addSuppression(app.db, { organizationId: acme.organizationId } as never, {
       email: 'known@x.example',
       reason: 'manual',

@@ -21,7 +21,7 @@ async function listed(): Promise<Record<string, string>> {
 }
 
 describe('POST /v1/suppressions/import', () => {
-  it('adds what a file lists, and reports the rest by line', async () => {
+  it('adds the entries of a file, and reports the rest by line', async () => {
     await acme.api.post(PATH, { email: 'known@x.example', reason: 'manual' });
     const csv = [
       'EmailAddress,SuppressionReason,Origin,CreatedAt',

@@ -36,7 +36,7 @@ const SOFT_BOUNCES = `
   from generate_series(1, ${ROWS}) n`;
 
 describe('on a list that has just been imported into an empty table', () => {
-  it('reads the entries asked for alone, with the plan that was made before', async () => {
+  it('reads only the requested entries, with the plan that was made before', async () => {
     const db = await openTestDatabase({ poolSize: 1 });
     const client = await poolOf(db.dataSource).connect();
     await client.query('set plan_cache_mode = force_generic_plan');
@@ -92,11 +92,11 @@ describe('on a long list', () => {
     ],
     ['clear soft bounces', 10, () => deleteExpired('soft_bounces', new Date(NOW.getTime() - DAY), 10)],
     ['clear suppressions', 10, () => deleteExpired('suppressions', new Date(NOW.getTime() + 30 * DAY), 10)],
-  ])('%s touches only the rows asked for', async (_name, rows, make) => {
+  ])('%s reads only the requested rows', async (_name, rows, make) => {
     expectFrugal(await explainBoth(client as PoolClient, make()), rows);
   });
 
-  it('forget touches only the rows asked for', async () => {
+  it('forget reads only the requested rows', async () => {
     const [forget] = await queriesOf((lists, manager) => lists.deleteSoftBounces(ADDRESS, { manager } as Transaction));
     expectFrugal(await explainBoth(client as PoolClient, forget as Statement<unknown>), 2);
   });
@@ -137,7 +137,7 @@ describe('on a long list', () => {
     }
   });
 
-  /** What the repository asks the database. */
+  /** The repository's statements. */
   async function queriesOf(
     work: (lists: SuppressionsRepository, manager: EntityManager) => Promise<unknown>,
   ): Promise<Statement<unknown>[]> {

@@ -121,7 +121,7 @@ describe('soft bounces', () => {
     expect(await suppressions()).toHaveLength(count);
   });
 
-  it('count in whatever order they are told', async () => {
+  it('count in whatever order they are recorded', async () => {
     await bounce(daysFromNow(31));
     await bounce(daysFromNow(0));
     await bounce(daysFromNow(5));

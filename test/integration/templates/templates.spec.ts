@@ -72,7 +72,7 @@ describe('/v1/templates', () => {
     expect((await acme.api.get(`/v1/templates/${id}`)).body.data.version).toBe(1);
   });
 
-  it('previews any version, and says what is missing', async () => {
+  it('previews any version, and names missing variables', async () => {
     const { id } = await add();
     await change(id, { subject: 'Second' });
     const preview = (body: object) => acme.api.post(`/v1/templates/${id}/render`, body);
@@ -117,7 +117,7 @@ describe('/v1/templates', () => {
 });
 
 describe('sending with a template', () => {
-  it('sends what the latest version makes of the variables, or the one that is named', async () => {
+  it('sends the rendering of the latest version, or of the named one', async () => {
     const { id } = await add();
     await change(id, { subject: 'Second for {{ name }}' });
     const variables = { name: 'Ada <i>' };
@@ -142,7 +142,7 @@ describe('sending with a template', () => {
     expect({ status, paths: Object.keys(body.error.details.validation) }).toEqual({ status: 400, paths });
   });
 
-  it('names what is missing, in a batch by item, and the others go out', async () => {
+  it('names missing variables, in a batch by item, and sends the others', async () => {
     await add();
     const items = [
       { ...TO, template: { name: 'welcome', variables: { name: 'Ada' } } },
@@ -181,7 +181,7 @@ describe('sending with a template', () => {
     expect((await send({ name: 'welcome' }, {}, key)).status).toBe(202);
   });
 
-  it('knows no template of another organization; test keys and keys of one domain use those of their own', async () => {
+  it('returns 404 for a template of another organization; test keys and keys of one domain use those of their own', async () => {
     const { id } = await add({ subject: 'Hi', html: '<p>Hi</p>', text: 'Hi' });
     const { key: testKey } = await app
       .get(ApiKeysService)

@@ -13,7 +13,7 @@ beforeAll(async () => (app = await DomainsApp.start({ DATABASE_POOL_SIZE: '10' }
 afterAll(() => app.close());
 beforeEach(async () => ([acme, other] = [await app.owner(), await app.owner('Other')]));
 
-/** Calls that have begun, and end when the test says so. */
+/** Calls that have begun, and end when the test ends them. */
 class Held {
   begun = 0;
   readonly released: Promise<void>;

@@ -143,7 +143,7 @@ describe('rate limit headers', () => {
   const limitsOf = ({ headers }: Response) =>
     ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`x-ratelimit-${name}`)));
 
-  it('are on every authenticated answer, errors of body and validation included', async () => {
+  it('are on every authenticated response, errors of body and validation included', async () => {
     const created = await send('a', '/things', '{"name":"x"}');
     const invalid = await send('a', '/things', '{"name":5}');
     const broken = await send('a', '/things', '{"name":');

@@ -69,7 +69,7 @@ describe('rate limits of several instances', () => {
     return instance;
   }
 
-  it('share one limit, up to what is on the way', async () => {
+  it('share one limit, except for hits that are not yet exchanged', async () => {
     const [first, second] = [await start(), await start()];
     for (let count = 0; count < 30; count += 1) expect(first.request()).toBe(true);
     await first.storage.flush();
@@ -159,7 +159,7 @@ describe('rate limits of several instances', () => {
     jest.restoreAllMocks();
   });
 
-  it('write what is left when they stop', async () => {
+  it('write the remaining hits when they stop', async () => {
     const [first, second] = [await start(), await start()];
     for (let count = 0; count < 5; count += 1) first.request('stopped');
     await first.storage.onModuleDestroy();
@@ -192,7 +192,7 @@ describe('rate limits of several instances', () => {
       expiresAt,
     });
 
-    it('add, answer totals beyond 2^31, and take an empty batch', async () => {
+    it('add, return totals beyond 2^31, and accept an empty batch', async () => {
       const { database } = await start();
       expect(await database.run(recordHits([row('big', 2 ** 33), row('small', 1)]))).toEqual(
         expect.arrayContaining([
@@ -216,7 +216,7 @@ describe('rate limits of several instances', () => {
       expect(new Set(totals.map(({ hits }) => hits))).toEqual(new Set([40]));
     });
 
-    it('delete only what has expired', async () => {
+    it('delete only expired hits', async () => {
       const { database, repository } = await start();
       // The clock of these tests is behind the database's.
       await repository.deleteExpired();

@@ -34,7 +34,7 @@ describe('what a tracked mail gets', () => {
     }
   });
 
-  it('is the way to where the link led, letter by letter', async () => {
+  it('is exactly the target of the original link', async () => {
     const urls = [
       URL,
       'http://shop.example',
@@ -108,7 +108,7 @@ describe('what a tracked mail gets', () => {
     }
   });
 
-  it('tells a person of a broken link with a page, and a program of a broken pixel with an envelope', async () => {
+  it('shows a page for a broken link, and an error envelope for a broken pixel', async () => {
     const link = await app.fetch('/t/c/x');
     expect(link.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(link.headers['content-security-policy']).toContain("default-src 'none'");

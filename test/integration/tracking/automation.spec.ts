@@ -36,7 +36,7 @@ describe('automatic fetches', () => {
     ['privacy-proxy', { headers: { 'user-agent': 'Mozilla/5.0' } }],
     ['security-scanner', { headers: { 'user-agent': 'Barracuda Sentinel (EE)' } }],
     ['security-scanner', { address: '64.235.150.9' }],
-  ])('is told as %s and counts for nothing: %j', async (reason, visitor) => {
+  ])('is reported as %s and not counted: %j', async (reason, visitor) => {
     const before = await app.counters();
     const id = await accept();
     expect(await app.fetch(app.pixel(id), visitor)).toMatchObject({ status: 200 });
@@ -104,7 +104,7 @@ describe('automatic fetches', () => {
     expect(await reasons(id)).toEqual([undefined, undefined, undefined]);
   });
 
-  it('is a click faster than anybody reads, and an open before the mail was let in', async () => {
+  it('is a click faster than a person reads, and an open before the mail was accepted', async () => {
     const id = await accept();
     const sentAfter = (ms: number) =>
       app.scene.db.query('update emails set sent_at = $2 where id = $1', [

@@ -16,7 +16,7 @@ describe('while the database is away', () => {
     await proxy.stop();
   });
 
-  it('pixels and links answer as ever, and are recorded when it is back', async () => {
+  it('pixels and links respond as usual, and are recorded when it is back', async () => {
     const id = await app.scene.accept({ to: ['ann@x.example'] });
     proxy.cut();
     const pixel = app.fetch(app.pixel(id));
@@ -31,7 +31,7 @@ describe('while the database is away', () => {
     expect(await app.counters()).toMatchObject({ opens: 1, clicks: 1 });
   });
 
-  it('what waits is written before the process ends', async () => {
+  it('waiting hits are written before the process ends', async () => {
     const id = await app.scene.accept({ to: ['bob@x.example'] });
     await app.fetch(app.pixel(id));
     await app.api.close();

@@ -19,7 +19,7 @@ describe('opens and clicks', () => {
     return { opens: opens - (before.opens ?? 0), clicks: clicks - (before.clicks ?? 0) };
   };
 
-  it('are events that tell who, how and where to, and count', async () => {
+  it('are events with the recipient, the client and the target, and count', async () => {
     const before = await app.counters();
     const id = await accept('ann@x.example', 'bob@x.example');
     const agent = `${BROWSER} \x80${'x'.repeat(300)}`;
@@ -67,7 +67,7 @@ describe('opens and clicks', () => {
     expect(await gained(before)).toEqual({ opens: 1, clicks: 0 });
   });
 
-  it('are told again after ten seconds, and count no more', async () => {
+  it('are reported again after ten seconds, and not counted again', async () => {
     const before = await app.counters();
     const id = await accept('ann@x.example');
     for (const waitMs of [0, 9 * SECOND, SECOND]) {
@@ -80,7 +80,7 @@ describe('opens and clicks', () => {
     expect(await gained(before)).toEqual({ opens: 0, clicks: 1 });
   });
 
-  it('leave the status of the email and of its recipients as it is', async () => {
+  it('do not change the status of the email and of its recipients', async () => {
     const id = await accept('ann@x.example');
     const before = await app.scene.read(id);
     await app.fetch(app.pixel(id));

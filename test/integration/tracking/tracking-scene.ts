@@ -28,7 +28,7 @@ export interface LinkFields {
 export interface Visitor {
   readonly method?: string;
   readonly headers?: Record<string, string>;
-  /** As the proxy in front tells it; null: on this machine, without the proxy. */
+  /** As the proxy in front reports it; null: on this machine, without the proxy. */
   readonly address?: string | null;
 }
 
@@ -75,7 +75,7 @@ export class TrackingScene {
     return `/t/c/${this.linksOf(fields).issue('click', { ...this.targetOf(emailId, fields), url })}`;
   }
 
-  /** Fetches without following, and without touching the headers of the answer. */
+  /** Fetches without following redirects, and without changing the headers of the response. */
   async fetch(path: string, { method = 'GET', headers = {}, address = '203.0.113.77' }: Visitor = {}): Promise<Answer> {
     this.hits += 1;
     const forwarded = address !== null && { 'x-forwarded-for': address };

@@ -37,7 +37,7 @@ describe('/v1/webhooks/{id}/deliveries', () => {
     return row!.id;
   }
 
-  it('shows what became of each', async () => {
+  it('shows the result of each', async () => {
     const emailId = newId();
     const now = app.clock.now().toISOString();
     const waiting = await insert({ state: 'pending', emailId });
@@ -52,7 +52,7 @@ describe('/v1/webhooks/{id}/deliveries', () => {
     });
   });
 
-  it('shows one with what is sent and what was answered, without the signature', async () => {
+  it('shows one with its request and response, without the signature', async () => {
     const deliveryId = await insert({ type: 'webhook.test', emailId: null });
     const answer = { headers: { server: 'nginx' }, body: '<b>busy</b>', isCut: false, durationMs: 12 };
     await app.db.query('update webhook_messages set last_answer = $2 where id = $1', [deliveryId, answer]);
@@ -75,7 +75,7 @@ describe('/v1/webhooks/{id}/deliveries', () => {
     });
   });
 
-  it('says what is known where the event is gone and nothing was answered', async () => {
+  it('shows the rest when the event is deleted and there was no response', async () => {
     const detail = dataOf(await customer.api.get(path(`/${await insert()}`)));
     expect(detail.request).not.toHaveProperty('body');
     expect(detail).not.toHaveProperty('answer');
@@ -123,7 +123,7 @@ describe('/v1/webhooks/{id}/deliveries', () => {
     ]);
   });
 
-  it.each(['delivered', 'failed', 'pending'])('delivers again what is %s', async (state) => {
+  it.each(['delivered', 'failed', 'pending'])('delivers a %s message again', async (state) => {
     const deliveryId = await insert({ state });
     const before = await app.messages(id);
     app.clock.advance(MINUTE);
@@ -133,7 +133,7 @@ describe('/v1/webhooks/{id}/deliveries', () => {
     expect(await app.messages(id)).toEqual([{ ...before[0], ...anew }]);
   });
 
-  it('lets an attempt that is under way go on, and notes that it begins anew where that fails', async () => {
+  it('lets an attempt in progress finish, and begins again if that fails', async () => {
     const deliveryId = await insert({ state: 'sending' });
     const before = await app.messages(id);
     app.clock.advance(MINUTE);
@@ -142,7 +142,7 @@ describe('/v1/webhooks/{id}/deliveries', () => {
     expect(await app.messages(id)).toEqual([{ ...before[0], attempts: 0, next_attempt_at: now, created_at: now }]);
   });
 
-  it('knows no delivery of another webhook', async () => {
+  it('returns 404 for a delivery of another webhook', async () => {
     const deliveryId = await insert();
     const other = await app.add(customer.api);
     for (const missing of [deliveryId, newId(), 'none']) {

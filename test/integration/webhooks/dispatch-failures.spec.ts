@@ -74,13 +74,13 @@ describe('a failing receiver', () => {
     ['fails', { status: 503 }, { state: 'pending', attempts: 0 }],
     ['has no further attempt', { status: 410 }, { state: 'pending', attempts: 0 }],
     ['succeeds', { status: 204 }, { state: 'delivered', attempts: 1 }],
-  ])('is sent to again at once where somebody asked for it during an attempt that %s', async (_, answer, expected) => {
+  ])('is sent again at once when a client requested it during an attempt that %s', async (_, answer, expected) => {
     receiver.answer = () => ({ status: 503 });
     await scene.addEndpoint({ url: receiver.url() });
     await scene.tell();
     await scene.send();
     scene.clock.set((await scene.message()).next_attempt_at);
-    // Asked for while the second attempt waits for its answer: without it the third came after five minutes.
+    // Requested while the second attempt waits for its response: without it the third came after five minutes.
     receiver.answer = async () => {
       await renew();
       return answer;

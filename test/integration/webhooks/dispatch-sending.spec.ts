@@ -30,7 +30,7 @@ function isSignedBy(secret: Buffer, { headers, body }: ReceivedWebhook): boolean
 }
 
 describe('sending webhooks', () => {
-  it('tells of an event, signed', async () => {
+  it('sends an event, signed', async () => {
     const { secret, previousSecret } = await scene.addEndpoint({ url: receiver.url('/a') });
     const emailId = await scene.tell();
     expect(await scene.send()).toBe(1);
@@ -49,7 +49,7 @@ describe('sending webhooks', () => {
     });
   });
 
-  it('keeps the beginning of the last answer, without what may be secret', async () => {
+  it('stores the beginning of the last response, without possible secrets', async () => {
     await scene.addEndpoint({ url: receiver.url() });
     receiver.answer = () => ({
       ...{ status: 503, headers: { 'set-cookie': 'session=s3cret', server: 'nginx', 'x-request-id': 'r-1' } },
@@ -61,7 +61,7 @@ describe('sending webhooks', () => {
     expect(answer).toMatchObject({ isCut: true, headers: { server: 'nginx', 'x-request-id': 'r-1' } });
     expect(answer.headers).not.toHaveProperty('set-cookie');
     const beginning = `no such user [address] \uFFFD`;
-    // 4 KiB of what came, in which the address was longer than what stands in its place.
+    // 4 KiB of the response, in which the address was longer than its replacement.
     expect(answer.body).toBe(beginning + 'x'.repeat(4_096 - Buffer.byteLength('no such user ada@example.com \0')));
     receiver.answer = () => 'reset';
     scene.clock.advance(HOUR);
@@ -88,7 +88,7 @@ describe('sending webhooks', () => {
     expect([isSignedBy(secret, after), isSignedBy(previousSecret, after)]).toEqual([true, false]);
   });
 
-  it('tells the events of each email in their order', async () => {
+  it('sends the events of each email in their order', async () => {
     await scene.addEndpoint({ url: receiver.url() });
     const emails = await Promise.all([scene.accept(), scene.accept(), scene.accept()]);
     for (const emailId of emails) await scene.addEvents(emailId, 'sending', 'sent', 'delivered', 'opened', 'clicked');
@@ -101,7 +101,7 @@ describe('sending webhooks', () => {
     expect(receiver.mostOpen).toBeLessThanOrEqual(5);
   });
 
-  it('tells each endpoint what it wants to hear', async () => {
+  it('sends each endpoint the events it has subscribed to', async () => {
     await scene.addEndpoint({ url: receiver.url('/delivered'), events: ['delivered'] });
     await scene.addEndpoint({ url: receiver.url('/this-domain'), domainId: scene.tenant.domainId });
     await scene.addEndpoint({ url: receiver.url('/other-domain'), domainId: newId() });
@@ -112,7 +112,7 @@ describe('sending webhooks', () => {
     expect(receiver.received.map(({ path }) => path).sort()).toEqual(['/delivered', '/this-domain', '/this-domain']);
   });
 
-  it('tells nothing of what was before the endpoint, nor of other organizations', async () => {
+  it('sends no events from before the endpoint, and none of other organizations', async () => {
     const before = await scene.accept();
     await scene.addEndpoint({ url: receiver.url() });
     const after = await scene.tell();
@@ -147,7 +147,7 @@ describe('sending webhooks', () => {
     expect(isSignedBy(secret, webhook)).toBe(true);
   });
 
-  it('ends what it cannot tell any more', async () => {
+  it('ends messages that it can no longer send', async () => {
     await scene.addEndpoint({ url: receiver.url() });
     const emailId = await scene.tell();
     await scene.db.query('delete from email_events where email_id = $1', [emailId]);
@@ -156,7 +156,7 @@ describe('sending webhooks', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it('sends nothing to a disabled endpoint, and ends what waits for it', async () => {
+  it('sends nothing to a disabled endpoint, and ends its waiting messages', async () => {
     const { id } = await scene.addEndpoint({ url: receiver.url() });
     await scene.tell();
     await scene.db.query('update webhook_endpoints set enabled = false where id = $1', [id]);
@@ -165,7 +165,7 @@ describe('sending webhooks', () => {
     expect(await scene.message()).toMatchObject({ state: 'failed', last_error: 'endpoint_disabled' });
   });
 
-  it('sends again what a process took with it', async () => {
+  it('sends messages again that a dead process had claimed', async () => {
     await scene.addEndpoint({ url: receiver.url() });
     await scene.tell();
     const claimedUntil = new Date(scene.clock.now().getTime() + MINUTE);
@@ -183,7 +183,7 @@ describe('sending webhooks', () => {
   it.each([
     ['sign', `secret = '\\x00'`],
     ['address', `url = 'nowhere'`],
-  ])('puts off what it cannot %s, without counting a failure', async (_what, broken) => {
+  ])('postpones messages that it cannot %s, without counting a failure', async (_what, broken) => {
     const { id } = await scene.addEndpoint({ url: receiver.url() });
     await scene.db.query(`update webhook_endpoints set ${broken} where id = $1`, [id]);
     await scene.tell();

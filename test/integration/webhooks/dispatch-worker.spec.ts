@@ -8,7 +8,7 @@ import { DeliveryScene } from '../../setup/delivery-scene';
 import { waitFor } from '../../setup/wait-for';
 
 describe('a worker', () => {
-  it('sends mail and tells of all that becomes of it, and stops while a receiver hangs', async () => {
+  it('sends mail and webhooks for all of its events, and stops while a receiver hangs', async () => {
     const [scene, sink, receiver] = await Promise.all([
       DeliveryScene.open(),
       SmtpSink.start(),

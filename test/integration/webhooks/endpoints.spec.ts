@@ -16,7 +16,7 @@ describe('/v1/webhooks', () => {
   beforeEach(async () => (customer = await app.customer()));
   afterAll(() => app.close());
 
-  it('adds a webhook and tells its secret once', async () => {
+  it('adds a webhook and shows its secret once', async () => {
     const { api } = customer;
     const fields = { url: 'https://Hooks.example.com', events: ['delivered', 'bounced'], description: 'Orders' };
     const { secret, ...added } = await app.add(api, fields);
@@ -36,7 +36,7 @@ describe('/v1/webhooks', () => {
     expect(JSON.stringify(await app.endpoint(added.id))).not.toContain(secret.slice('whsec_'.length));
   });
 
-  it('hears of what happens after the answer', async () => {
+  it('receives the events after the response', async () => {
     await insertEvents(app.db, customer, ['queued']);
     const { id } = await app.add(customer.api);
     const { eventIds } = await insertEvents(app.db, customer, ['delivered']);
@@ -51,7 +51,7 @@ describe('/v1/webhooks', () => {
     expect(added).toMatchObject({ enabled: false, disabledReason: 'request', disabledAt: added.createdAt });
   });
 
-  it('changes what it is told, and nothing else', async () => {
+  it('changes the given fields, and nothing else', async () => {
     const { api } = customer;
     const { id } = await app.add(api, { description: 'Orders' });
     const added = dataOf(await api.get(`/v1/webhooks/${id}`));
@@ -78,7 +78,7 @@ describe('/v1/webhooks', () => {
       "update webhook_endpoints set disabled_reason = 'failing', failing_since = now() where id = $1",
       [id],
     );
-    // What is disabled already stays as it is.
+    // A webhook that is already disabled does not change.
     expect(dataOf(await api.call('PATCH', path, { enabled: false }))).toMatchObject({ disabledReason: 'failing' });
     const missed = await insertEvents(app.db, customer, ['delivered']);
     const enabled = dataOf(await api.call('PATCH', path, { enabled: true }));
@@ -148,7 +148,7 @@ describe('/v1/webhooks', () => {
     await app.add(await customer.key({ mode: 'test' }));
   });
 
-  it('writes down who changed what, without the address', async () => {
+  it('records actor and change, without the address', async () => {
     const { api, organizationId, keyId } = customer;
     const { id } = await app.add(api, { url: `${URL}?token=hidden` });
     const path = `/v1/webhooks/${id}`;
@@ -209,7 +209,7 @@ describe('/v1/webhooks', () => {
     });
   });
 
-  it('asks for the scopes', async () => {
+  it('requires the scopes', async () => {
     const { id } = await app.add(customer.api);
     const reader = await customer.key({ scopes: ['webhook:read'] });
     expect((await reader.get('/v1/webhooks')).status).toBe(200);

@@ -28,7 +28,7 @@ describe('GET /v1/events', () => {
     }
   }
 
-  it('shows what a webhook is sent', async () => {
+  it('shows the same events as webhooks get', async () => {
     const fields = { tags: ['receipt'], metadata: { order: 7 } };
     const { emailId, eventIds } = await insertEvents(app.db, customer, ['delivered'], fields);
     const { body } = await customer.api.get('/v1/events');
@@ -103,7 +103,7 @@ describe('GET /v1/events', () => {
     expect(idsOf((await other.get('/v1/events?limit=1')).body)).toHaveLength(1);
   });
 
-  it('passes over events whose email is gone', async () => {
+  it('skips events whose email is deleted', async () => {
     const gone = await insertEvents(app.db, customer, Array(5).fill('opened'));
     const { eventIds } = await insertEvents(app.db, customer, ['queued']);
     await app.db.query('delete from emails where id = $1', [gone.emailId]);

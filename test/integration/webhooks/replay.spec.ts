@@ -57,7 +57,7 @@ describe('a replay', () => {
     expect(await app.db.query('select * from webhook_replays')).toEqual([]);
   });
 
-  it('begins anew what was sent or given up, and lets an attempt that is under way go on', async () => {
+  it('sends ended messages again, and lets an attempt in progress finish', async () => {
     const { id } = await app.add(customer.api);
     const types = ['sent', 'delivered', 'opened'];
     const { eventIds } = await insertEvents(app.db, customer, types, { recordedAt: ago(HOUR) });
@@ -74,7 +74,7 @@ describe('a replay', () => {
     ]);
   });
 
-  it('is of what the webhook wants to hear of', async () => {
+  it('contains only the subscribed events', async () => {
     const bound = await customer.key({ domainId: customer.domainId });
     const { id } = await app.add(bound, { events: ['delivered'] });
     const at = { recordedAt: ago(HOUR) };
@@ -88,7 +88,7 @@ describe('a replay', () => {
     expect(await replayed(id)).toEqual([eventIds[1]]);
   });
 
-  it('goes on page by page, also when several processes walk', async () => {
+  it('continues page by page, also with several processes', async () => {
     const { id } = await app.add(customer.api);
     for (let n = 0; n < 4; n += 1) {
       await insertEvents(app.db, customer, Array(300).fill('opened'), { recordedAt: ago(HOUR - n) });

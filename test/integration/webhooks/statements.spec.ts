@@ -60,7 +60,7 @@ describe('the statements on webhooks', () => {
     ['delete-old-messages', () => deleteOldMessages(new Date(Date.now() - 30 * DAY), LIMIT), LIMIT],
   ];
 
-  it.each(cases)('%s touches what it is asked for, however much there is', async (_name, statement, most) => {
+  it.each(cases)('%s reads only the requested rows, however many there are', async (_name, statement, most) => {
     const plan = await explainBoth(client!, statement());
     const reads = plan.filter((node) => /^webhook_(messages|endpoints)$/.test(node['Relation Name'] ?? ''));
     expect(reads.length).toBeGreaterThan(0);
@@ -70,7 +70,7 @@ describe('the statements on webhooks', () => {
     }
   });
 
-  it('the list of what failed has an index', async () => {
+  it('the list of failed messages has an index', async () => {
     const { organizationId, id } = rows[0]!;
     const text = `select * from webhook_messages where organization_id = $1 and mode = 'live' and endpoint_id = $2
       and state = 'failed' order by id desc limit 50`;

@@ -3,7 +3,7 @@ import { type Customer, dataOf, problemsOf, URL, WebhooksApp } from './webhooks-
 
 const NOT_PUBLIC = 'url cannot be used: the host must exist and have public addresses only';
 
-describe('what is asked of a webhook', () => {
+describe('the rules for a webhook', () => {
   let app: WebhooksApp;
   let customer: Customer;
   let id: string;

@@ -19,7 +19,7 @@ export interface Customer {
   key(fields?: { mode?: Mode; scopes?: readonly Scope[]; domainId?: string }): Promise<ApiClient>;
 }
 
-/** The API of one process, whose DNS knows one host that webhooks can be sent to. */
+/** The API of one process, whose DNS has one host that webhooks can be sent to. */
 export class WebhooksApp {
   private constructor(readonly app: DomainsApp) {}
 
@@ -70,7 +70,7 @@ export class WebhooksApp {
   }
 }
 
-/** The data of an answer of this status. */
+/** The data of a response with this status. */
 export function dataOf({ status, body }: Answer, expected = 200): any {
   if (status !== expected) throw new Error(`${status} ${JSON.stringify(body)}`);
   return body.data;

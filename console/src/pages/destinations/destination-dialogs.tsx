@@ -24,7 +24,7 @@ function useDestinationChange({ key }: Destination) {
 
 const momentOf = (local: string): string | undefined => (local === '' ? undefined : new Date(local).toISOString());
 
-/** Why, and until when: what every change of a destination is asked for. */
+/** Reason and end, which every change of a destination needs. */
 function useTerms() {
   const [reason, setReason] = useState('');
   const [until, setUntil] = useState('');
@@ -51,7 +51,7 @@ function useTerms() {
   return { terms: { reason: reason.trim(), ...(end !== undefined && { until: end }) }, fields };
 }
 
-/** How much of the queue is for a destination, as far as its domains are known. */
+/** The part of the queue for a destination, by its known domains. */
 function Waiting({ destination: { domains } }: { destination: Destination }) {
   const query = useQuery({
     queryKey: ['queue', 'destination', 'all'],

@@ -8,7 +8,7 @@ import { Empty, Loaded } from '../../parts/states';
 import { Badge } from '../../parts/text';
 
 const DAYS = 30;
-/** Those of which most failed come first: the rest says little. */
+/** Sources with the most failures come first; the rest is of little interest. */
 const SHOWN = 20;
 
 const COLUMNS: readonly Column<DmarcSource>[] = [
@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<DmarcSource>[] = [
   { name: 'Refused', look: 'number', cell: ({ refused }) => count(refused) },
 ];
 
-/** Who sends in the domain's name, by what receivers report, and whether the policy can be raised. */
+/** Servers that send in the domain's name, by receivers' reports, and whether the policy can be raised. */
 export function Dmarc({ id }: { id: string }) {
   const query = useQuery({
     queryKey: ['dmarc', id],

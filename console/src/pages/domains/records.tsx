@@ -62,7 +62,7 @@ function columnsFor(domain: Domain): readonly Column<DnsRecord>[] {
   ];
 }
 
-/** What DNS has, beside what is wanted, and what is wrong about it. */
+/** The value in DNS beside the required one, and the problem. */
 function Found({ record: { verified, purpose, problem, found = [] } }: { record: DnsRecord }) {
   if (verified && problem === undefined) return <Badge status="found" tone="good" />;
   const isOther = found.length > 0;
@@ -92,7 +92,7 @@ function Copied({ text, what }: { text: string; what: string }) {
   );
 }
 
-/** What to publish, where, and which of it is there. */
+/** The records to publish, and which of them DNS returns. */
 export function Records({ domain, records }: { domain: Domain; records: readonly DnsRecord[] }) {
   return (
     <Card title="DNS records" flush>

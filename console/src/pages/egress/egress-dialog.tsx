@@ -11,7 +11,7 @@ export type AskedEgress =
 
 const pathOf = ({ address }: Address): string => `/operator/v1/egress/${encodeURIComponent(address)}`;
 
-/** Asks before an address is sent from otherwise than it would be by itself. */
+/** Asks the user before the use of an address is changed by hand. */
 export function EgressDialog({ asked, onClose }: { asked: AskedEgress; onClose: () => void }) {
   const change = useChange();
   const { address } = asked;

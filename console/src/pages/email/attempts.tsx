@@ -6,7 +6,7 @@ import { words } from '../../parts/format';
 import { Facts } from '../../parts/page';
 import { Moment, Time } from '../../parts/text';
 
-/** What an attempt ends with; a hand-over that became a delivery is shown with the delivery. */
+/** Events that end an attempt; a hand-over that became a delivery is shown with the delivery. */
 const ENDINGS: ReadonlySet<string> = new Set(['sent', 'delivered', 'deferred', 'unknown', 'bounced', 'failed']);
 
 const keyOf = (recipient: unknown, attempt: unknown, outcome: string): string =>
@@ -28,7 +28,7 @@ export function useAttempts(email: EmailDetail): (event: EmailEvent) => Attempt 
     ENDINGS.has(eventType) ? attempts.get(keyOf(recipient, attempt, eventType)) : undefined;
 }
 
-/** What happened on the wire: which server, how it was spoken to, all that it said, and what comes next. */
+/** An attempt in detail: the server, the encryption, its whole reply, and the next step. */
 export function OnTheWire({ attempt }: { attempt: Attempt }) {
   const { attempt: number, route, tls, reply, durationMs, nextAttemptAt } = attempt;
   return (

@@ -15,7 +15,7 @@ import { Timeline } from './timeline';
 
 const UP = { to: '/emails', name: 'Emails' };
 const LIVE_MS = 3_000;
-/** At first somebody watches it go. */
+/** For new mail, which users watch. */
 const WATCHED_MS = 800;
 const NEW_MS = 15_000;
 
@@ -28,7 +28,7 @@ export default function Email() {
   );
 }
 
-/** How often to ask: opens and late bounces come after the end as well, but no one waits for them. */
+/** How often to load it: opens and late bounces come after the end as well, but users do not wait for them. */
 function freshMs(email: EmailDetail | undefined): number {
   if (email?.recipients.every(({ status }) => isFinal(status))) return 15_000;
   const isNew = email !== undefined && Date.now() - new Date(email.createdAt).getTime() < NEW_MS;

@@ -1,16 +1,17 @@
 import type { useQuery } from '@tanstack/react-query';
+import { ApiError } from '../../api/client';
 import type { Data, EmailContent } from '../../api/types';
 import { messageTabs } from '../../parts/message';
 import { Card, Facts } from '../../parts/page';
 import { Empty, Loaded } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
 
-/** What an email says: as it looks, and in its parts. */
+/** The content of an email: rendered, and in its parts. */
 export function Preview({ id, query }: { id: string; query: ReturnType<typeof useQuery<Data<EmailContent>>> }) {
   const frame = { src: `/console/preview/${id}`, title: 'Preview of the email' };
   return (
     <Card title="Content">
-      {query.isError ? (
+      {query.error instanceof ApiError && query.error.status === 404 ? (
         <Empty icon="emails" title="The content is not kept any more">
           Bodies and attachments are deleted some time after an email has come to its end; its events stay.
         </Empty>

@@ -6,7 +6,7 @@ import { OnTheWire, useAttempts } from './attempts';
 
 const SHOWN_APART = new Set(['recipient', 'response', 'metadata']);
 
-/** Everything that happened, the newest first; what was an attempt, with what was said on the wire. */
+/** All events, the newest first; attempts with the details of their SMTP conversation. */
 export function Timeline({ email }: { email: EmailDetail }) {
   const attemptOf = useAttempts(email);
   return (

@@ -19,7 +19,7 @@ interface Still {
   readonly showAll: () => void;
 }
 
-/** While somebody is about to choose a row, the rows keep their places; their states go on changing. */
+/** While the user is about to choose a row, the rows keep their positions; their states still change. */
 function useStill(latest: readonly Email[], isHeld: boolean): Still {
   const [held, setHeld] = useState<readonly Email[]>();
   if (isHeld && held === undefined) setHeld(latest);

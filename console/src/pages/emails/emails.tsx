@@ -86,7 +86,7 @@ function toQuery({ q, status, domain, tag, span }: Filters, page: number) {
     domain_id: domain,
     // An id opens its email at once.
     ...(q.includes('@') ? { recipient: q } : { subject: UUID.test(q) ? '' : q }),
-    // To the minute, so that the list is asked for under one name for a while.
+    // To the minute, so that the query keeps its name for a while.
     from:
       seconds === undefined ? '' : new Date(Math.floor(Date.now() / 60_000) * 60_000 - seconds * 1_000).toISOString(),
   };

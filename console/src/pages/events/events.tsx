@@ -52,15 +52,16 @@ function FeedCard({ seconds }: { seconds: number }) {
     getNextPageParam: ({ pagination }) => pagination.nextCursor,
     staleTime: Infinity,
   });
-  const { data, fetchNextPage, isFetching, hasNextPage } = query;
+  const { data, fetchNextPage, isError, isFetching, hasNextPage } = query;
   const all = useMemo(() => data?.pages.flatMap((page) => page.data) ?? [], [data]);
   const hasMore = data?.pages.at(-1)?.pagination.hasMore === true;
   const isFull = all.length >= MAX_SHOWN;
   useEffect(() => {
     if (!isLive || isFetching || !hasNextPage || isFull) return undefined;
-    const timer = setTimeout(() => void fetchNextPage(), hasMore ? 0 : LIVE_MS);
+    // After an error too: a refusal comes at once.
+    const timer = setTimeout(() => void fetchNextPage(), hasMore && !isError ? 0 : LIVE_MS);
     return () => clearTimeout(timer);
-  }, [isLive, isFetching, hasNextPage, hasMore, isFull, fetchNextPage, data]);
+  }, [isLive, isError, isFetching, hasNextPage, hasMore, isFull, fetchNextPage, data]);
   const types = [...new Set(all.map((event) => event.type))].sort();
   const shown = all.filter((event) => type === '' || event.type === type).toReversed();
   return (

@@ -121,7 +121,7 @@ function tabsOf(email: InboundEmail) {
   });
 }
 
-/** A field may come more than once, and where it stands counts. */
+/** A field may occur more than once, and its position matters. */
 function lineOf({ name, value }: InboundEmail['headers'][number]): string {
   return `${name}: ${value}`;
 }
@@ -131,7 +131,7 @@ interface Found {
   readonly domain?: string;
 }
 
-/** What was found when it came: nothing is refused for it. */
+/** The results at arrival; no mail is refused because of them. */
 function Authentication({ email: { authentication } }: { email: InboundEmail }) {
   const { spf, dkim, dmarc, arc } = authentication;
   const shown = (found: Found, index = 0) => (

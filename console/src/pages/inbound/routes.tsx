@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<InboundRoute>[] = [
   { name: 'Since', look: 'soft', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
-/** The addresses whose mail is taken. Keys that are bound to a domain see none of them. */
+/** The addresses whose mail is accepted. Keys that are bound to a domain see none of them. */
 export function Routes() {
   const may = useMay();
   const { key } = useSession();

@@ -5,7 +5,7 @@ import { useChange } from '../../parts/change';
 import { Confirm, FormDialog, OnceDialog } from '../../parts/dialog';
 import { bound, SelectField, TextField } from '../../parts/field';
 
-/** What a program of an organization needs to begin with; its people make further keys themselves. */
+/** The scopes of a first key; the organization makes further keys itself. */
 const FIRST_KEY_SCOPES = [
   'email:send',
   'email:read',

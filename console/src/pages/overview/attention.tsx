@@ -19,7 +19,7 @@ interface Concern {
   readonly action: string;
 }
 
-/** What somebody has to do something about, each with the way to it. */
+/** Problems that need an action, each with a link. */
 export function Attention() {
   const may = useMay();
   const domains = useDomains(60_000);

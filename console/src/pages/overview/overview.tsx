@@ -93,7 +93,7 @@ function summaryOf(series: readonly { name: string; values: readonly number[] }[
 
 const OPEN = ['queued', 'sending', 'scheduled'] as const;
 
-/** What is on its way now, and what has waited longest. */
+/** The mail in progress, and the oldest waiting one. */
 function OnTheWay() {
   const query = useQuery({ queryKey: ['on-the-way'], queryFn: readOpen, refetchInterval: 5_000 });
   return (

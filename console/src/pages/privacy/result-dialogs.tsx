@@ -10,12 +10,16 @@ import { Facts } from '../../parts/page';
 import { InlineError, Loaded } from '../../parts/states';
 import { Badge, Moment } from '../../parts/text';
 
-/** What an export has found, to be downloaded. */
+/** One that waits for its turn, or for deliveries, is pending. */
+const isOpen = (request: { readonly status: string } | undefined): boolean =>
+  request?.status === 'pending' || request?.status === 'processing';
+
+/** The result of an export, for download. */
 export function ExportDialog({ id, onClose }: { id: string; onClose: () => void }) {
   const query = useQuery({
     queryKey: ['export', id],
     queryFn: () => get<Data<PrivacyExport>>(`/v1/gdpr/export/${id}`),
-    refetchInterval: ({ state }) => (state.data?.data.status === 'processing' ? 2_000 : false),
+    refetchInterval: ({ state }) => (isOpen(state.data?.data) ? 2_000 : false),
   });
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
@@ -24,7 +28,7 @@ export function ExportDialog({ id, onClose }: { id: string; onClose: () => void 
       download(`export-${id}.json`, JSON.stringify(exportedData, null, 2), 'application/json');
       return;
     }
-    // Several files, or too much for one answer.
+    // Several files, or too much for one response.
     setBusy(true);
     setError(undefined);
     try {
@@ -70,12 +74,12 @@ export function ExportDialog({ id, onClose }: { id: string; onClose: () => void 
   );
 }
 
-/** What an erasure has erased, and what had to be kept. */
+/** The data that an erasure has erased, and the data that must be kept. */
 export function ErasureDialog({ id, onClose }: { id: string; onClose: () => void }) {
   const query = useQuery({
     queryKey: ['erasure', id],
     queryFn: () => get<Data<PrivacyErasure>>(`/v1/gdpr/delete-request/${id}`),
-    refetchInterval: ({ state }) => (state.data?.data.status === 'processing' ? 2_000 : false),
+    refetchInterval: ({ state }) => (isOpen(state.data?.data) ? 2_000 : false),
   });
   return (
     <Dialog title="Receipt of an erasure" onClose={onClose}>

@@ -64,7 +64,7 @@ interface ActionProps {
   readonly onClose: () => void;
 }
 
-/** Asks before something is done to a part of the queue: whose, how many, why, and whether there is a way back. */
+/** Asks the user before an action on a part of the queue: whose mail, how many, the reason, and whether it can be undone. */
 export function ActionDialog({ action, filter, onClose }: ActionProps) {
   const change = useChange();
   const [reason, setReason] = useState('');

@@ -10,7 +10,7 @@ import { Card, Page } from '../../parts/page';
 import { InlineError, Requires } from '../../parts/states';
 import { useToast } from '../../parts/toast';
 
-/** What the simulator makes of each address (docs/api.md). */
+/** The simulator's outcome for each address (README.md). */
 const SIMULATOR: readonly (readonly [local: string, what: string])[] = [
   ['delivered', 'Delivered'],
   ['bounced', 'Bounces'],
@@ -153,7 +153,7 @@ function SendForm() {
   );
 }
 
-/** The simulator's addresses, each with what becomes of a mail to it. */
+/** The simulator's addresses, each with the outcome of a mail to it. */
 function Simulator({ to, choose }: { to: string; choose: (address: string) => void }) {
   const { simulatorDomain } = useSession().service;
   return (

@@ -78,7 +78,7 @@ export function SignIn() {
   );
 }
 
-/** A link that is followed by somebody who is signed in: it does not change unasked whose mail they see. */
+/** A signed-in user has followed a link: the session is replaced only after a question. */
 export function FollowLink({ link }: { link: string }) {
   const { organization, key } = useSession();
   const signIn = useSignIn();

@@ -24,7 +24,7 @@ const withRate = (value: number, rate: number) => (
   </>
 );
 
-/** What came of mail at each large receiver: one of them may defer what the others take. */
+/** The outcomes of mail at each large receiver: one may defer mail that others accept. */
 export function ByProvider({ period: { from, to }, domain }: { period: Period; domain: string }) {
   const query = useQuery({
     queryKey: ['provider-stats', from, to, domain],

@@ -21,7 +21,7 @@ function draftOf(template: Template | undefined): Draft {
   return { name: template.name, subject: template.subject, html: template.html ?? '', text: template.text ?? '' };
 }
 
-/** What is sent: a part that is empty, and always was, is left out. */
+/** The body of the request, without parts that are and were empty. */
 function bodyOf({ name, subject, html, text }: Draft, template: Template | undefined) {
   return {
     ...{ name, subject },

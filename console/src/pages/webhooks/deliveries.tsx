@@ -59,7 +59,7 @@ const COLUMNS: readonly Column<WebhookDelivery>[] = [
   },
 ];
 
-/** What was sent to a webhook, and what it said to it. */
+/** The messages to a webhook, and its responses. */
 export function DeliveryList({ webhook }: { webhook: Webhook }) {
   const [{ state, delivery: shown }, change] = useFilters(['state', 'delivery']);
   const [eventType, setEventType] = useState('');

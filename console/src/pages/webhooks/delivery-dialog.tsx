@@ -21,7 +21,7 @@ interface DialogProps {
   readonly onClose: () => void;
 }
 
-/** What was sent, and what came back. */
+/** The request and the response. */
 export function DeliveryDialog({ webhook, id, title, onClose }: DialogProps) {
   const query = useQuery({
     queryKey: ['deliveries', webhook.id, 'one', id],
@@ -92,7 +92,7 @@ function Answer({ answer }: { answer: NonNullable<WebhookDeliveryDetail['answer'
   );
 }
 
-/** As people read it; what is no JSON stays as it is. */
+/** Indented for reading; text that is no JSON does not change. */
 function indented(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);

@@ -8,7 +8,7 @@ export function isMoving({ state, nextAttemptAt }: Pick<WebhookDelivery, 'state'
   return nextAttemptAt === undefined || new Date(nextAttemptAt).getTime() <= Date.now() + SOON_MS;
 }
 
-/** How often to ask for a delivery, in milliseconds; not at all once nothing more will come of it. */
+/** How often to load a delivery, in milliseconds; not at all once it has ended. */
 export function freshMs(delivery: WebhookDelivery | undefined): number | false {
   if (delivery === undefined || delivery.state === 'delivered' || delivery.state === 'failed') return false;
   return isMoving(delivery) ? 1_000 : 5_000;

@@ -13,7 +13,7 @@ type Asked = 'change' | 'rotate' | 'remove' | 'replay';
 
 const REFRESH = ['webhook', 'webhooks', 'deliveries'];
 
-/** What can be done with a webhook. */
+/** The actions for a webhook. */
 export function Manage({ webhook }: { webhook: Webhook }) {
   const change = useChange();
   const [asks, setAsks] = useState<Asked>();

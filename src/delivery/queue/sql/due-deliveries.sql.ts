@@ -28,9 +28,10 @@ export function promoteDue(now: Date, limit: number): Statement<{ promoted: numb
   return { name: 'promote-due', text: PROMOTE, values: [now, limit] };
 }
 
-// Claims what has outlived its time without its turn having come (a destination held back for days), so that it can be ended.
-// Writes: deliveries (partial indexes deliveries_first_due and deliveries_expiring: one look-up each when nothing is overdue).
-// Locks: rows, skip locked. Rows: up to $3.
+// Claims deliveries whose time is over and that no worker has claimed (a destination held back for days), so that they can be ended.
+// A session whose lease has ended claims nothing.
+// Writes: deliveries (partial indexes deliveries_first_due and deliveries_expiring: one look-up each when nothing is overdue; then
+// the primary key). Reads: worker_sessions (primary key). Locks: rows in primary-key order, skip locked. Rows: up to $3.
 // Not the ORM: SKIP LOCKED inside an update.
 const CLAIM_OVERDUE = `
   with found as materialized (

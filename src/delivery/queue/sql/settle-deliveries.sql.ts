@@ -4,44 +4,45 @@ import { READY_STATE } from './suspect-deliveries.sql';
 
 // Takes the results of claimed deliveries: terminal ones leave the queue, the others wait for their next attempt.
 // A result counts only with the token of the newest claim (fencing): a worker that lost its lease changes nothing.
-// Writes: deliveries (primary key). Locks: rows in primary-key order. Rows: one settle batch.
+// Writes: deliveries (primary key). Locks: the rows that it deletes, in primary-key order, then those that it updates, in
+// primary-key order; a row that another transaction has locked is compared again once it is free. Rows: one settle batch.
+// It does not lock all rows first: each lock is a record of its own in the write-ahead log. With a transaction that locks rows of both
+// kinds it can therefore deadlock; the transaction then runs again (docs/a-mails-life.md, The order of locks).
 // An attempt that ended did not crash its worker: earlier crashes are reset.
-// The state is checked after the look-up by key: as a condition of it, it tempts the planner to walk the index of all
-// claims, dead rows included (0.9 ms of 1.1 ms for 20 rows).
+// The state is compared as an expression: with a plain condition the planner may scan the index of all claims, dead rows
+// included (0.9 ms of 1.1 ms for 20 rows).
 // Not the ORM: delete, update and fencing for a whole batch in one round trip.
+const IS_NEWEST_CLAIM = `
+      d.organization_id = r.organization_id and d.mode = r.mode and d.email_id = r.email_id and d.position = r.position
+      and d.claim_token = r.claim_token and coalesce(d.state, '') = 'claimed'`;
+
+const CRASHES_LEFT = 'case when r.attempt = d.attempt then 0 else d.crashes end';
+
 const SETTLE = `
-  with results as (
+  with results as materialized (
     select *
     from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::int[], $6::timestamptz[], $8::int[])
       with ordinality as r (organization_id, mode, email_id, position, claim_token, next_attempt_at, attempt, ordinality)
-  ), locked as materialized (
-    select
-      d.organization_id, d.mode, d.email_id, d.position, d.state,
-      d.claim_token = r.claim_token as is_newest, r.next_attempt_at, r.attempt, r.ordinality,
-      case when r.attempt = d.attempt then 0 else d.crashes end as crashes
-    from deliveries d
-    join results r using (organization_id, mode, email_id, position)
-    order by d.organization_id, d.mode, d.email_id, d.position
-    for update of d
-  ), held as materialized (
-    select * from locked where state = 'claimed' and is_newest
+    order by organization_id, mode, email_id, position
   ), removed as (
     delete from deliveries d
-    using held h
-    where h.next_attempt_at is null
-      and d.organization_id = h.organization_id and d.mode = h.mode and d.email_id = h.email_id and d.position = h.position
+    using results r
+    where r.next_attempt_at is null and ${IS_NEWEST_CLAIM}
+    returning r.ordinality
   ), postponed as (
     update deliveries d
-    set state = case when h.next_attempt_at > $7 or h.crashes >= ${SUSPECT_CRASHES} then 'waiting' else 'ready' end,
-      due_at = h.next_attempt_at,
-      attempt = h.attempt,
-      crashes = h.crashes,
+    set state = case when r.next_attempt_at > $7 or ${CRASHES_LEFT} >= ${SUSPECT_CRASHES} then 'waiting' else 'ready' end,
+      due_at = r.next_attempt_at,
+      attempt = r.attempt,
+      crashes = ${CRASHES_LEFT},
       session_id = null
-    from held h
-    where h.next_attempt_at is not null
-      and d.organization_id = h.organization_id and d.mode = h.mode and d.email_id = h.email_id and d.position = h.position
+    from results r
+    where r.next_attempt_at is not null and ${IS_NEWEST_CLAIM}
+    returning r.ordinality
   )
-  select ordinality::int - 1 as index from held`;
+  select ordinality::int - 1 as index from removed
+  union all
+  select ordinality::int - 1 as index from postponed`;
 
 /** Returns the indexes of the results that were taken. */
 export function settleDeliveries(results: readonly SettledDelivery[], now: Date): Statement<{ index: number }> {
@@ -165,20 +166,29 @@ export function withdrawRecipients(keys: readonly DeliveryKey[]): Statement<With
   };
 }
 
-// Moves the first attempt of an email's deliveries, before it has begun. What an operator holds stays held.
+// Moves the first attempt of an email's deliveries, before it has begun, and with it the end of a life that the request has not set. What
+// an operator holds stays held.
 // Writes: deliveries (primary key). Locks: the rows of one email; a claim under way is waited for, and then its row is left alone.
 // Not the ORM: update … returning, and a state that depends on the one before.
 const RESCHEDULE = `
   update deliveries
-  set due_at = $4, first_due_at = $4, state = case state when 'held' then 'held' else 'waiting' end
+  set due_at = $4, first_due_at = $4, state = case state when 'held' then 'held' else 'waiting' end,
+    expires_at = case when $5 then expires_at else expires_at + ($4 - first_due_at) end
   where organization_id = $1 and mode = $2 and email_id = $3 and state in ('waiting', 'ready', 'held') and attempt = 0
   returning position`;
 
-/** Sets the due time of an email's deliveries that no worker has tried yet, and returns their positions. */
-export function rescheduleDeliveries(email: EmailKey, dueAt: Date): Statement<{ position: number }> {
+/**
+ * Sets the due time of an email's deliveries that no worker has tried yet, and returns their positions.
+ * @param keepsExpiry it expires when the request says
+ */
+export function rescheduleDeliveries(
+  email: EmailKey,
+  dueAt: Date,
+  keepsExpiry: boolean,
+): Statement<{ position: number }> {
   return {
     name: 'reschedule-deliveries',
     text: RESCHEDULE,
-    values: [email.organizationId, email.mode, email.emailId, dueAt],
+    values: [email.organizationId, email.mode, email.emailId, dueAt, keepsExpiry],
   };
 }

@@ -74,7 +74,7 @@ export function claimSuspects(sessionId: string, blockedDestinations: readonly s
 // Whether a suspect is due, so that a worker makes room for it.
 // Reads: deliveries (partial index deliveries_suspect, all but always empty; then deliveries_tried), worker_sessions.
 // Locks: none. Rows: one.
-// Not the ORM: the queue's entity is not read.
+// Not the ORM: the queue has no entity.
 const HAS_SUSPECT = `
   select exists (
     select from deliveries

@@ -48,9 +48,9 @@ export function renewSession(id: string, leaseSeconds: number): Statement<Watch>
   return { name: 'renew-session', text: RENEW, values: [id, leaseSeconds] };
 }
 
-// Ends a session: it releases what it still holds, because the reaper would count that as an attempt.
-// Writes: worker_sessions, deliveries (partial index deliveries_claimed). Locks: rows in primary-key order. Rows: what a
-// stopping worker could not give back.
+// Ends a session: it releases the claims that it still holds, because the reaper would count a crash for each.
+// Writes: worker_sessions, deliveries (partial index deliveries_claimed). Locks: deliveries in primary-key order, and the
+// session's row. Rows: the claims that a stopping worker could not release.
 // Not the ORM: two tables in one statement.
 const END = `
   with held as materialized (

@@ -50,7 +50,7 @@ export function listAddresses(): Statement<AddressProgress> {
 }
 
 // The first mail of a day begins a day of the warm-up; after the last one it is over.
-// Writes: egress_addresses (primary key). Locks: one row, once a day. Rows: one at most. Not the ORM: the server's day.
+// Writes: egress_addresses (primary key). Locks: one row until the commit, once a day. Rows: one at most. Not the ORM: the server's day.
 const BEGIN_DAY = `
   update egress_addresses set
     warm_up_day = warm_up_day + 1,
@@ -66,8 +66,9 @@ const OPEN_ACCOUNT = `
   on conflict do nothing`;
 
 // Takes a part of what the address may still send to the provider today.
-// Writes: egress_volumes (primary key). Locks: one row for the length of the statement; workers take a twentieth of a day's
-// volume at a time, so that it is not hot. Rows: one. Not the ORM: a bounded increment by the server's day.
+// Writes: egress_volumes (primary key). Reads: egress_addresses (primary key). Locks: one row until the commit that follows; workers
+// take a twentieth of a day's volume at a time, so that it is not hot. Rows: one. Not the ORM: a bounded increment by the server's
+// day.
 const TAKE = `
   with account as materialized (
     select v.taken, a.warm_up_ended_at is not null as is_warm, ($4::int[])[a.warm_up_day] as volume
@@ -182,7 +183,7 @@ export function changeWarmUp(address: string, isWarm: boolean): Statement<never>
   return { name: 'change-warm-up', text: CHANGE, values: [address, isWarm] };
 }
 
-// Removes the volumes of days that are over; the day itself is counted with the address.
+// Removes volumes that are older than a week; days of the warm-up are counted in egress_addresses.
 // Writes: egress_volumes (index egress_volumes_day). Locks: those rows. Rows: those of one day. Not the ORM: the server's day.
 const REMOVE = `
   with removed as (

@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { FairLimit } from '../../../common/async/fair-turns';
 import { Clock } from '../../../common/clock';
 import { Keyring } from '../../../common/encryption/encryption';
+import { clientGone } from '../../../common/tenant';
 import { AppConfig } from '../../../config/config';
 import { ALTERNATING_SELECTORS } from '../registry/wanted-records';
 import type { DkimKey } from './dkim-key.entity';
@@ -77,7 +78,7 @@ export class DkimKeyGenerator {
    * @throws TooManyAtATimeError when too many keys of this organization wait
    */
   generate(organizationId: string): Promise<DkimKeyPair> {
-    return this.turns.run(organizationId, () => this.makePair());
+    return this.turns.run(organizationId, () => this.makePair(), clientGone());
   }
 
   /** Runs in libuv's thread pool, so that the event loop is not blocked. */

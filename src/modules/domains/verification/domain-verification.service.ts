@@ -4,6 +4,7 @@ import { FairLimit } from '../../../common/async/fair-turns';
 import { Clock } from '../../../common/clock';
 import { NotFoundError } from '../../../common/errors/app-error';
 import { isUuid } from '../../../common/ids';
+import { clientGone } from '../../../common/tenant';
 import { violatedConstraint } from '../../../database/database-errors';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
@@ -54,7 +55,7 @@ export class DomainVerificationService {
 
   /** @param actor a key's id or `operator` @throws NotFoundError; UnavailableError when too much of this organization waits */
   verifyNow(organizationId: string, domainId: string, actor: string): Promise<DomainVerification> {
-    return this.limit.run(organizationId, () => this.verify(organizationId, domainId, actor));
+    return this.limit.run(organizationId, () => this.verify(organizationId, domainId, actor), clientGone());
   }
 
   /** The same, with a report for the owner. @throws NotFoundError */

@@ -67,13 +67,16 @@ export class AcceptService {
    @throws TooManyAtATimeError when too many submissions of the organization wait; AppError idempotency_in_progress or idempotency_key_reused for the request as a whole, service_unavailable
    */
   async submit(submission: Submission, organizationId: string): Promise<SubmissionResult> {
-    this.disk.assertRoom(bytesIn(submission));
+    const outcome = await this.disk.take(bytesIn(submission), () => this.accept(submission, organizationId));
+    if (outcome instanceof AppError) throw outcome;
+    return outcome;
+  }
+
+  private accept(submission: Submission, organizationId: string): Promise<SubmissionOutcome> {
     const claims = [submission.idempotency, ...submission.items.map((item) => item.idempotency)];
     const names = claims.flatMap((claim) => (claim ? [keyName(claim)] : []));
     const held = { submission, organizationId };
-    const outcome = names.length === 0 ? await this.attempt(held) : await this.withKeys(names, held);
-    if (outcome instanceof AppError) throw outcome;
-    return outcome;
+    return names.length === 0 ? this.attempt(held) : this.withKeys(names, held);
   }
 
   private withKeys(names: readonly string[], held: Held): Promise<SubmissionOutcome> {

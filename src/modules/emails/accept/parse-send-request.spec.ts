@@ -8,13 +8,13 @@ const parse = (fields: Record<string, unknown>): ParsedSendRequest => parseSendR
 
 function accepted(fields: Record<string, unknown>) {
   const parsed = parse(fields);
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.details));
   return parsed.request;
 }
 
 function errorsOf(fields: Record<string, unknown>): string[] {
   const parsed = parse(fields);
-  return parsed.ok ? [] : Object.keys(parsed.errors);
+  return parsed.ok ? [] : Object.keys(parsed.error.details?.validation ?? {});
 }
 
 describe('parseSendRequest', () => {
@@ -112,7 +112,9 @@ describe('parseSendRequest', () => {
 
   it('names the field that was meant', () => {
     const parsed = parse({ reply_to: 'a@example.com' });
-    expect(parsed).toMatchObject({ errors: { reply_to: ['reply_to is not a known field; did you mean replyTo?'] } });
+    expect(parsed).toMatchObject({
+      error: { details: { validation: { reply_to: ['reply_to is not a known field; did you mean replyTo?'] } } },
+    });
   });
 
   it.each<[string, Record<string, unknown>, string]>([
@@ -194,7 +196,10 @@ describe('parseSendRequest', () => {
 
   it('puts the item before field paths of a batch', () => {
     const parsed = parseSendRequest({ ...MINIMAL, subject: '' }, NOW, '3.');
-    expect(parsed).toMatchObject({ ok: false, errors: { '3.subject': [expect.stringContaining('subject')] } });
+    expect(parsed).toMatchObject({
+      ok: false,
+      error: { details: { validation: { '3.subject': [expect.stringContaining('subject')] } } },
+    });
   });
 
   it('refuses attachments over 25 MiB as too large', () => {

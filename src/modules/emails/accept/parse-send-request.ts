@@ -1,5 +1,5 @@
 import { DAY, MINUTE, SECOND } from '../../../common/clock';
-import type { FieldErrors } from '../../../common/errors/app-error';
+import { type FieldErrors, ValidationError } from '../../../common/errors/app-error';
 import { isLongerThan } from '../../../common/values';
 import { CONTROL_CHARACTER, FieldReader } from './field-reader';
 import { isIdempotencyKey } from './idempotency';
@@ -26,7 +26,22 @@ export const SEND_REQUEST_FIELDS: ReadonlySet<string> = new Set([
   ...['scheduledAt', 'expiresAt', 'tracking', 'category', 'idempotencyKey', 'template'],
 ]);
 
-export type ParsedSendRequest = { ok: true; request: SendRequest } | { ok: false; errors: FieldErrors };
+export type ParsedSendRequest = { ok: true; request: SendRequest } | { ok: false; error: ValidationError };
+
+/** Only the times of the request are wrong; it may have been accepted while they were right, under its idempotency key. */
+export class UntimelyError extends ValidationError {
+  constructor(
+    errors: FieldErrors,
+    readonly request: SendRequest,
+  ) {
+    super(errors);
+  }
+}
+
+/** What a request says, whether or not its times are right. */
+export function fieldsOf(request: SendRequest | UntimelyError): SendRequest {
+  return request instanceof UntimelyError ? request.request : request;
+}
 
 /**
  * Validates and normalizes one email of `POST /v1/emails` or of a batch: first field by field, then rules over several fields.
@@ -43,7 +58,7 @@ export function parseSendRequest(
 ): ParsedSendRequest {
   const reader = new FieldReader(prefix);
   const given = reader.object(body, 'body');
-  if (!given) return { ok: false, errors: reader.errors };
+  if (!given) return { ok: false, error: new ValidationError(reader.errors) };
   reader.unknownFields(given, SEND_REQUEST_FIELDS);
   const request: SendRequest = {
     from: readSender(reader, given.from),
@@ -64,25 +79,30 @@ export function parseSendRequest(
     idempotencyKey: readIdempotencyKey(reader, given.idempotencyKey),
   };
   if (!given.html && !given.text && given.template === undefined) reader.add('html', 'or text must be given');
-  checkTimes(reader, request, now);
-  return reader.failed ? { ok: false, errors: reader.errors } : { ok: true, request };
+  const error = problemOf(reader, request, now);
+  return error ? { ok: false, error } : { ok: true, request };
 }
 
-/** Reads the fields that all kinds of email have. */
+/** The error of a request whose fields have been read, with those of its times; undefined for one that is valid. */
+export function problemOf(reader: FieldReader, request: SendRequest, now: Date): ValidationError | undefined {
+  const isInvalid = reader.failed;
+  checkTimes(reader, request, now);
+  if (isInvalid) return new ValidationError(reader.errors);
+  return reader.failed ? new UntimelyError(reader.errors, request) : undefined;
+}
+
+/** Reads the fields that all kinds of email have; `problemOf` checks the time. */
 export function readOptions(
   reader: FieldReader,
   given: Record<string, unknown>,
-  now: Date,
 ): Pick<SendRequest, 'tags' | 'metadata' | 'scheduledAt' | 'category' | 'idempotencyKey'> {
-  const options = {
+  return {
     tags: readTags(reader, given.tags),
     metadata: readMetadata(reader, given.metadata),
     scheduledAt: reader.optionalTimestamp(given.scheduledAt, 'scheduledAt'),
     category: readCategory(reader, given.category),
     idempotencyKey: readIdempotencyKey(reader, given.idempotencyKey),
   };
-  checkTimes(reader, { ...options, expiresAt: undefined }, now);
-  return options;
 }
 
 function readSubject(reader: FieldReader, value: unknown): string {

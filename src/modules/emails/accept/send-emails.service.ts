@@ -9,13 +9,14 @@ import { TemplateRenderer } from '../../templates/template-renderer.service';
 import { AcceptService } from './accept.service';
 import { fingerprint, fingerprintInTurns, type IdempotencyClaim, idempotencyKeyOf } from './idempotency';
 import { decodeContents } from './parse-parts';
-import { type ParsedSendRequest, parseSendRequest } from './parse-send-request';
+import { fieldsOf, type ParsedSendRequest, parseSendRequest, UntimelyError } from './parse-send-request';
 import {
   type SendRequest,
   type AcceptCommand,
   type AcceptedItem,
   type ItemResult,
   refusal,
+  type RefusedItem,
   type Submission,
   type SubmissionItem,
   type SubmissionResult,
@@ -78,9 +79,10 @@ export class SendEmailsService {
   async sendOne(body: unknown, keyHeader: string | string[] | undefined, tenant: Submitter): Promise<AcceptedRequest> {
     const decoded = await decodeContents(body, tenant.organizationId);
     const parsed = parseSendRequest(body, this.clock.now(), '', decoded);
-    if (!parsed.ok) throw new ValidationError(parsed.errors);
-    const key = idempotencyKeyOf(keyHeader, parsed.request.idempotencyKey);
-    return this.accept(parsed.request, await claimOf(SINGLE_PATH, key, body, tenant), tenant);
+    const request = parsed.ok ? parsed.request : parsed.error;
+    if (request instanceof ValidationError && !(request instanceof UntimelyError)) throw request;
+    const key = idempotencyKeyOf(keyHeader, fieldsOf(request).idempotencyKey);
+    return this.accept(request, await claimOf(SINGLE_PATH, key, body, tenant), tenant);
   }
 
   /** Accepts the content of an email as a new email that is linked with it. @throws ValidationError, AppError */
@@ -95,18 +97,22 @@ export class SendEmailsService {
     return this.accept({ ...stored, resentFrom }, idempotency, tenant);
   }
 
-  /** Accepts one validated email; returns once it is committed. @throws AppError */
+  /**
+   * Accepts one validated email; returns once it is committed. One whose times have passed is refused, unless it was accepted before
+   * them, under its key.
+   * @throws AppError
+   */
   async accept(
-    request: SendRequest,
+    request: SendRequest | UntimelyError,
     idempotency: IdempotencyClaim | undefined,
     tenant: Submitter,
   ): Promise<AcceptedRequest> {
-    const candidate = await this.candidate(request, tenant, '');
+    const candidate = request instanceof UntimelyError ? refusal(request) : await this.candidate(request, tenant, '');
     // A refusal that is not stored under a key needs no transaction.
-    if (candidate.kind === 'refused' && idempotency === undefined) throw toAppError(candidate);
+    if (candidate.kind === 'refused' && idempotency === undefined) throw errorOf(candidate, request);
     const { results, replayed } = await this.submit({ items: [{ candidate }], idempotency }, tenant);
     const result = results[0] as ItemResult;
-    if (result.kind === 'refused') throw toAppError(result, replayed);
+    if (result.kind === 'refused') throw replayed ? toAppError(result, replayed) : errorOf(result, request);
     return { accepted: result, replayed };
   }
 
@@ -146,7 +152,8 @@ export class SendEmailsService {
     for (const [index, item] of parsed.entries()) {
       const candidate =
         item instanceof AppError ? refusal(item) : await this.candidate(item, bounded, `${index}.`, lookUps[index]);
-      const key = item instanceof AppError ? undefined : item.idempotencyKey;
+      const isKeyed = !(item instanceof AppError) || item instanceof UntimelyError;
+      const key = isKeyed ? fieldsOf(item).idempotencyKey : undefined;
       items.push({ candidate, idempotency: await claimOf(BATCH_ITEM_PATH, key, bodies[index], tenant) });
     }
     return items;
@@ -214,6 +221,10 @@ export class SendEmailsService {
   }
 }
 
+function errorOf(refused: RefusedItem, request: SendRequest | UntimelyError): AppError {
+  return request instanceof UntimelyError ? request : toAppError(refused);
+}
+
 /** The memory budget of a batch: items beyond the limit are refused, earlier ones are kept. */
 function withinBatch(hold: Submitter['hold']): (bytes: number) => void {
   let left = MAX_BATCH_RENDERED;
@@ -247,7 +258,7 @@ async function parseItem(
   if (body instanceof AppError) return body;
   try {
     const parsed: ParsedSendRequest = parseSendRequest(body, now, prefix, await decodeContents(body, holder));
-    return parsed.ok ? parsed.request : new ValidationError(parsed.errors);
+    return parsed.ok ? parsed.request : parsed.error;
   } catch (error) {
     if (error instanceof AppError) return error;
     throw error;

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { FairLimit } from '../../../common/async/fair-turns';
 import { INLINE_IMAGE_TYPES, type InlinePart, MAX_INLINE_IMAGE_BYTES } from '../../../common/mime/inline-images';
 import { type MessageFile, readFile, type ReadMessage, readMessage } from '../../../common/mime/message-view';
+import { clientGone } from '../../../common/tenant';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import { RawMessagesStorage } from './raw-messages.storage';
 
@@ -18,7 +19,7 @@ export class RawMessagesService {
 
   /** Images that its html may refer to; empty for an email that is not raw. @throws UnavailableError */
   readImages(key: EmailKey): Promise<InlinePart[]> {
-    return this.limit.run(key.organizationId, async () => {
+    const read = async (): Promise<InlinePart[]> => {
       const bytes = await this.messages.load(key);
       if (!bytes) return [];
       const { files } = await readMessage(bytes);
@@ -29,15 +30,17 @@ export class RawMessagesService {
           .map(({ index }) => readFile(bytes, index)),
       );
       return found.flatMap((file) => (file ? [{ ...file, type: file.contentType }] : []));
-    });
+    };
+    return this.limit.run(key.organizationId, read, clientGone());
   }
 
   /** The parsed message; undefined when it has been deleted. @throws UnavailableError */
   read(key: EmailKey): Promise<ReadMessage | undefined> {
-    return this.limit.run(key.organizationId, async () => {
+    const read = async (): Promise<ReadMessage | undefined> => {
       const bytes = await this.messages.load(key);
       return bytes && readMessage(bytes);
-    });
+    };
+    return this.limit.run(key.organizationId, read, clientGone());
   }
 }
 

@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { REPLY_ACTIONS, REPLY_CLASSES } from '../../../delivery/policy/classify-reply';
 import { type PhaseTimes, readPhase, TLS_POLICIES } from '../../../delivery/ports/attempt-trace';
 import type { EmailEvent } from '../email.entity';
-import { phasesOf, type StoredTrace } from '../outcomes/stored-trace';
+import { phasesOf, type StoredTrace, traceOf } from '../outcomes/stored-trace';
 
 const OUTCOMES = ['sent', 'delivered', 'deferred', 'unknown', 'bounced', 'failed'];
 
@@ -100,8 +100,9 @@ function newestFirst(one: AttemptDto, other: AttemptDto): number {
   return other.attempt - one.attempt;
 }
 
-function toAttempt({ eventType, occurredAt, data, trace }: EmailEvent): AttemptDto {
-  const stored = trace ?? { at: occurredAt.getTime(), ms: 0 };
+function toAttempt(event: EmailEvent): AttemptDto {
+  const { eventType, occurredAt, data } = event;
+  const stored = traceOf(event) ?? { at: occurredAt.getTime(), ms: 0 };
   return {
     recipient: String(data.recipient),
     attempt: Number(data.attempt),

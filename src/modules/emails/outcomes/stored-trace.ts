@@ -64,6 +64,32 @@ function timesOf(phases: PhaseTimes): string {
   return ORDER_OF_TIMES.map((phase) => phases[phase] ?? '').join(',');
 }
 
+/**
+ * A trace without `action` as the text that is stored with an event of success, a third as long as its JSON object: an array in
+ * the order below, without the nulls at its end. The time is that before the event, in milliseconds.
+ */
+export function packTrace({ at, ms, times, ip, port, tls, policy, src, pool }: StoredTrace, occurredAt: Date): string {
+  const values = [occurredAt.getTime() - at, ms, times, ip, port, tls, policy, src, pool];
+  return JSON.stringify(values.slice(0, values.findLastIndex((value) => value !== undefined) + 1));
+}
+
+type Packed = [number, number, ...(StoredTrace[keyof StoredTrace] | null)[]];
+
+/** The trace of a stored event, in whichever of its columns it is; null when it has none. */
+export function traceOf({ attempt, trace, occurredAt }: TracedEvent): StoredTrace | null {
+  if (attempt === null) return trace;
+  const [before, ms, ...others] = JSON.parse(attempt) as Packed;
+  const [times, ip, port, tls, policy, src, pool] = others.map((value) => value ?? undefined);
+  return { at: occurredAt.getTime() - before, ms, times, ip, port, tls, policy, src, pool } as StoredTrace;
+}
+
+/** The columns of an event that hold a trace. */
+interface TracedEvent {
+  readonly attempt: string | null;
+  readonly trace: StoredTrace | null;
+  readonly occurredAt: Date;
+}
+
 /** The phases of a stored attempt; undefined when not stored. */
 export function phasesOf({ times, phases }: StoredTrace): PhaseTimes | undefined {
   if (times === undefined) return phases;

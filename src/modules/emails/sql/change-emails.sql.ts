@@ -3,7 +3,7 @@ import type { Statement } from '../../../database/statement';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { EmailEvent } from '../email.entity';
 
-// Changes of an email on request: its time, and the links to resent emails.
+// Changes an email on request: its time, and its links to resent emails.
 // Writes: emails, email_recipients (primary keys), email_events (insert). Locks: the rows of one email; where several are linked, in
 // the order of their ids. Rows: one email each.
 // Not the ORM: the database generates the event's id, and its sequence comes from the row.
@@ -23,17 +23,17 @@ const ADD_SCHEDULED = `
   insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
   values ($1, $2, $3, $4, event_id(clock_timestamp(), 1), 'scheduled', 'api', clock_timestamp(), $5::jsonb)`;
 
-/** Returns the sequence of its next event. */
+/** Takes the next sequence of the email's events for `addScheduledEvent`, and returns it. The caller has locked the email's deliveries. */
 export function rescheduleEmail(email: EmailKey, scheduledAt: Date, now: Date): Statement<{ sequence: number }> {
   return { name: 'reschedule-email', text: RESCHEDULE, values: [...keyOf(email), scheduledAt, now] };
 }
 
-/** Sets the open recipients' status to `scheduled`; the email itself is changed by `rescheduleEmail`. */
+/** Sets the status of queued and scheduled recipients to `scheduled`; `rescheduleEmail` changes the email itself. */
 export function rescheduleRecipients(email: EmailKey, now: Date): Statement<never> {
   return { name: 'reschedule-recipients', text: RESCHEDULE_RECIPIENTS, values: [...keyOf(email), now] };
 }
 
-/** The event that names the new time. */
+/** Adds the event `scheduled`, whose data has the new time. @param sequence from `rescheduleEmail` */
 export function addScheduledEvent(email: EmailKey, sequence: number, scheduledAt: Date): Statement<never> {
   const data = JSON.stringify({ scheduledAt: scheduledAt.toISOString() });
   return { name: 'add-scheduled-event', text: ADD_SCHEDULED, values: [...keyOf(email), sequence, data] };
@@ -60,8 +60,20 @@ function keyOf({ organizationId, mode, emailId }: EmailKey): string[] {
   return [organizationId, mode, emailId];
 }
 
-// Finds the deferred attempts of a tenant's emails, per email in the order in which they were recorded.
-// Reads: email_events (primary key; the events of each email). Locks: none. Rows: the deferrals of one page of deliveries.
+// Finds an attempt at an email whose outcome is unknown: the claims of a crashed worker are as new, and the mail may have been sent.
+// Reads: email_events (primary key). Locks: none. Rows: one. Not the ORM: within the transaction that has locked the deliveries.
+const FIND_UNKNOWN = `
+  select from email_events
+  where organization_id = $1 and mode = $2 and email_id = $3 and event_type = 'unknown'
+  limit 1`;
+
+/** One row if there is any. */
+export function findUnknown(email: EmailKey): Statement<object> {
+  return { name: 'find-unknown-attempt', text: FIND_UNKNOWN, values: keyOf(email) };
+}
+
+// Finds the attempts at a tenant's emails that were deferred or had an unknown outcome, per email in the order of recording.
+// Reads: email_events (primary key; the events of each email). Locks: none. Rows: those of one page of deliveries.
 // One tenant per statement (docs/scaling.md). Not the ORM: a page of many tenants in one round trip.
 export type Deferral = EmailKey & Pick<EmailEvent, 'eventType' | 'data' | 'trace'>;
 

@@ -1,6 +1,7 @@
 // Lists the ids of a page of emails, and searches emails.
 // Reads: emails (primary key, backwards), email_recipients (email_recipients_address). Locks: none.
-// Rows: at most offset + limit of the ranges given; a search examines WINDOW rows and no more.
+// Rows: a list reads up to offset + limit of each range, and more where it skips emails of other domains; a search examines up to
+// SEARCH_WINDOW rows.
 // Not the ORM: ranges are arrays that are scanned one after the other; a search is limited before it filters. The bounds of all ranges
 // limit the planner to the partitions of their months: with all partitions of a year it took 1.1 ms more.
 import type { Tenant } from '../../../common/tenant';
@@ -26,7 +27,7 @@ const IDS = `
   order by r.place, e.id desc
   offset $6 limit $7`;
 
-/** @param ranges newest first, not overlapping; `offset` counts from the first one's newest email */
+/** Newest first. @param ranges newest first, not overlapping; `offset` counts from the newest email of the first range */
 export function listIds(tenant: Tenant, ranges: readonly IdRange[], page: Page): Statement<{ id: string }> {
   return {
     name: 'list-email-ids',
@@ -48,7 +49,7 @@ const COUNT = `
   from emails
   where organization_id = $1 and mode = $2 and id >= $3 and id < $4`;
 
-/** Counts rows; only used for parts of an hour. */
+/** Returns one row. Counts the emails one by one, so the range should be a part of an hour. */
 export function countIds({ organizationId, mode, domainId }: Tenant, range: IdRange): Statement<{ emails: number }> {
   const values = [organizationId, mode, range.from, range.to];
   return domainId === undefined
@@ -108,13 +109,17 @@ const search = (seen: string) => `
 
 export interface SearchResult {
   readonly ids: string[];
-  /** Number of matches among the examined emails. */
+  /** Number of matches among the examined emails; `ids` is a page of them, newest first. */
   readonly total: number;
   readonly examined: number;
+  /** Id of the oldest examined email; null when there is none. */
   readonly oldest: string | null;
 }
 
-/** Returns one row: a page of the matches among the newest SEARCH_WINDOW emails of the range. */
+/**
+ * Returns one row: a page of the matches among the newest SEARCH_WINDOW emails of the range; with `recipient`, among the newest
+ * SEARCH_WINDOW emails to that address.
+ */
 export function searchEmails(
   tenant: Tenant,
   range: IdRange,

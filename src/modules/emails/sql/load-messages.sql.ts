@@ -1,7 +1,7 @@
-// Loads what is needed to compose a tenant's claimed emails, with only the size of attachments. Bodies and raw messages are
-// included as long as they are small, have no attachments and fit into $4 bytes together; octet_length reads only a value's
-// header. A raw message that an erasure has emptied counts as deleted.
-// Reads: emails, email_contents, email_attachments (primary keys). Locks: none. Rows: the emails of one claim.
+// Loads a tenant's claimed emails for composing, without their attachments. Includes bodies (of emails without attachments) and raw
+// messages of up to 128 KiB, until these take $4 bytes together; octet_length reads only a value's header. A raw message that an
+// erasure has emptied counts as deleted.
+// Reads: emails, email_contents, email_attachments (primary keys). Locks: none. Rows: the emails of one claim, in any order.
 // One tenant per statement, and lateral subqueries, as in lock-emails.
 // Not the ORM: a batch of keys joined across two partitioned tables in one round trip.
 import type { Tenant } from '../../../common/tenant';
@@ -15,21 +15,24 @@ export interface LoadedMessage extends EmailKey {
   fromName: string | null;
   subject: string;
   tag: string | null;
+  /** When it was accepted, or the time for which it was scheduled. */
   date: Date;
   trackOpens: boolean;
   trackClicks: boolean;
   html: string | null;
   text: string | null;
+  /** Size of html and text, or of the raw message; these are null unless `isBodyLoaded`. */
   bodyBytes: number;
   isBodyLoaded: boolean;
   headers: Record<string, string> | null;
   addressees: Addressees;
+  /** Size of all attachments, at least 1 when there are any; 0 for a raw message. */
   attachmentBytes: number;
   isRaw: boolean;
   raw: Buffer | null;
 }
 
-/** All such bodies of a claim take a few megabytes; larger ones are rare and read by a query of their own. */
+/** Larger bodies are rare, and each is read by a separate query. */
 const SMALL_BODY_BYTES = 128 * 1024;
 
 const MESSAGES = `
@@ -95,9 +98,7 @@ const MESSAGES = `
   from found f
   where not (f.is_raw and f.body_bytes = 0)`;
 
-/**
- * Unknown emails, and those without content, have no row. @param maxBodyBytes of all bodies and raw messages together
- */
+/** Unknown emails, and those without content, have no row. @param maxBodyBytes of all included bodies and raw messages together */
 export function loadMessages(
   { organizationId, mode }: Tenant,
   emailIds: readonly string[],
@@ -106,10 +107,9 @@ export function loadMessages(
   return { name: 'load-messages', text: MESSAGES, values: [organizationId, mode, emailIds, Math.floor(maxBodyBytes)] };
 }
 
-// Finds the recipients of a tenant's deliveries, with the sender and the time.
-// Reads: emails, email_recipients (primary keys). Locks: none. Rows: one batch of hits on links, up to 500.
+// Finds the recipients of a tenant's deliveries, with the sender and when the email was first sent.
+// Reads: emails, email_recipients (primary keys). Locks: none. Rows: one batch of hits on links (up to 500), or one unsubscription.
 // Not the ORM: a batch of keys of four columns over two tables, in one round trip.
-
 /** The recipient of a delivery, and the sender. */
 export interface MailRecipient extends DeliveryKey {
   readonly domainId: string;
@@ -146,7 +146,7 @@ const RECIPIENTS = `
     limit 1
   ) e`;
 
-/** @param keys of this tenant */
+/** In any order; unknown deliveries have no row. @param keys of this tenant */
 export function findMailRecipients(
   { organizationId, mode }: Tenant,
   keys: readonly DeliveryKey[],
@@ -158,7 +158,7 @@ export function findMailRecipients(
   };
 }
 
-// Reads a part of an attachment's bytes, for composing.
+// Reads a part of an attachment's bytes, or of a part of a raw message.
 // Reads: email_attachments (primary key). Locks: none. Rows: one.
 // Not the ORM: a part of a value. As a whole, the driver would convert 50 MB of text for 25 MiB in one turn of the event loop.
 const ATTACHMENT_PART = `
@@ -166,7 +166,7 @@ const ATTACHMENT_PART = `
   from email_attachments
   where organization_id = $1 and mode = $2 and email_id = $3 and position = $4`;
 
-/** @param from the first byte, from 1 */
+/** Returns one row, or none for an unknown attachment; fewer than `length` bytes at the end. @param from the first byte, from 1 */
 export function readAttachmentPart(
   { organizationId, mode, emailId }: EmailKey,
   position: number,

@@ -21,7 +21,7 @@ export function findRoutes(exact: string, wildcard: string, names: readonly stri
   return { name: 'find-inbound-routes', text: FIND, values: [exact, wildcard, names] };
 }
 
-// Whether a host is at or below a verified domain of anyone.
+// Whether a host is at or below a verified domain of any organization.
 // Reads: domains (by name). Locks: none. Rows: 1.
 // Not the ORM: an existence check over several names.
 const IS_HOSTED = `

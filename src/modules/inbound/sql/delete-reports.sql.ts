@@ -23,8 +23,8 @@ export function deleteOldReports(beforeId: string, limit: number): Statement<{ d
   return { name: 'delete-old-inbound-reports', text: DELETE_OLD_REPORTS, values: [beforeId, limit] };
 }
 
-// Deletes up to $2 messages with an id below $1 (ids sort by arrival), oldest first; at the feedback address, which no
-// person reads, what was no complaint on our mail goes once its id is below $3.
+// Deletes up to $2 messages with an id below $1 (ids sort by arrival), oldest first. Processed messages at the addresses for
+// programs (fbl, dmarc, tls-reports) that were no complaint on our mail are deleted once their id is below $3.
 // Writes: feedback_reports. Locks: the rows, skip locked. Rows: up to $2.
 // Not the ORM: a bounded delete.
 const DELETE_OLD_FEEDBACK = `

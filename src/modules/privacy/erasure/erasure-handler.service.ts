@@ -73,7 +73,7 @@ export class ErasureHandler implements PrivacyRequestHandler {
       const { rounds } = progress;
       progress = await this.runPage(leased, target, progress);
       if (progress.step === 'done') return;
-      if (progress.rounds > rounds) return this.waitForDeliveries(leased, progress.rounds);
+      if (progress.rounds > rounds) return this.waitForDeliveries(leased, progress);
     }
     await this.work.yieldTurn(leased);
   }
@@ -87,7 +87,7 @@ export class ErasureHandler implements PrivacyRequestHandler {
     return this.database.transaction(async (tx) => {
       const page = await erasePage(tx);
       await this.webhooks.eraseResponses(target.request, page.eventIds ?? [], tx);
-      const progress = advance(before, page);
+      const progress = this.noteWait(before, advance(before, page));
       if (progress.step === 'done') await this.complete(leased, progress, tx);
       else await this.work.saveProgress(leased, { ...progress }, tx);
       return progress;
@@ -109,9 +109,15 @@ export class ErasureHandler implements PrivacyRequestHandler {
     await this.work.complete(leased, { receipt, subject: null }, tx);
   }
 
-  private async waitForDeliveries(leased: LeasedRequest, rounds: number): Promise<void> {
+  private noteWait(before: ErasureProgress, progress: ErasureProgress): ErasureProgress {
+    if (progress.rounds <= before.rounds) return progress;
+    return { ...progress, waitsSinceMs: before.waitsSinceMs ?? this.clock.now().getTime() };
+  }
+
+  /** The time before the first round does not count: no worker may have run. */
+  private async waitForDeliveries(leased: LeasedRequest, { rounds, waitsSinceMs }: ErasureProgress): Promise<void> {
     const now = this.clock.now().getTime();
-    if (now - leased.requestedAt.getTime() > MAX_WAIT_MS) return this.work.fail(leased, 'deliveries_under_way');
+    if (now - (waitsSinceMs ?? now) > MAX_WAIT_MS) return this.work.fail(leased, 'deliveries_under_way');
     await this.work.putBack(leased, new Date(now + Math.min(MAX_PAUSE_MS, SECOND * 2 ** rounds)));
   }
 }

@@ -60,6 +60,8 @@ export interface ErasureProgress {
   /** Emails of this round of the step that workers were delivering. */
   readonly busy: number;
   readonly rounds: number;
+  /** When the first round ended that had to wait for deliveries, in ms since 1970; absent before. */
+  readonly waitsSinceMs?: number;
   readonly counts: ErasureCounts;
   readonly kept: readonly SuppressionReason[];
 }

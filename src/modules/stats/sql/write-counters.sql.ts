@@ -38,7 +38,7 @@ export function appendDeltas(rows: readonly HourlyDelta[]): Statement<never> {
 
 // Moves up to $1 deltas into their hourly rows and returns their sums of live mail.
 // Writes: stats_deltas (delete by primary key), stats_hourly and stats_providers (upsert by primary key). Locks: deltas in id
-// order with skip locked, then hourly rows in key order. Rows: thousands of deltas into a few hourly rows.
+// order with skip locked, then the rows of each other table in key order. Rows: thousands of deltas into a few hourly rows.
 // Not the ORM: one statement instead of one per row.
 const SUMS_OF_PROVIDER = PROVIDER_COUNTERS.map((_, place) => `sum((counts ->> ${place})::int)`).join(', ');
 const FOLD_DELTAS = `

@@ -3,8 +3,9 @@ import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { HolderQueue } from '../../../common/async/holder-queue';
 import { MINUTE } from '../../../common/clock';
-import { UnavailableError } from '../../../common/errors/app-error';
+import { ClientGoneError, UnavailableError } from '../../../common/errors/app-error';
 import type { Metrics } from '../../../common/metrics/metrics';
+import { clientGone } from '../../../common/tenant';
 import {
   type CheckResult,
   type RenderResult,
@@ -90,14 +91,22 @@ export class RenderThreads {
     await Promise.all(this.threads.map((thread) => thread.end()));
   }
 
+  /** A waiting job whose client has gone is not done. */
   private submit<T>(organizationId: string, task: Task): Promise<T | undefined> {
+    const signal = clientGone();
     if (this.closed) return Promise.reject(stopping());
+    if (signal?.aborted) return Promise.reject(new ClientGoneError());
     const own = this.waiting.sizeOf(organizationId);
     if (this.waiting.size >= MAX_WAITING || own >= MAX_WAITING_PER_ORGANIZATION) {
       return Promise.reject(new UnavailableError('Too many templates are waiting to be rendered'));
     }
     return new Promise<T | undefined>((resolve, reject) => {
-      this.waiting.add(organizationId, { organizationId, task, resolve: resolve as Job['resolve'], reject });
+      const job = { organizationId, task, resolve: resolve as Job['resolve'], reject };
+      this.waiting.add(organizationId, job);
+      signal?.addEventListener(
+        'abort',
+        () => this.waiting.remove(organizationId, job) && reject(new ClientGoneError()),
+      );
       this.dispatch();
     });
   }

@@ -71,10 +71,10 @@ export function recordHealth({ results, now, failingBefore, succeededBefore }: H
 }
 
 // Makes messages that wait because their endpoint was failing due at once, the oldest first; then records that it no longer
-// fails. What was not tried during the failure keeps its time, and so does what has been tried many times: something else
-// is the matter with it.
-// Writes: webhook_messages (index webhook_messages_due), webhook_endpoints (primary key). Locks: rows, skip locked. Rows: up
-// to $7, 1. Not the ORM: SKIP LOCKED inside an update with a limit.
+// fails. Messages that were not tried during the failure keep their time, and so do those that have been tried $6 times: they
+// fail for another reason. Two statements, each in its own transaction.
+// Writes: webhook_messages (index webhook_messages_due), then webhook_endpoints (primary key). Locks: the messages, skip locked;
+// the endpoint's row. Rows: up to $7; 0 or 1. Not the ORM: SKIP LOCKED inside an update with a limit.
 const FORWARD = `
   update webhook_messages m
   set next_attempt_at = least(m.created_at, $4)

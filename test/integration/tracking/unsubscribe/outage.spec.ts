@@ -16,7 +16,7 @@ describe('while the database is away', () => {
     await proxy.stop();
   });
 
-  it('a genuine link says so, a forged one is not looked up, and a later click counts', async () => {
+  it('a genuine link shows the outage, a forged one is not looked up, and a later click counts', async () => {
     const id = await app.scene.accept({ to: ['ann@x.example'], category: 'bulk' });
     const link = await app.linkTo(id);
     proxy.cut();

@@ -21,7 +21,7 @@ describe('the unsubscribe link', () => {
   });
   afterAll(() => app.close());
 
-  it('shows a page that runs and loads nothing, tells little and is found nowhere', async () => {
+  it('shows a page that runs and loads nothing, reveals little and is not indexed', async () => {
     const response = await app.call('GET', link);
     const page = await response.text();
     expect(response.status).toBe(200);
@@ -96,7 +96,7 @@ describe('the unsubscribe link', () => {
     }
   });
 
-  it('answers what it did not issue, and what is no longer there, with a page and 404', async () => {
+  it('returns a page with 404 for foreign tokens and deleted emails', async () => {
     const token = link.slice('/u/'.length);
     const forged = [
       '/u/x',

@@ -26,7 +26,6 @@ export function toSendRequest(
   message: RawMessage,
   envelope: readonly string[],
   given: Record<string, unknown>,
-  now: Date,
 ): SendRequest {
   const { from, subject, replyTo, bytes: raw } = message;
   const at = from.email.lastIndexOf('@');
@@ -36,7 +35,7 @@ export function toSendRequest(
     ...{ replyTo, subject, raw },
     ...{ html: undefined, text: undefined, headers: {}, attachments: [], expiresAt: undefined },
     tracking: { opens: false, clicks: false },
-    ...readOptions(reader, { ...fromHeader(reader, message), ...given }, now),
+    ...readOptions(reader, { ...fromHeader(reader, message), ...given }),
   };
 }
 

@@ -8,6 +8,7 @@ import { lineEndsOf, toCrlfInTurns } from '../../../../common/mime/line-ends';
 import { FieldReader } from '../field-reader';
 import { idempotencyKeyOf } from '../idempotency';
 import { type AcceptedRequest, claim, claimOf, SendEmailsService, type Submitter } from '../send-emails.service';
+import { fieldsOf, problemOf, UntimelyError } from '../parse-send-request';
 import type { SendRequest } from '../send-request';
 import { isFault, MAX_RAW_BYTES, type RawFault, readRawMessage } from './raw-message';
 import { toSendRequest } from './raw-request';
@@ -50,7 +51,7 @@ export class SendRawService {
     if (!bytes) throw new ValidationError(reader.errors);
     const options = Object.fromEntries(Object.entries(given).filter(([name]) => name !== 'raw' && name !== 'to'));
     const request = this.toRequest(reader, { bytes, recipients }, options);
-    const key = idempotencyKeyOf(keyHeader, request.idempotencyKey);
+    const key = idempotencyKeyOf(keyHeader, fieldsOf(request).idempotencyKey);
     return this.emails.accept(request, await claimOf(HTTP_PATH, key, body, tenant), tenant);
   }
 
@@ -61,17 +62,25 @@ export class SendRawService {
    */
   submit({ bytes, recipients }: SubmittedMessage, tenant: Submitter): Promise<AcceptedRequest> {
     const request = this.toRequest(new FieldReader(), { bytes, recipients }, {});
-    const { idempotencyKey: key } = request;
-    const idempotency = key === undefined ? undefined : claim(SMTP_PATH, key, fingerprintOf(request), tenant);
-    return this.emails.accept({ ...request, source: 'smtp_submission' }, idempotency, tenant);
+    const fields = fieldsOf(request);
+    const { idempotencyKey: key } = fields;
+    const idempotency = key === undefined ? undefined : claim(SMTP_PATH, key, fingerprintOf(fields), tenant);
+    const submitted = request instanceof UntimelyError ? request : { ...request, source: 'smtp_submission' as const };
+    return this.emails.accept(submitted, idempotency, tenant);
   }
 
-  private toRequest(reader: FieldReader, message: SubmittedMessage, options: Record<string, unknown>): SendRequest {
+  /** @throws ValidationError for all but wrong times */
+  private toRequest(
+    reader: FieldReader,
+    message: SubmittedMessage,
+    options: Record<string, unknown>,
+  ): SendRequest | UntimelyError {
     const read = readRawMessage(message.bytes);
     if (isFault(read)) throw toError(reader, read);
-    const request = toSendRequest(reader, read, message.recipients, options, this.clock.now());
-    if (reader.failed) throw new ValidationError(reader.errors);
-    return request;
+    const request = toSendRequest(reader, read, message.recipients, options);
+    const error = problemOf(reader, request, this.clock.now());
+    if (error && !(error instanceof UntimelyError)) throw error;
+    return error ?? request;
   }
 }
 

@@ -12,7 +12,7 @@ const LOCK = `
     with ordinality as k (organization_id, mode, path, key, ordinality)
   order by ordinality`;
 
-/** One row per claim, in order. */
+/** Returns one row per claim, in order. A lock that this transaction holds already counts as locked. */
 export function lockIdempotencyKeys(claims: readonly IdempotencyClaim[]): Statement<{ locked: boolean }> {
   return { name: 'lock-idempotency-keys', text: LOCK, values: columns(claims) };
 }
@@ -32,7 +32,7 @@ const FIND = `
     and i.key in (k.key, k.hashed)
   where i.created_at > $6`;
 
-/** A separate statement, so that its snapshot is taken after the locks. */
+/** Claims without a stored response have no row. A separate statement, so that its snapshot is taken after the locks. */
 export function findStoredResponses(claims: readonly IdempotencyClaim[], notBefore: Date): Statement<StoredResponse> {
   const hashed = claims.map(({ key }) => hashedKey(key));
   return { name: 'find-stored-responses', text: FIND, values: [...columns(claims), hashed, notBefore] };
@@ -46,7 +46,7 @@ const STORE = `
   on conflict (organization_id, mode, path, key) do update
     set fingerprint = excluded.fingerprint, response = excluded.response, created_at = excluded.created_at`;
 
-/** Replaces an expired response under the same key; a younger one would have been found before. */
+/** Replaces an expired response under the same key; `findStoredResponses` finds one that has not expired. @param rows each key once */
 export function storeResponses(rows: readonly KeyedResponse[], now: Date): Statement<never> {
   const claims = rows.map((row) => row.claim);
   const responses = rows.map((row) => JSON.stringify(row.response));

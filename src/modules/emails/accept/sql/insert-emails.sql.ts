@@ -120,8 +120,8 @@ function recipientColumns(emails: readonly AcceptedEmail[]): unknown[] {
   ];
 }
 
-// Writes one attachment. Writes: email_attachments (insert only). Locks: none beyond the new row. Rows: one. Not the
-// ORM, one at a time: a single parameter is sent as bytes, arrays as hexadecimal text of twice the length.
+// Writes one attachment. Writes: email_attachments (insert only). Locks: none beyond the new row. Rows: one.
+// Not the ORM, and one at a time: the driver sends a single parameter as bytes, and arrays as hexadecimal text of twice the length.
 
 const INSERT_ATTACHMENT = `
   insert into email_attachments (organization_id, mode, email_id, position, filename, content_type, content_id, size, content)

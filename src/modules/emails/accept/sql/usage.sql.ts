@@ -1,13 +1,13 @@
 import type { Statement } from '../../../../database/statement';
 
-// Recipients that limited organizations have used in a month, counted in the accept transaction.
-// Reads and writes: monthly_usage (primary key). Locks: the organizations' rows, in key order. Rows: one per limited
-// organization of a batch; others cost nothing.
-// Not the ORM: an upsert that returns the new values.
+// Counts the recipients that organizations with a limit have used in a month, within the accept transaction.
+// Reads and writes: monthly_usage (primary key). Locks: the organizations' rows, in key order. Rows: one per organization with a
+// limit in a batch; organizations without a limit have no row.
+// Not the ORM: an upsert that returns the values.
 export interface LockedUsage {
   readonly organizationId: string;
   readonly recipients: number;
-  /** The counter is new, or older than a minute: it must be recounted from the statistics now. */
+  /** The counter is new, or was counted over a minute ago: the caller must count again from the statistics. */
   readonly isStale: boolean;
 }
 
@@ -20,7 +20,7 @@ const LOCK_MONTH = `
   returning u.organization_id as "organizationId", u.recipients::float8 as recipients,
     u.counted_at < now() - interval '1 minute' as "isStale"`;
 
-/** @param month its first day, a UTC date */
+/** Creates missing counters, locks all, and returns one row each. @param organizationIds each once @param month its first day, a UTC date */
 export function lockMonthlyUsage(organizationIds: readonly string[], month: string): Statement<LockedUsage> {
   return { name: 'lock-monthly-usage', text: LOCK_MONTH, values: [organizationIds, month] };
 }
@@ -36,7 +36,7 @@ const SET = `
   from unnest($1::uuid[], $2::float8[], $3::boolean[]) as o (organization_id, recipients, is_counted)
   where u.organization_id = o.organization_id and u.month = $4::date`;
 
-/** @param usages `isStale`: they have just been recounted */
+/** @param usages locked by `lockMonthlyUsage`; the time of counting is set to now for those with `isStale` */
 export function setMonthlyUsage(usages: readonly CountedUsage[], month: string): Statement<never> {
   return {
     name: 'set-monthly-usage',
@@ -52,14 +52,14 @@ export function setMonthlyUsage(usages: readonly CountedUsage[], month: string):
 
 const DELETE_MONTHS = `delete from monthly_usage where month < $1::date returning 1 as deleted`;
 
-/** Scans the whole table, which holds few months. @param before a UTC date */
+/** Returns one row per deleted counter. Scans the whole table, which holds few months. @param before a UTC date */
 export function deleteOldMonthlyUsage(before: string): Statement<{ deleted: 1 }> {
   return { name: 'delete-old-monthly-usage', text: DELETE_MONTHS, values: [before] };
 }
 
-// Test mode: recipients that a sender domain has used, by day and in total, counted in the accept transaction.
+// Test mode: counts the recipients that a sender domain has used, by day and in total, within the accept transaction.
 // Reads and writes: test_usage (primary key). Locks: the domains' rows, in key order. Rows: two per domain of a batch.
-// Not the ORM: an upsert that returns the new values. Only test mail takes this row lock.
+// Not the ORM: an upsert that returns the values. Only test mail takes this row lock.
 const LOCK_DAY = `
   insert into test_usage as u (organization_id, domain_id, day, recipients)
   select organization_id, domain_id, day, 0
@@ -72,7 +72,7 @@ const LOCK_DAY = `
 /** A counter of a domain. */
 export interface DomainUsage {
   readonly domainId: string;
-  /** The total of all days; else the count of the day. */
+  /** Whether this is the total of all days; else it is the count of the day. */
   readonly isLifetime: boolean;
   readonly recipients: number;
 }
@@ -83,7 +83,7 @@ export interface UsedRecipients {
   readonly recipients: number;
 }
 
-/** Locks the counters of the domains (each named once) and returns their values; `day` is a UTC date. */
+/** Creates missing counters, locks all, and returns two rows per domain. @param domains each once @param day a UTC date */
 export function lockTestUsage(
   domains: readonly { organizationId: string; domainId: string }[],
   day: string,
@@ -118,7 +118,7 @@ export function addTestUsage(domains: readonly UsedRecipients[], day: string): S
 const DELETE_DAYS = `
   delete from test_usage where day < $1::date and day <> date 'epoch' returning 1 as deleted`;
 
-/** Deletes past days, but not the totals. Scans the whole table, which holds few days. @param before a UTC date */
+/** Deletes past days, but not the totals; one row each. Scans the whole table, which holds few days. @param before a UTC date */
 export function deleteOldTestUsage(before: string): Statement<{ deleted: 1 }> {
   return { name: 'delete-old-test-usage', text: DELETE_DAYS, values: [before] };
 }

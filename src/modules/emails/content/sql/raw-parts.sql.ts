@@ -1,6 +1,6 @@
 // Reads a raw message, which is stored in email_attachments, in consecutive parts of 1 MiB.
 // Reads: email_attachments (primary key). Locks: none. Rows: the parts of one message without their bytes, or one with them.
-// Not the ORM: the reader of a message has no other use for its rows.
+// Not the ORM: two small reads of one message; entities would add nothing.
 import type { Statement } from '../../../../database/statement';
 import type { EmailKey } from '../../../../delivery/ports/delivery';
 
@@ -13,7 +13,7 @@ const SIZES = `
   where organization_id = $1 and mode = $2 and email_id = $3
   order by position`;
 
-/** Returns the parts in order, without bytes; none for a deleted message. */
+/** Returns the parts in order, `size` in bytes; none for a deleted message, and sizes of 0 after an erasure. */
 export function readRawSizes({
   organizationId,
   mode,
@@ -27,7 +27,7 @@ const PART = `
   from email_attachments
   where organization_id = $1 and mode = $2 and email_id = $3 and position = $4`;
 
-/** @param position of the part, as in `readRawSizes` */
+/** Returns one row, or none for an unknown part. @param position as in `readRawSizes` */
 export function readRawPart(
   { organizationId, mode, emailId }: EmailKey,
   position: number,

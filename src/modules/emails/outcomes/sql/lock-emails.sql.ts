@@ -4,8 +4,8 @@ import type { EmailKey } from '../../../../delivery/ports/delivery';
 import type { EmailState, RecipientState } from '../email-state';
 import { ERASED_SENDER } from '../erased-recipient';
 
-// Locks a tenant's emails that outcomes are about; the row lock serializes all writers of an email.
-// Reads: emails (primary key). Locks: rows in primary-key order, for no-key update; of several tenants one statement each, in
+// Locks those of a tenant's emails that outcomes concern; the row lock serializes all writers of an email.
+// Reads: emails (primary key). Locks: the rows, in primary-key order, for no-key update. Several tenants take one statement each, in
 // the order of `groupByTenant`. Rows: the emails of one batch.
 // One tenant per statement: a batch across tenants cannot lock rows where tenants are on several nodes (docs/scaling.md). The
 // lateral subquery is evaluated key by key, in order, whatever the planner's statistics: a join may scan the tenant's rows
@@ -31,7 +31,7 @@ const LOCK = `
     for no key update of e
   ) locked`;
 
-/** In the order of ids; unknown emails have no row. */
+/** In the order of ids; unknown emails have no row. @param emailIds each once, in any order */
 export function lockEmails({ organizationId, mode }: Tenant, emailIds: readonly string[]): Statement<LockedEmail> {
   return { name: 'lock-emails', text: LOCK, values: [organizationId, mode, [...emailIds].sort()] };
 }
@@ -67,9 +67,10 @@ export function loadRecipients(
   return { name: 'load-recipients', text: LOAD, values: [organizationId, mode, emailIds] };
 }
 
-// Finds the mail exchangers that accepted a tenant's emails, for later reports of their recipients' servers.
+// Finds the mail exchangers that accepted a tenant's emails, when reports about these emails come later. Results of the worker do
+// not need it.
 // Reads: email_events (primary key; the events of each email). Locks: none; the emails are locked. Rows: the deliveries of the
-// emails that one batch of reports is about. Not needed for results of the worker.
+// emails of one batch of reports.
 // Not the ORM: a batch of keys in one round trip.
 export interface DeliveredTo {
   readonly emailId: string;
@@ -96,7 +97,7 @@ export function findDeliveredTo({ organizationId, mode }: Tenant, emailIds: read
 
 // Finds a complaint about an email as a whole.
 // Reads: email_events (primary key). Locks: none. Rows: 0 or 1, of one email's events.
-// Not the ORM: a condition on the event's JSON, within a transaction and without one.
+// Not the ORM: a condition on the event's JSON.
 const TEXT = `
   select 1 as found
   from email_events

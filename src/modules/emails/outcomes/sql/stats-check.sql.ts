@@ -1,5 +1,5 @@
-// Counts one page of the event log as the statistics count it: what counts once per recipient has one event, except that a
-// second delivery is marked as a duplicate, and that only the first open and click that was not automated counts.
+// Counts one page of the event log by the rules of the statistics. An event counts for each recipient, with two exceptions: a delivery
+// marked as a duplicate does not count, and of opens and clicks only the first that is not automated counts.
 // Reads: email_events (index email_events_feed; primary key for earlier events), emails (primary key). Locks: none.
 // Rows: one page of events. Not the ORM: an aggregate over earlier rows.
 import type { Statement } from '../../../../database/statement';
@@ -50,7 +50,10 @@ const EVENTS = `
     select domain_id, hour, 'excused', count(*)::int from counted where is_excused group by domain_id, hour
   ) c on true`;
 
-/** Returns one row per count; a page without counts has one row of nulls. @param limit events per page */
+/**
+ * Returns one row per count, each with `read` and `lastId` of the page (null when it is empty). A page without counts has one row,
+ * with nulls for domain, hour and counter. @param limit events per page
+ */
 export function recountEvents(
   { organizationId, mode, after, from, to }: RecountPage,
   limit: number,
@@ -58,8 +61,7 @@ export function recountEvents(
   return { name: 'recount-events', text: EVENTS, values: [organizationId, mode, after, limit, from, to] };
 }
 
-// Counts one page of emails as the statistics count them: emails in the hour of their ids, recipients in the hour in which
-// they were accepted.
+// Counts one page of emails by the rules of the statistics: emails in the hour of their ids, recipients in the hour of acceptance.
 // Reads: emails and email_recipients (primary keys). Locks: none. Rows: one page of emails.
 // Not the ORM: aggregates over two tables.
 
@@ -89,7 +91,7 @@ const ACCEPTED = `
   from (select count(*)::int as read, (select id from page order by id desc limit 1) as last_id from page) l
   left join counted c on true`;
 
-/** @param endId emails with this id or a later one are left out */
+/** Rows as of `recountEvents`. @param endId exclusive @param limit emails per page */
 export function recountAccepted(
   { organizationId, mode, after, from, to }: RecountPage,
   endId: string,
@@ -108,7 +110,7 @@ const CLAIM = `
   where c.finished_at is null and c.claimed_at < $3
   returning 1`;
 
-/** Returns a row when the claim succeeded. @param abandonedBefore older claims belong to crashed processes */
+/** Returns a row when the claim succeeded, else none. @param day a UTC date @param abandonedBefore older claims belong to crashed processes */
 export function claimStatsCheck(day: string, now: Date, abandonedBefore: Date): Statement<object> {
   return { name: 'claim-stats-check', text: CLAIM, values: [day, now, abandonedBefore] };
 }

@@ -5,11 +5,11 @@ import type { Statement } from '../../../../database/statement';
 // Tables: email_events (primary key; each batch one range of one organization and mode). Locks: the rows it changes. Rows: a batch.
 // The current names are passed as JSON: converting a column's text takes a function that is not immutable, which an update of
 // distributed rows must not use (docs/scaling.md).
-// Not the ORM: one round trip for a batch, read and written at once.
+// Not the ORM: reads and writes a batch in one round trip.
 /** The last examined event. */
 export interface EventPosition {
   readonly organizationId: string;
-  /** Events of emails from this id on have been written since the backfill started. */
+  /** Exclusive end of the range: later emails were accepted after the backfill started. */
   readonly before: string;
   readonly mode: string;
   readonly emailId: string;
@@ -63,12 +63,12 @@ export function renamePhases(
   return { name: 'rename-phases', text: RENAME, values };
 }
 
-// Lists one page of a tenant's event log, with the reply of each event that one led to.
+// Lists one page of a tenant's event log, each event with the server's reply if it records one.
 // Reads: email_events (index email_events_feed). Locks: none. Rows: one page. Not the ORM: a walk by ids with a filter.
-/** A refusal as it was recorded; events without a refusal are rows too. */
+/** A recorded refusal; events without a refusal are rows too, with `code` null. */
 export interface StoredReply {
   readonly id: string;
-  /** Null: not a refusal, or no reply of a server. */
+  /** Null when the event is no refusal by SMTP, or the server did not reply. */
   readonly code: number | null;
   readonly enhancedCode: string | null;
   readonly phase: string | null;

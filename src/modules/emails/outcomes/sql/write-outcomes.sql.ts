@@ -1,5 +1,6 @@
 // Writes the changes of outcomes to emails and their recipients.
-// Writes: email_recipients, emails (primary keys). Locks: none beyond those taken by lock-emails. Rows: one settle batch.
+// Writes: email_recipients, emails (primary keys). Locks: the rows; lock-emails has locked the emails, which protects their
+// recipients too. Rows: one settle batch.
 // Where the tables are distributed, one tenant as a parameter: its node then plans for these values, and finds all keys in one
 // index scan. Elsewhere all three columns of the keys come from the arrays: with a tenant as a parameter, a plan made while the
 // tables were empty would scan all rows of the tenant.
@@ -8,7 +9,8 @@ import type { Tenant } from '../../../../common/tenant';
 import { TextArray } from '../../../../database/pg-array';
 import type { Statement } from '../../../../database/statement';
 import type { EmailKey } from '../../../../delivery/ports/delivery';
-import type { EmailChanges } from '../email-state';
+import type { EmailChanges, NewEvent } from '../email-state';
+import { packTrace } from '../stored-trace';
 
 const changesWhere = (isTenant: (table: string, key: string, keys: string) => string) => `
   with changed_recipients as (
@@ -45,7 +47,7 @@ const CHANGES_OF_TENANT = changesWhere(
     `and ${table}.organization_id = $21 and ${table}.mode = $22 and ${table}.${key} = any (${keys})`,
 );
 
-/** @param tenant of all changes; needed where the tables are distributed */
+/** Sets the first time of each kind only once, and adds opens and clicks. @param tenant of all changes; needed where the tables are distributed */
 export function writeOutcomes(changes: readonly EmailChanges[], now: Date, tenant?: Tenant): Statement<never> {
   const values = [now, ...recipientColumns(changes), ...emailColumns(changes)];
   if (!tenant) return { name: 'write-outcomes', text: CHANGES, values };
@@ -84,18 +86,20 @@ function emailColumns(changes: readonly EmailChanges[]): unknown[] {
 
 // Adds the events of outcomes, those of all tenants of a batch.
 // Writes: email_events (insert only). Locks: none beyond the new rows. Rows: those of one settle batch.
-// A separate statement: as a part of the one above it could not be routed to the tenant's node.
+// A separate statement: within the update above it could not be routed to the tenant's node.
 // Not the ORM: a batch in one round trip, with ids that the database generates.
 
 const INSERT_EVENTS = `
-  insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data, trace)
+  insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data, trace, attempt)
   select
     n.organization_id, n.mode, n.email_id, n.sequence, event_id(clock_timestamp(), n.number) as id, n.event_type, n.source,
-    n.occurred_at, n.data::jsonb as data, n.trace::jsonb as trace
+    n.occurred_at, n.data::jsonb as data, n.trace::jsonb as trace, n.attempt
   from unnest(
     $1::uuid[], $2::text[], $3::uuid[], $4::int[], $5::text[], $6::text[], $7::timestamptz[], $8::text[],
-    $9::text[]
-  ) with ordinality as n (organization_id, mode, email_id, sequence, event_type, source, occurred_at, data, trace, number)`;
+    $9::text[], $10::text[]
+  ) with ordinality as n (
+    organization_id, mode, email_id, sequence, event_type, source, occurred_at, data, trace, attempt, number
+  )`;
 
 /** Their ids increase in the order of the changes and their events. */
 export function insertEvents(changes: readonly EmailChanges[]): Statement<never> {
@@ -110,9 +114,19 @@ export function insertEvents(changes: readonly EmailChanges[]): Statement<never>
       events.map((event) => event.source),
       events.map((event) => event.occurredAt),
       new TextArray(events.map((event) => JSON.stringify(event.data))),
-      new TextArray(events.map(({ trace }) => (trace === undefined ? null : JSON.stringify(trace)))),
+      new TextArray(events.map((event) => (event.trace && !isSuccess(event) ? JSON.stringify(event.trace) : null))),
+      new TextArray(events.map(successOf)),
     ],
   };
+}
+
+function isSuccess({ eventType }: NewEvent): boolean {
+  return eventType === 'sent' || eventType === 'delivered';
+}
+
+/** The trace of a success, which has no rule, in its shorter form. */
+function successOf(event: NewEvent): string | null {
+  return event.trace && isSuccess(event) ? packTrace(event.trace, event.occurredAt) : null;
 }
 
 /** The three columns of emails' keys. */

@@ -1,7 +1,7 @@
 import type { Statement } from '../../../../database/statement';
 import type { ErasedSubject } from './erased.sql';
 
-// Finds the next attachment of an email that is not empty, without its bytes.
+// Finds the next attachment of an email that is not empty, and returns it without its bytes.
 // Reads: email_attachments (primary key). Locks: none. Rows: one.
 // Not the ORM: an order and a limit on a key of four columns.
 export interface StoredAttachment {
@@ -17,7 +17,7 @@ const NEXT_ATTACHMENT = `
   order by position
   limit 1`;
 
-/** @param after position of the attachment before, -1 for the first */
+/** Returns one row or none. @param after position of the previous attachment, -1 for the first */
 export function nextAttachment(
   { organizationId, mode }: ErasedSubject,
   emailId: string,
@@ -26,7 +26,7 @@ export function nextAttachment(
   return { name: 'next-attachment', text: NEXT_ATTACHMENT, values: [organizationId, mode, emailId, after] };
 }
 
-// Reads a part of an attachment's bytes: as a whole, the driver would convert 50 MB of hexadecimal text for 25 MiB at once.
+// Reads a part of an attachment's bytes: for a whole one of 25 MiB, the driver would convert 50 MB of hexadecimal text at once.
 // Reads: email_attachments (primary key). Locks: none. Rows: one.
 // Not the ORM: a part of a value.
 const READ_PART = `
@@ -45,7 +45,7 @@ export function readAttachmentPart(
   return { name: 'read-attachment-part', text: READ_PART, values };
 }
 
-// Empties an attachment that contains the address: the rest of its content cannot be separated.
+// Empties an attachment that contains the address: the address alone cannot be removed from the file.
 // Writes: email_attachments (primary key). Locks: the row. Rows: one.
 // Not the ORM: a key of four columns.
 const EMPTY = `
@@ -62,7 +62,7 @@ export function emptyAttachment(
 }
 
 // Counts the parts of a raw message, and locks them.
-// Reads: email_attachments (primary key). Locks: the rows, in order, until its parts have been written. Rows: one.
+// Reads: email_attachments (primary key). Locks: the rows, in order, until the end of the transaction. Rows: one.
 // Not the ORM: it locks.
 const COUNT_PARTS = `
   select count(*)::int as parts
@@ -74,7 +74,7 @@ const COUNT_PARTS = `
     for update
   ) locked`;
 
-/** Returns one row. */
+/** Returns one row; 0 parts when the message has been deleted. */
 export function countRawParts(
   { organizationId, mode }: ErasedSubject,
   emailId: string,

@@ -1,6 +1,6 @@
 // Deletes contents of emails without other recipients, with their attachments.
-// Writes: email_contents, email_attachments (primary keys). Locks: the rows; the emails are locked. Rows: one batch of an
-// erasure, an attachment row for up to ten of each.
+// Writes: email_contents, email_attachments (primary keys). Locks: the rows; the emails are locked. Rows: one batch of an erasure,
+// each email with up to 10 attachments or 25 parts of a raw message.
 // Not the ORM: two tables by a batch of keys.
 import type { Statement } from '../../../../database/statement';
 import type { Addressees } from '../../email.entity';
@@ -23,7 +23,7 @@ export function deleteContents(
 }
 
 // Reads the content of one email, and the names of its attachments.
-// Reads: email_contents, email_attachments (primary keys). Locks: none; the email is locked. Rows: one, of up to 6 MiB.
+// Reads: email_contents, email_attachments (primary keys). Locks: none; the email is locked. Rows: one; html takes up to 5 MiB, text 1 MiB.
 // Not the ORM: returns a record that can be written back.
 
 export interface ErasableContent {
@@ -73,7 +73,7 @@ const WRITE = `
   set html = $4, text = $5, headers = $6::text::jsonb, addressees = $7::text::jsonb
   where c.organization_id = $1 and c.mode = $2 and c.email_id = $3`;
 
-/** Replaces bodies and headers, and the names of the attachments given; their bytes stay. */
+/** Replaces bodies, headers and addressees, and the names of the given attachments; their bytes stay. */
 export function writeContent(
   { organizationId, mode }: ErasedSubject,
   emailId: string,

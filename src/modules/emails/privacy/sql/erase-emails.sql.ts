@@ -1,5 +1,5 @@
 // Reads the personal data of emails outside their contents, before a subject is removed.
-// Reads: emails (primary key). Locks: none beyond those of lock-emails. Rows: one batch of an erasure.
+// Reads: emails (primary key). Locks: none; lock-emails has locked them. Rows: one batch of an erasure.
 // Not the ORM: a batch of keys.
 import type { Statement } from '../../../../database/statement';
 import type { ErasedSubject } from './erased.sql';
@@ -29,15 +29,15 @@ const READ_HEADS = `
   from unnest($3::uuid[]) as given (id)
   join emails e on e.organization_id = $1 and e.mode = $2 and e.id = given.id`;
 
-/** Deleted emails have no row. */
+/** In any order; deleted emails have no row. */
 export function readHeads({ organizationId, mode }: ErasedSubject, emailIds: readonly string[]): Statement<FoundHead> {
   return { name: 'read-erasable-heads', text: READ_HEADS, values: [organizationId, mode, emailIds] };
 }
 
 // Writes one head back.
-// Writes: emails (primary key). Locks: none beyond those of lock-emails. Rows: one.
-// One email each, by parameters: a batch of JSON would need functions that are not immutable, which an update
-// of distributed rows must not use (docs/scaling.md).
+// Writes: emails (primary key). Locks: none; lock-emails has locked the row. Rows: one.
+// One statement per email: a batch of JSON would need functions that are not immutable, which an update of distributed rows must not
+// use (docs/scaling.md).
 // Not the ORM: arrays as parameters, sent without waiting for the previous statement.
 
 const WRITE_HEAD = `
@@ -64,7 +64,7 @@ export function writeHead(
 }
 
 // Reads the recipients of emails, with the last replies of their servers.
-// Reads: email_recipients (range of the primary key). Locks: none beyond those of the emails. Rows: those of one batch.
+// Reads: email_recipients (range of the primary key). Locks: none; the emails are locked. Rows: those of one batch.
 // Not the ORM: a batch of keys.
 
 export interface ErasableRecipient {
@@ -79,7 +79,7 @@ const READ_RECIPIENTS = `
   from unnest($3::uuid[]) as given (id)
   join email_recipients r on r.organization_id = $1 and r.mode = $2 and r.email_id = given.id`;
 
-/** Returns all recipients of the emails, not only the subject. */
+/** Returns all recipients of the emails, not only the subject, in any order. */
 export function readErasableRecipients(
   { organizationId, mode }: ErasedSubject,
   emailIds: readonly string[],
@@ -88,7 +88,7 @@ export function readErasableRecipients(
 }
 
 // Writes changed recipients back.
-// Writes: email_recipients (primary key). Locks: none beyond those of the emails. Rows: one batch of an erasure.
+// Writes: email_recipients (primary key). Locks: the rows; the emails are locked. Rows: one batch of an erasure.
 // Not the ORM: a batch of keys.
 
 const WRITE_RECIPIENTS = `

@@ -31,7 +31,7 @@ const READ = `
     limit $5
   ) v`;
 
-/** @param places one per email @param limit events per email */
+/** Per email, in the order of recording. @param places one per email @param limit events per email */
 export function readErasableEvents(
   { organizationId, mode }: ErasedSubject,
   places: readonly EventPlace[],
@@ -46,7 +46,7 @@ export function readErasableEvents(
 
 // Writes changed events back.
 // Writes: email_events (primary key). Locks: the rows; the emails are locked. Rows: those of one read.
-// Not the ORM: JSON by the batch.
+// Not the ORM: a batch of JSON values.
 
 const WRITE = `
   update email_events e
@@ -102,8 +102,8 @@ export function readStoredKeys(
   return { name: 'read-stored-keys', text: READ_RESPONSES, values: [organizationId, mode, path, key, limit] };
 }
 
-// Deletes responses under the hashes that keys are about to get: expired responses of the same keys, which an earlier erasure has
-// hashed.
+// Before keys are replaced by their hashes, deletes the responses that are stored under these hashes: an earlier erasure has hashed
+// the same keys, and their responses have expired.
 // Writes: idempotency_keys (primary key). Locks: the rows. Rows: almost always none.
 // Not the ORM: a batch of keys.
 

@@ -1,7 +1,7 @@
 // Finds the next deliveries to a subject, in the order of the emails.
 // Reads: email_recipients (index email_recipients_address). Locks: none. Rows: up to $6.
-// Not the ORM: the index is on an expression, and pages are by key. The lateral subquery runs key by key: over several keys at
-// once the index has no order, and a generic plan would scan all rows of the tenant in the order of the primary key.
+// Not the ORM: the index is on an expression, and pages are by key. The lateral subquery runs for one form of the address at a time:
+// for several at once the index gives no order, and a generic plan would scan all rows of the tenant by the primary key.
 import type { Statement } from '../../../../database/statement';
 import { type ErasedSubject, IS_PLACEHOLDER } from './erased.sql';
 
@@ -30,7 +30,7 @@ const RECEIVED = `
   order by r.email_id, r.position
   limit $6`;
 
-/** @param limit deliveries at most */
+/** A page may end within an email's deliveries. @param limit deliveries at most */
 export function findReceived(
   { organizationId, mode, keys }: ErasedSubject,
   { after, lastId }: IdPage,
@@ -44,8 +44,9 @@ export function findReceived(
 // Not the ORM: scans one page of all emails, of which few are returned.
 
 export interface SenderPage {
+  /** In order. */
   ids: string[];
-  /** The last examined email; null when there was none. */
+  /** The next page starts after it: the last examined email, or the last of `ids` when their limit is reached; null at the end. */
   lastId: string | null;
 }
 
@@ -78,7 +79,7 @@ export function findSenders(
   return { name: 'find-senders', text: SENDERS, values };
 }
 
-// Measures the erasure of emails: the bytes to search or delete, and whether there are other recipients.
+// Measures how much work the erasure of emails takes: the bytes to search or delete, and whether there are other recipients.
 // Reads: emails, email_contents, email_attachments, email_recipients (primary keys; of contents the lengths only).
 // Locks: none. Rows: a batch of an erasure.
 // Not the ORM: a batch of keys over four tables in one round trip.

@@ -1,6 +1,7 @@
-// Lists the next emails to an address, by id, as many as fit into a weight: content bytes, and a constant for each event.
-// Reads: email_recipients (email_recipients_address), emails, email_contents (primary keys; the bodies' lengths only).
-// Locks: none. Rows: up to $6. Not the ORM: a running sum, which limits the memory of the page.
+// Lists the next emails to an address, by id, until their weight reaches $7: the bytes of bodies and raw messages, and 1,000 for each
+// event.
+// Reads: email_recipients (email_recipients_address), emails, email_contents, email_attachments (primary keys; of contents the
+// lengths only). Locks: none. Rows: up to $6. Not the ORM: a running sum, which limits the memory of the page.
 import type { EventType } from '../../../../common/event-types';
 import type { Mode, Tenant } from '../../../../common/tenant';
 import type { Statement } from '../../../../database/statement';
@@ -57,7 +58,7 @@ const LIST = `
   where bytes_before < $7
   order by id`;
 
-/** Returns at least one email, if there is one, whatever its size. */
+/** Returns at least one email, if there is one, whatever its size. The last one may exceed the weight. */
 export function listSubjectEmails(
   { organizationId, mode, address }: SubjectScope,
   { after, before }: SubjectRange,
@@ -91,7 +92,7 @@ export interface SubjectEmailHead {
   readonly tags: string[] | null;
   readonly metadata: unknown;
   readonly headers: Record<string, string> | null;
-  /** Null when there are none, or they are no longer stored. */
+  /** Null when there are none, when they are no longer stored, and for a raw message. */
   readonly attachments: readonly SubjectAttachment[] | null;
   /** A raw message, stored in parts, which contains text, html, headers and attachments. */
   readonly isRaw: boolean;
@@ -140,7 +141,7 @@ const EMAILS = `
   ) c on true
   order by e.id`;
 
-/** In the order of ids; `html` and `text` are null when there is none, or it is no longer stored. */
+/** In the order of ids; deleted emails have no row. `html` and `text` are null when absent or no longer stored. */
 export function readSubjectEmails(
   { organizationId, mode }: Tenant,
   emailIds: readonly string[],

@@ -2,11 +2,11 @@ import type { Mode } from '../../../../common/tenant';
 import type { Statement } from '../../../../database/statement';
 import { idsOf, type Month, MONTHLY_TABLES, type MonthlyTable } from '../months';
 
-// Deletes the contents of emails that have been in a final state for long enough, among the next $5 of a tenant.
+// Deletes the contents of emails that reached their final state by $6, among the next $5 of a tenant.
 // Writes: email_contents, email_attachments (primary keys). Reads: email_recipients, email_events (primary keys).
-// Locks: the contents, skip locked. Rows: $5 emails; deleted ones are not examined again, because the scan goes over contents,
-// not emails.
-// Not the ORM: five tables in one round trip.
+// Locks: the contents, skip locked. Rows: up to $5 emails; those without content are not examined, because the scan goes over
+// contents, not emails.
+// Not the ORM: four tables in one round trip.
 const TEXT = `
   with examined as materialized (
     select email_id
@@ -62,7 +62,7 @@ export interface DeletedContents {
   readonly deleted: number;
 }
 
-/** Returns one row. @param limit emails to examine; fewer `examined` ones mean the end of the page */
+/** Returns one row. @param limit emails to examine; fewer `examined` emails mean that the end of the range is reached */
 export function deleteContents(page: ContentPage, limit: number): Statement<DeletedContents> {
   const { organizationId, mode, afterId, beforeId, endedBefore } = page;
   return {
@@ -101,7 +101,7 @@ export function listDefaultRows(): Statement<{ table: MonthlyTable; month: Month
   return { name: 'list-default-rows', text: MONTHLY_TABLES.map(countDefaultRows).join(' union all '), values: [] };
 }
 
-// Makes this transaction the one that changes partitions, unless another one does so already.
+// Reserves changes of partitions for this transaction, unless another one has reserved them.
 // Reads: nothing. Locks: the advisory lock of create_month_partitions, until the end of the transaction. Rows: one.
 // Not the ORM: advisory locks.
 
@@ -113,8 +113,8 @@ export function lockPartitions(): Statement<{ isOurs: boolean }> {
 }
 
 // Adds or drops a month of a table.
-// Writes: the catalogue, and the rows that move out of the default partition. Locks: an advisory lock; the table against
-// all others, for which it waits 1.5 s at most, since others queue behind it.
+// Writes: the catalogue, and the rows that move out of the default partition. Locks: an advisory lock; the table exclusively. It
+// waits for that lock 1.5 s at most, because other statements queue behind it.
 // Not the ORM: functions of the schema (migration 0027).
 
 /** `busy`: another process changes partitions. `too_large`: the rows to be moved exceed the limit. */

@@ -2,7 +2,7 @@ import { NIL_ID } from '../../../../common/ids';
 import type { Statement } from '../../../../database/statement';
 import type { PartKey, PrivacyRequestType, RequestKey } from '../privacy-request.entity';
 
-// Statements on more than single requests.
+// Statements on several requests.
 // Locks the request whose turn it is: in the next organization after $3 that has a request due at $2 and none leased by a worker,
 // the one that has waited longest since its last turn. Two workers select the same row, and one of them gets it, so that an
 // organization has one request of a type in progress at a time.
@@ -55,9 +55,9 @@ export function lockTurn(type: PrivacyRequestType, now: Date, after: string): St
   return { name: 'lock-privacy-turn', text: LOCK_TURN, values: [type, now, after] };
 }
 
-// Ends the other requests of an erased subject: open and completed exports, and earlier erasures.
-// Writes: privacy_requests (index privacy_requests_subject). Locks: the rows; an export that writes a part is waited for.
-// Rows: the requests of one subject.
+// Ends the other requests of an erased subject: all exports, open ones as failed, and earlier erasures that have ended.
+// Writes: privacy_requests (index privacy_requests_subject). Locks: the rows; waits for an export that is writing a part.
+// Rows: the requests of one subject that still name it, at most a few.
 // Not the ORM: several columns by the row's own state, with `returning`.
 
 export interface ClosedRequest {
@@ -79,7 +79,7 @@ const CLOSE = `
     and (type = 'article_15_access' or status in ('completed', 'failed'))
   returning id, type`;
 
-/** @param request the erasure itself, which stays @param hashes of the subject's address */
+/** Returns one row per ended request. The first parameter is the erasure itself, which stays. @param hashes of the address, by every key */
 export function closeRequests(
   { organizationId, mode, id }: RequestKey,
   hashes: readonly Buffer[],
@@ -110,10 +110,9 @@ export function listEncryptedSubjects(limit: number, after?: EncryptedSubject): 
   return { name: 'list-encrypted-subjects', text: LIST, values: [organizationId, mode, id, limit] };
 }
 
-// Statements on the parts of results.
 // Deletes parts, of all organizations, of results that have expired at $1 and of failed requests.
 // Writes: privacy_export_parts; reads privacy_requests (primary key). Locks: the rows, skip locked. Rows: up to $2.
-// Scans all parts: they are a week old at most.
+// Scans all parts, which are few: results expire after RETENTION_EXPORTS_DAYS.
 // Not the ORM: a bounded delete.
 const DELETE_OLD = `
   delete from privacy_export_parts p

@@ -1,0 +1,94 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { ClientGoneError, TooManyAtATimeError } from '../errors/app-error';
+import { HolderTurns, leavingOthers } from './holder-turns';
+
+describe('HolderTurns', () => {
+  /** Begins reads and tells which have begun. */
+  function begin(turns: HolderTurns, organizationId: string, count: number): { begun: number } {
+    const state = { begun: 0 };
+    for (let index = 0; index < count; index += 1) {
+      const waits = turns.begin(organizationId);
+      if (waits) void waits.then(() => (state.begun += 1));
+      else state.begun += 1;
+    }
+    return state;
+  }
+
+  it('gives one organization half of all, and another one its turn at once', () => {
+    const turns = new HolderTurns(leavingOthers(8), 500);
+    expect(begin(turns, 'a', 60).begun).toBe(4);
+    expect(begin(turns, 'b', 60).begun).toBe(2);
+    expect(begin(turns, 'c', 1).begun).toBe(1);
+  });
+
+  it('begins what waits in turn, and forgets who has ended', async () => {
+    const turns = new HolderTurns(leavingOthers(4), 500);
+    const [a, b] = [begin(turns, 'a', 10), begin(turns, 'b', 2)];
+    for (let index = 0; index < 12; index += 1) {
+      turns.end(index < 10 ? 'a' : 'b');
+      await Promise.resolve();
+    }
+    expect([a.begun, b.begun]).toEqual([10, 2]);
+    expect(begin(turns, 'a', 3).begun).toBe(2);
+  });
+
+  it('leaves each organization one, whatever others hold, where that is wanted', () => {
+    const turns = new HolderTurns(leavingOthers(5, 1), 500);
+    expect(['a', 'b', 'c'].map((name) => begin(turns, name, 9).begun)).toEqual([3, 1, 1]);
+    expect(['d', 'e', 'f'].map((name) => begin(turns, name, 9).begun)).toEqual([1, 1, 1]);
+    expect(begin(new HolderTurns(leavingOthers(1), 500), 'a', 9).begun).toBe(1);
+  });
+
+  it('refuses what would wait too long', () => {
+    const turns = new HolderTurns(leavingOthers(4), 500);
+    begin(turns, 'a', 502);
+    expect(() => turns.begin('a')).toThrow(TooManyAtATimeError);
+    expect(turns.begin('b')).toBeUndefined();
+  });
+
+  it('forgets what waits once its client has gone, and begins what is behind it', async () => {
+    const turns = new HolderTurns(leavingOthers(2), 1);
+    const gone = new AbortController();
+    turns.enter('a');
+    const left = turns.begin('a', gone.signal);
+    expect(() => turns.begin('a')).toThrow(TooManyAtATimeError);
+    gone.abort();
+    await expect(left).rejects.toThrow(ClientGoneError);
+    const behind = turns.begin('a');
+    turns.end('a');
+    await behind;
+    expect(() => turns.begin('b', gone.signal)).toThrow(ClientGoneError);
+    expect(turns.waitingOf('a')).toBe(0);
+  });
+
+  it('begins nothing twice for a client that goes while its work is done', async () => {
+    const turns = new HolderTurns(leavingOthers(2), 9);
+    const gone = new AbortController();
+    const done: string[] = [];
+    turns.enter('a');
+    const work = turns.run('a', async () => void done.push('begun', await turn('ended')), gone.signal);
+    turns.end('a');
+    gone.abort();
+    await work;
+    expect(done).toEqual(['begun', 'ended']);
+    expect(turns.begin('a')).toBeUndefined();
+  });
+
+  it('begins what another holder waits for before the next of one that has just ended', async () => {
+    const turns = new HolderTurns((_own, total) => total < 1, 9);
+    const begun: string[] = [];
+    const work = ['a', 'a', 'a', 'b', 'c'].map((name) => turns.run(name, () => Promise.resolve(begun.push(name))));
+    await Promise.all(work);
+    expect(begun).toEqual(['a', 'b', 'c', 'a', 'a']);
+  });
+
+  it('lets in beyond a share what must not wait', () => {
+    const turns = new HolderTurns(leavingOthers(2), 9);
+    expect(turns.begin('a')).toBeUndefined();
+    turns.enter('a');
+    expect(turns.begin('b')).toBeInstanceOf(Promise);
+    turns.end('a');
+    turns.end('a');
+    expect(turns.waitingOf('b')).toBe(0);
+  });
+});

@@ -1,0 +1,103 @@
+import { ClientGoneError, TooManyAtATimeError } from '../errors/app-error';
+import { HolderQueue } from './holder-queue';
+
+/** Whether a holder with `own` places taken may take another one, while all holders have `total`. */
+export type MayBegin = (own: number, total: number) => boolean;
+
+/**
+ * At most as many places as are left to the others: half of all for a holder that is alone, a third beside another one that needs as many.
+ *
+ * @param always how many places each holder may always have, whatever others use
+ */
+export function leavingOthers(places: number, always = 0): MayBegin {
+  return (own, total) => own < Math.max(always, places - total);
+}
+
+/**
+ * Places that holders take and return, each its share of them; further work waits without holding anything and begins in turn, holders in
+ * rotation.
+ */
+export class HolderTurns {
+  private readonly running = new Map<string, number>();
+  private readonly waiting = new HolderQueue<() => void>();
+  private total = 0;
+
+  /** @param mostWaiting of one holder; more would only fill memory */
+  constructor(
+    private readonly mayBegin: MayBegin,
+    private readonly mostWaiting: number,
+  ) {}
+
+  /** Work of a holder that waits for its place. */
+  waitingOf(holder: string): number {
+    return this.waiting.sizeOf(holder);
+  }
+
+  /**
+   * Takes a place, at once or in turn; each is to be returned by `end`.
+   *
+   * @param signal while it waits, an abort takes it out of the queue: its client has gone
+   * @returns undefined when it has its place at once; otherwise it rejects with ClientGoneError after an abort
+   * @throws TooManyAtATimeError when too much of the holder waits; ClientGoneError when the signal is aborted already
+   */
+  begin(holder: string, signal?: AbortSignal): Promise<void> | undefined {
+    // The signal of an abort that has happened fires no event.
+    if (signal?.aborted) throw new ClientGoneError();
+    if (this.waitingOf(holder) === 0 && this.isFreeFor(holder)) {
+      this.enter(holder);
+      return undefined;
+    }
+    if (this.waitingOf(holder) >= this.mostWaiting) throw new TooManyAtATimeError();
+    return this.turn(holder, signal);
+  }
+
+  /** Takes a place beyond the holder's share: for work that must not wait because of what it holds already. */
+  enter(holder: string): void {
+    this.change(holder, 1);
+  }
+
+  /** Returns a place. */
+  end(holder: string): void {
+    this.change(holder, -1);
+    this.waiting.toEnd(holder);
+    const next = (): (() => void) | undefined => this.waiting.take((waiting) => this.isFreeFor(waiting));
+    for (let begin = next(); begin; begin = next()) begin();
+  }
+
+  /** Runs `work` in its place. @throws as `begin` */
+  async run<T>(holder: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    await this.begin(holder, signal);
+    try {
+      return await work();
+    } finally {
+      this.end(holder);
+    }
+  }
+
+  private turn(holder: string, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.waiting.remove(holder, begin);
+        reject(new ClientGoneError());
+      };
+      const begin = (): void => {
+        signal?.removeEventListener('abort', leave);
+        this.enter(holder);
+        resolve();
+      };
+      this.waiting.add(holder, begin);
+      signal?.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  private isFreeFor(holder: string): boolean {
+    return this.mayBegin(this.running.get(holder) ?? 0, this.total);
+  }
+
+  private change(holder: string, by: 1 | -1): void {
+    this.total += by;
+    const own = (this.running.get(holder) ?? 0) + by;
+    if (own > 0) this.running.set(holder, own);
+    else this.running.delete(holder);
+  }
+}
