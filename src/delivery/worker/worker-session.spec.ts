@@ -140,4 +140,13 @@ describe('WorkerSession', () => {
     await pass(LEASE_SECONDS);
     expect(sessions.renewals).toBe(0);
   });
+
+  it('asks nothing more once its process has shut down without ending it', async () => {
+    await session.begin();
+    session.onApplicationShutdown();
+    sessions.answer = 'away';
+    await pass(LEASE_SECONDS);
+    expect(sessions.renewals).toBe(0);
+    expect(session.id).toBeUndefined();
+  });
 });

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
 import { newId } from '../../common/ids';
 import { AppConfig } from '../../config/config';
@@ -20,7 +20,7 @@ const RETRY_MS = SECOND;
  * take over, whatever happens to the wall clock or the network. A lost session's results carry outdated tokens.
  */
 @Injectable()
-export class WorkerSession {
+export class WorkerSession implements OnApplicationShutdown {
   private readonly logger = new Logger(WorkerSession.name);
   private readonly leaseMs: number;
   private timer: NodeJS.Timeout | undefined;
@@ -90,6 +90,11 @@ export class WorkerSession {
     const id = this.current;
     this.current = undefined;
     return id;
+  }
+
+  /** Also of a process that ends without `end`: the lease's connection is closed by then, and renewals would fail for ever. */
+  onApplicationShutdown(): void {
+    this.abandon();
   }
 
   /** Extends the lease; its own timer does so every third of it. A failure is logged, and tried again. */
