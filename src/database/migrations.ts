@@ -74,6 +74,7 @@ import { WordsOfTenants1700000000091 } from './migrations/0091-words-of-tenants'
 import { HorizonOfOthers1700000000092 } from './migrations/0092-horizon-of-others';
 import { ChangingColumnsLast1700000000093 } from './migrations/0093-changing-columns-last';
 import { PackedTraces1700000000094 } from './migrations/0094-packed-traces';
+import { HowLongItIsKept1700000000095 } from './migrations/0095-how-long-it-is-kept';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -159,4 +160,5 @@ export const MIGRATIONS = [
   HorizonOfOthers1700000000092,
   ChangingColumnsLast1700000000093,
   PackedTraces1700000000094,
+  HowLongItIsKept1700000000095,
 ];

@@ -21,3 +21,22 @@ export function commentOn(table: string, retention: string, columns: ColumnComme
     })
     .join('');
 }
+
+/** SQL that changes how long the rows of a table are kept in what is said of each of its columns. */
+export function keptFor(table: string, retention: string): string {
+  return `
+    do $$
+    declare
+      said record;
+    begin
+      for said in
+        select attname, col_description(attrelid, attnum) as comment
+        from pg_attribute
+        where attrelid = '${table}'::regclass and attnum > 0 and not attisdropped
+      loop
+        execute format('comment on column ${table}.%I is %L', said.attname,
+          regexp_replace(said.comment, 'retention: .*$', 'retention: ${retention}'));
+      end loop;
+    end $$;
+  `;
+}
