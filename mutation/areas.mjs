@@ -43,6 +43,8 @@ export const AREAS = {
   erasure: {
     mutate: [
       'src/common/erasure/address-finder.ts',
+      'src/common/erasure/address-pattern.ts',
+      'src/common/erasure/spelled-characters.ts',
       'src/common/erasure/encoded-runs.ts',
       'src/common/erasure/byte-search.ts',
     ],

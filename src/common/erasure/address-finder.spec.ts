@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
-import { AddressFinder, REPLACEMENT } from './address-finder';
-import { addressPatterns } from './address-pattern';
+import { AddressFinder } from './address-finder';
 
 const ANN = 'ann@x.example';
 const clean = (email: string, text: string) => new AddressFinder(email).clean(text);
@@ -73,15 +72,13 @@ describe('an address within a text', () => {
     .map((local) => `${local}@x-1.example`.normalize('NFC'));
 
   it('is found in every spelling, whatever it is made of', () => {
-    const octets = (text: string, sign: string) =>
-      [...Buffer.from(text)].map((octet) => sign + octet.toString(16).toUpperCase().padStart(2, '0')).join('');
     const codes = (text: string, write: (code: number) => string) =>
       [...text].map((each) => write(each.codePointAt(0) ?? 0)).join('');
     fc.assert(
       fc.property(anyEmail, (email) => {
         const spelled = [
           ...[email, email.toUpperCase(), email.toLowerCase(), email.normalize('NFD'), encodeURIComponent(email)],
-          ...[octets(email, '%'), octets(email, '%25'), octets(email, '=')],
+          ...[octets(email, '%').toUpperCase(), octets(email, '%25'), octets(email, '=').toUpperCase()],
           ...[codes(email, (code) => `&#${code};`), codes(email, (code) => `&#x${code.toString(16)};`)],
           codes(email, (code) => `\\u${code.toString(16).padStart(4, '0')}`),
         ];
@@ -246,48 +243,6 @@ describe('a JSON value', () => {
   });
 });
 
-describe('the expressions of an address', () => {
-  it('are small, since each is compiled in one turn of the event loop', () => {
-    const email = `${'local.part+tag_'.repeat(4)}@${'a-long-label.of-a-domain.'.repeat(7)}example.com`;
-    const patterns = addressPatterns(email);
-    expect(patterns.length).toBeGreaterThan(20);
-    expect(Math.max(...patterns.map((pattern) => pattern.length))).toBeLessThan(2_000);
-  });
-
-  it('find together what one expression for all of it finds', () => {
-    const encoded = fc.constantFrom(
-      (character: string) => character,
-      (character: string) => character.toUpperCase(),
-      (character: string) => `%${hex(character)}`,
-      (character: string) => `%25${hex(character)}`,
-      (character: string) => `=${hex(character)}`,
-      (character: string) => `&#x${hex(character)};`,
-      (character: string) => `&#${character.charCodeAt(0)}`,
-      (character: string) => `\\u{${hex(character)}}`,
-      (character: string) => `\\x${hex(character)}`,
-    );
-    const emails = [
-      'victim.name@example.com',
-      'a%b&c=d}e{f@x-y.example.org',
-      '=&%}}%25a25@a.example',
-      '2525%25&amp@b.example',
-    ];
-    fc.assert(
-      fc.property(
-        fc.constantFrom(...emails),
-        fc.array(encoded, { minLength: 40, maxLength: 40 }),
-        (email, spellings) => {
-          const text = [...email].map((character, at) => spellings[at]?.(character) ?? character).join('');
-          const isWhole = new RegExp(`^${addressPatterns(email).join('')}$`).test(text);
-          fc.pre(isWhole);
-          expect(new AddressFinder(email).clean(`<${text}>`)).toBe(`<${REPLACEMENT}>`);
-        },
-      ),
-      { numRuns: 1_000 },
-    );
-  });
-});
-
-function hex(character: string): string {
-  return character.charCodeAt(0).toString(16).padStart(2, '0');
+function octets(character: string, sign: string): string {
+  return [...Buffer.from(character)].map((octet) => sign + octet.toString(16).padStart(2, '0')).join('');
 }

@@ -47,7 +47,8 @@ export class AddressFinder {
 
   /** As written, whatever the text may encode. @param text of some hundred kB at most */
   holdsPlainly(text: string): boolean {
-    return this.spelled(text).next().done !== true;
+    for (const step of this.spelled(text)) if (step) return true;
+    return false;
   }
 
   holds(text: string): boolean {
@@ -119,21 +120,15 @@ export class AddressFinder {
   private *inWindow(text: string, start: number, end: number): Generator<Step> {
     const window = text.slice(start, end);
     for (const each of this.spelled(window)) {
-      const occurrence = moved(each, start);
+      const occurrence = each && moved(each, start);
       // Text around the window counts too.
-      if (!isPartOfAnother(text, occurrence)) yield occurrence;
+      if (!occurrence || !isPartOfAnother(text, occurrence)) yield occurrence;
     }
     for (const step of occurrencesWithin(window, this.sought)) yield step && moved(step, start);
   }
 
-  private *spelled(text: string): Generator<Occurrence> {
-    for (let from = 0; ;) {
-      const occurrence = this.pattern.next(text, from);
-      if (!occurrence) return;
-      const isPart = isPartOfAnother(text, occurrence);
-      from = isPart ? occurrence.start + 1 : occurrence.end;
-      if (!isPart) yield occurrence;
-    }
+  private spelled(text: string): Iterable<Step> {
+    return this.pattern.occurrencesIn(text, (occurrence) => !isPartOfAnother(text, occurrence));
   }
 }
 

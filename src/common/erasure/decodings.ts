@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { CHARACTER_NAMES } from './address-spelling';
+import { CHARACTER_NAMES } from './spelled-characters';
 import { decodedRuns, type Occurrence, type Runs, type Step } from './encoded-runs';
 
 /** Nested encodings that are undone before the search, in whatever spelling each layer has. */
@@ -16,7 +16,7 @@ export interface Sought extends Runs {
   /** What is shorter does not hold it. */
   readonly minBytes: number;
   /** Where it stands in a text as it is, or in a spelling of its own. */
-  spelled(text: string, origin: Origin): Iterable<Occurrence>;
+  spelled(text: string, origin: Origin): Iterable<Step>;
 }
 
 /**
