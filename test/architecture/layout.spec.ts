@@ -27,7 +27,7 @@ describe('the size of the code base', () => {
     const lines = SOURCES.map(linesOf).sort((one, other) => one - other);
     expect(names(SOURCES.filter((file) => linesOf(file) > 300))).toEqual([]);
     expect(lines[Math.floor(lines.length * 0.9)]).toBeLessThanOrEqual(180);
-    expect(lines[Math.floor(lines.length / 2)]).toBeLessThanOrEqual(100);
+    expect(lines[Math.floor(lines.length / 2)]).toBeLessThanOrEqual(120);
     expect(lines[Math.floor(lines.length / 2)]).toBeGreaterThanOrEqual(60);
   });
 
