@@ -1,6 +1,7 @@
-// Builds sdk/: types and methods from the API's description, then JavaScript for import and for require.
+// Builds sdk/: types and methods from the API's description, then JavaScript for import and for require. With `--sources`
+// (`npm run types:sdk`) only the former, which the linter needs.
 import { spawn } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import openapiTypescript, { astToString } from 'openapi-typescript';
 import { compilerOf } from './build/compile.mjs';
@@ -14,12 +15,20 @@ const FORMATS = { esm: 'esnext', cjs: 'commonjs' };
 
 const document = await buildDocument(join(root, 'dist'));
 mkdirSync(generated, { recursive: true });
-writeFileSync(join(generated, 'api.ts'), astToString(await openapiTypescript(slim(structuredClone(document)))));
-writeFileSync(join(generated, 'resources.ts'), generateResources(document));
+writeWhole('api.ts', astToString(await openapiTypescript(slim(structuredClone(document)))));
+writeWhole('resources.ts', generateResources(document));
+if (process.argv.includes('--sources')) process.exit();
 
 rmSync(join(sdk, 'dist'), { recursive: true, force: true });
 const compiled = await Promise.all(Object.entries(FORMATS).map(([format, module]) => compile(format, module)));
 if (!compiled.every(Boolean)) process.exit(1);
+
+/** In one step: `npm test` lints these files while a test builds the package. */
+function writeWhole(name, text) {
+  const temporary = join(generated, `.${name}-${process.pid}`);
+  writeFileSync(temporary, text);
+  renameSync(temporary, join(generated, name));
+}
 
 /** Without what the client says itself: errors are one type, and headers are read by it. */
 function slim({ paths, ...others }) {

@@ -35,6 +35,6 @@ async function runInTurn() {
 }
 
 // Linter and compiler both need them.
-const hasTypes = await run('types:console');
+const hasTypes = (await run('types:console')) && (await run('types:sdk'));
 const results = await Promise.all(Array.from({ length: atATime }, runInTurn));
 process.exitCode = hasTypes && results.every(Boolean) ? 0 : 1;

@@ -47,22 +47,30 @@ const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 8_000;
 /** A longer `Retry-After` is the caller's to wait for. */
 const MAX_RETRY_AFTER_SECONDS = 60;
+/** A repetition changes nothing more (RFC 9110 section 9.2.2). */
+const IDEMPOTENT_METHODS: ReadonlySet<Call['method']> = new Set(['GET', 'PUT', 'DELETE']);
+/** With these the service has done nothing yet. */
+const WAS_NOT_DONE: ReadonlySet<number> = new Set([429, 503]);
 
 /** Sends requests: keys, retries, time limits, errors. */
 export class Core {
   private readonly base: string;
   private readonly fetch: typeof globalThis.fetch;
+  private readonly timeoutMs: number;
+  private readonly maxRetries: number;
 
   constructor(private readonly options: WaybillOptions) {
     if (!options.apiKey) throw new TypeError('apiKey is missing');
     this.base = options.baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');
     this.fetch = options.fetch ?? ((...args) => globalThis.fetch(...args));
+    this.timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.maxRetries = options.maxRetries ?? DEFAULT_RETRIES;
   }
 
   /** What the answer holds: its `data`, or all of it where there is more, as in lists. */
   async call<T>(call: Call, options: RequestOptions = {}): Promise<T> {
     const attempt = await this.prepare(call, options);
-    const retries = options.maxRetries ?? this.options.maxRetries ?? DEFAULT_RETRIES;
+    const retries = options.maxRetries ?? this.maxRetries;
     for (let count = 0; ; count += 1) {
       options.signal?.throwIfAborted();
       try {
@@ -90,7 +98,7 @@ export class Core {
     return {
       url: `${this.base}${path}${queryString(query)}`,
       init: { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) },
-      timeoutMs: options.timeoutMs ?? this.options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      timeoutMs: options.timeoutMs ?? this.timeoutMs,
       signal: options.signal,
     };
   }
@@ -140,18 +148,24 @@ async function read<T>(response: Response): Promise<T> {
   return (keys.length === 1 && keys[0] === 'data' ? (body as { data: unknown }).data : body) as T;
 }
 
+/** The `error` of an error's body, as the service writes it. */
+interface ErrorBody {
+  readonly code?: ErrorCode;
+  readonly message?: string;
+  readonly details?: Record<string, unknown>;
+  readonly suggestion?: string;
+}
+
 function toError(response: Response, body: unknown): WaybillError {
-  const { error } = (body ?? {}) as {
-    error?: { code?: ErrorCode; message?: string; details?: Record<string, unknown>; suggestion?: string };
-  };
+  const { code, message, details, suggestion } = (body as { error?: ErrorBody } | null)?.error ?? {};
   const retryAfter = secondsOf(response.headers.get('retry-after') ?? '');
   return errorOf({
     status: response.status,
     // A proxy in front of the service responds in its own words.
-    code: error?.code ?? (response.status >= 500 ? 'service_unavailable' : 'invalid_request'),
-    message: error?.message ?? `The service answered ${response.status}`,
-    details: error?.details,
-    suggestion: error?.suggestion,
+    code: code ?? (response.status >= 500 ? 'service_unavailable' : 'invalid_request'),
+    message: message ?? `The service answered ${response.status}`,
+    details,
+    suggestion,
     requestId: response.headers.get('x-request-id') ?? undefined,
     retryAfterSeconds: retryAfter,
   });
@@ -170,12 +184,11 @@ function isAnswer(error: unknown): error is WaybillError {
 
 /** Undefined: what failed is not tried again. */
 function delayBefore(error: unknown, call: Call, count: number): number | undefined {
-  const isRepeatable =
-    call.isKeyed === true || call.method === 'GET' || call.method === 'PUT' || call.method === 'DELETE';
+  const isRepeatable = call.isKeyed === true || IDEMPOTENT_METHODS.has(call.method);
   if (error instanceof ConnectionError) return isRepeatable ? backoff(count) : undefined;
   if (!isAnswer(error)) return undefined;
   const { status, retryAfterSeconds } = error;
-  if (status !== 429 && status !== 503 && !(status >= 500 && isRepeatable)) return undefined;
+  if (!WAS_NOT_DONE.has(status) && !(status >= 500 && isRepeatable)) return undefined;
   if (retryAfterSeconds === undefined) return backoff(count);
   return retryAfterSeconds <= MAX_RETRY_AFTER_SECONDS ? retryAfterSeconds * 1_000 + jitter(FIRST_DELAY_MS) : undefined;
 }
@@ -218,20 +231,22 @@ function queryString(query: object | undefined): string {
   return text === '' ? '' : `?${text}`;
 }
 
+interface Pagination {
+  readonly nextCursor?: string;
+  readonly hasMore?: boolean;
+  readonly page?: number;
+  readonly totalPages?: number;
+  readonly offset?: number;
+  readonly limit?: number;
+}
+
 interface Page<Item> {
   readonly data?: readonly Item[];
   /** Of privacy requests, whose list stands within `data`. */
   readonly requests?: readonly Item[];
   /** Of lists without `pagination`. */
   readonly total?: number;
-  readonly pagination?: {
-    readonly nextCursor?: string;
-    readonly hasMore?: boolean;
-    readonly page?: number;
-    readonly totalPages?: number;
-    readonly offset?: number;
-    readonly limit?: number;
-  };
+  readonly pagination?: Pagination;
 }
 
 /**
@@ -264,22 +279,21 @@ function afterEvent(
   return { ...query, from: undefined, after: pagination.nextCursor };
 }
 
-function after(
-  query: Record<string, unknown>,
-  { pagination, requests, total = 0 }: Page<unknown>,
-  seen: number,
-): Record<string, unknown> | undefined {
-  if (!pagination) {
-    if (seen >= total) return undefined;
-    return requests
-      ? { ...query, offset: Number(query.offset ?? 0) + requests.length }
-      : { ...query, page: Number(query.page ?? 1) + 1 };
-  }
+function after(query: Record<string, unknown>, page: Page<unknown>, seen: number): Record<string, unknown> | undefined {
+  if (page.pagination) return afterPage(query, page.pagination);
+  if (seen >= (page.total ?? 0)) return undefined;
+  return page.requests
+    ? { ...query, offset: Number(query.offset ?? 0) + page.requests.length }
+    : { ...query, page: Number(query.page ?? 1) + 1 };
+}
+
+function afterPage(query: Record<string, unknown>, pagination: Pagination): Record<string, unknown> | undefined {
   const { nextCursor, hasMore, page, totalPages, offset, limit } = pagination;
   if (hasMore === false) return undefined;
   if (nextCursor !== undefined) return { ...query, page: undefined, cursor: nextCursor };
-  if (page !== undefined && totalPages !== undefined)
+  if (page !== undefined && totalPages !== undefined) {
     return page < totalPages ? { ...query, page: page + 1 } : undefined;
+  }
   if (hasMore && offset !== undefined && limit !== undefined) return { ...query, offset: offset + limit };
   return undefined;
 }

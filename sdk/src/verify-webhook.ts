@@ -30,7 +30,7 @@ export async function verifyWebhook(
   }
   const body = typeof payload === 'string' ? payload : new TextDecoder().decode(payload);
   for (const each of [secret].flat()) {
-    const expected = await sign(`${id}.${timestamp}.${body}`, each as string);
+    const expected = await sign(`${id}.${timestamp}.${body}`, each);
     if (given.some((signature) => isEqual(signature, expected))) return parse(body);
   }
   throw new WebhookVerificationError('The signature of the webhook does not fit');
