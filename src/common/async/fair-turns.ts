@@ -1,5 +1,4 @@
-import { HolderQueue } from './holder-queue';
-import { HolderTurns } from './holder-turns';
+import { HolderQueue, HolderTurns } from './holder-turns';
 
 /**
  * Turns of the event loop for work that grows with what clients send. Of all such work one piece is done in a turn, so that it

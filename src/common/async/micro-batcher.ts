@@ -1,4 +1,4 @@
-import { HolderQueue } from './holder-queue';
+import { HolderQueue } from './holder-turns';
 
 /**
  * Group commit: collects items of concurrent callers and hands them to one function.

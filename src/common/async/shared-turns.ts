@@ -1,4 +1,4 @@
-import { HolderQueue } from './holder-queue';
+import { HolderQueue } from './holder-turns';
 
 /** Milliseconds of such work in a turn of the event loop; at most twice that, as both new and waiting work may take them. */
 const TURN_MS = 5;

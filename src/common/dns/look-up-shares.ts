@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../bounded-cache';
-import { HolderQueue } from '../async/holder-queue';
+import { HolderQueue } from '../async/holder-turns';
 import { MINUTE } from '../clock';
 
 /** Under way at a time: each holds a socket, and those at silent servers do so for seconds. */

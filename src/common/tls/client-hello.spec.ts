@@ -5,8 +5,7 @@ import { clientHello } from '../../../test/setup/client-hello';
 import { waitFor } from '../../../test/setup/wait-for';
 import { SharedTurns } from '../async/shared-turns';
 import { socketInTurns } from '../async/socket-turns';
-import { whenClientHello } from './await-client-hello';
-import { ClientHelloReader } from './client-hello';
+import { ClientHelloReader, whenClientHello } from './client-hello';
 
 /** The same message in records of few bytes. */
 function fragmented(hello: Buffer, size: number): Buffer {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { HolderQueue } from '../async/holder-queue';
+import { HolderQueue } from '../async/holder-turns';
 import { CONNECTION_TURNS } from '../async/shared-turns';
 
 export interface Shares {

@@ -4,7 +4,7 @@ import { createSecureContext, DEFAULT_CIPHERS, type SecureContextOptions } from 
 import { tlsInTurns } from '../async/socket-turns';
 import { SECOND } from '../clock';
 import { clientNetworkOf } from '../http/client-address';
-import { whenClientHello } from './await-client-hello';
+import { whenClientHello } from './client-hello';
 import { endInTurn, type Handshake, HandshakePlaces, type PlaceLimits, type Shares } from './handshake-places';
 
 /** By the numbers of RFC 8446 section 4.2.7; the first where OpenSSL has it (3.5). */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
-import { HolderQueue } from '../../../common/async/holder-queue';
+import { HolderQueue } from '../../../common/async/holder-turns';
 import { MINUTE } from '../../../common/clock';
 import { ClientGoneError, UnavailableError } from '../../../common/errors/app-error';
 import type { Metrics } from '../../../common/metrics/metrics';
