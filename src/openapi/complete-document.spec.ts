@@ -1,6 +1,6 @@
 import type { OpenAPIObject, ResponseObject } from '@nestjs/swagger';
 import { completeDocument } from './complete-document';
-import type { Operation } from './operations';
+import type { Operation } from './document';
 
 const SUCCESS = { '200': { description: 'Success' } };
 

@@ -12,8 +12,7 @@ import { ERROR_CODES, type ErrorCode } from '../common/errors/app-error';
 import { describeErrors, ERROR_SCHEMA } from '../common/http/openapi.decorators';
 import { TAG_DESCRIPTIONS } from './api-description';
 import { withExamples } from './examples';
-import { isPublic, listOperations, mapOperations, type Operation } from './operations';
-import { normalizeSchemas, withPlainNames } from './schemas';
+import { isPublic, listOperations, mapOperations, normalizeSchemas, type Operation, withPlainNames } from './document';
 import { describeWebhooks } from './webhook-payloads';
 
 const integer = (description: string): HeaderObject => ({ description, schema: { type: 'integer' } });

@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { exampleOf } from './examples';
-import { normalizeSchemas, type Schema } from './schemas';
+import { normalizeSchemas, type Schema } from './document';
 
 function documentOf(schemas: Record<string, Schema>): OpenAPIObject {
   return { openapi: '3.1.0', info: { title: 'Test', version: '1' }, paths: {}, components: { schemas } };

@@ -1,7 +1,7 @@
 import type { MediaTypeObject, OpenAPIObject, ReferenceObject, ResponseObject, ResponsesObject } from '@nestjs/swagger';
 import { ERROR_CODES, type ErrorCode } from '../common/errors/app-error';
 import { isRecord } from '../common/values';
-import type { Schema } from './schemas';
+import type { Schema } from './document';
 
 /** Adds examples to responses: for an error, one for each code; for a success, one made of the examples of its fields. */
 export function withExamples(document: OpenAPIObject, responses: ResponsesObject): ResponsesObject {

@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { EVENT_TYPES, INBOUND_RECEIVED } from '../common/event-types';
-import type { Schema } from './schemas';
+import type { Schema } from './document';
 
 const DESCRIPTION = `Sent to the endpoints that are subscribed to it, signed as Standard Webhooks 1.0 defines
 (\`webhook-id\`, \`webhook-timestamp\`, \`webhook-signature\`). Any 2xx response ends it; everything else is tried again.`;

@@ -1,5 +1,5 @@
 import type { OpenAPIObject, OperationObject, ParameterObject, ResponseObject } from '@nestjs/swagger';
-import { listOperations } from '../../src/openapi/operations';
+import { listOperations } from '../../src/openapi/document';
 
 type Schema = Record<string, any>;
 

@@ -6,7 +6,7 @@ import { ALL_OPERATOR_SCOPES, ALL_SCOPES } from '../../src/common/http/scopes';
 import { EVENT_TYPES } from '../../src/common/event-types';
 import { ERROR_CODES } from '../../src/common/errors/app-error';
 import { buildOpenApiDocument } from '../../src/openapi/docs';
-import { listOperations, type Operation } from '../../src/openapi/operations';
+import { listOperations, type Operation } from '../../src/openapi/document';
 import { SEND_RAW_FIELDS } from '../../src/modules/emails/accept/raw/send-raw.service';
 import { SEND_REQUEST_FIELDS } from '../../src/modules/emails/accept/parse-send-request';
 import { ResponseSchemas } from '../setup/response-schemas';

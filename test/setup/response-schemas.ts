@@ -1,7 +1,7 @@
 import type { OpenAPIObject, ResponseObject } from '@nestjs/swagger';
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { listOperations, type Operation } from '../../src/openapi/operations';
+import { listOperations, type Operation } from '../../src/openapi/document';
 
 /** A response as a client has received it. */
 export interface ReceivedResponse {
