@@ -1,6 +1,6 @@
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { MINUTE } from '../../common/clock';
-import { DeadAddresses } from './host-faults';
+import { DeadAddresses } from './host-memory';
 import type { SmtpFailed, SmtpResult } from './smtp-result';
 
 const failed = (fields: Partial<SmtpFailed>): SmtpResult => ({

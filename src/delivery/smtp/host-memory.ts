@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
-import { type Clock, MINUTE, SECOND } from '../../common/clock';
-import { allowsPlaintext, inPlaintext, type SmtpEndpoint } from './smtp-endpoint';
+import { type Clock, HOUR, MINUTE, SECOND, SystemClock } from '../../common/clock';
+import { allowsPlaintext, demandOf, inPlaintext, type SmtpEndpoint } from './smtp-endpoint';
 import type { SmtpResult } from './smtp-result';
 import { SMTP_TIMEOUTS } from './smtp-timeouts';
+import type { TlsProof } from './smtp-wire';
 
 /** Short, so that a repaired host is used again soon; long, so that few mails pay for the check. */
 const DEAD_MS = 5 * MINUTE;
@@ -98,4 +99,71 @@ function keyOf({ address, port }: SmtpEndpoint): string {
 
 function at(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`;
+}
+
+/** About 3 KB each, the certificate included. */
+const MAX_SESSIONS = 1_000;
+/** Servers keep theirs for minutes to hours; one that they have forgotten costs nothing but a whole handshake. */
+const LIFE_MS = HOUR;
+
+/** With the proof of the handshake that the session is from: a resumed one compares no names. */
+export interface TlsTicket extends TlsProof {
+  readonly ticket: Buffer;
+}
+
+/**
+ * Sessions of TLS by host (RFC 8446 section 2.2), so that a new connection to a host costs no new keys. A session is
+ * continued only under the demands that it was made under: what has not been verified must not pass for verified.
+ */
+export class TlsSessions {
+  private readonly tickets = new LRUCache<string, TlsTicket>({ max: MAX_SESSIONS, ttl: LIFE_MS });
+
+  find(endpoint: SmtpEndpoint): TlsTicket | undefined {
+    return this.tickets.get(sessionKeyOf(endpoint));
+  }
+
+  keep(endpoint: SmtpEndpoint, ticket: TlsTicket): void {
+    this.tickets.set(sessionKeyOf(endpoint), ticket);
+  }
+
+  forget(endpoint: SmtpEndpoint): void {
+    this.tickets.delete(sessionKeyOf(endpoint));
+  }
+}
+
+function sessionKeyOf(endpoint: SmtpEndpoint): string {
+  return `${endpoint.hostName} ${endpoint.port} ${demandOf(endpoint)}`;
+}
+
+const clock = new SystemClock();
+
+/** How many messages a host took on one connection before 421; kept for an hour, as a wrong value costs handshakes. */
+export class MessageCap {
+  private messages = Infinity;
+  private untilMs = -Infinity;
+  private bound = Infinity;
+  private idleSeconds = Infinity;
+
+  /** Call it once a fresh connection has taken what the used one refused: otherwise the 421 had another cause. */
+  learn(messages: number): void {
+    this.messages = Math.max(1, messages);
+    this.untilMs = clock.monotonicMs() + HOUR;
+  }
+
+  /** The known limit of the host. */
+  keepWithin(most: number, idleSeconds: number): void {
+    this.bound = most;
+    this.idleSeconds = idleSeconds;
+  }
+
+  /** How long an unused connection is kept, at most `most`. */
+  idleWithin(most: number): number {
+    return Math.min(this.idleSeconds, most);
+  }
+
+  /** How many messages a connection may carry, at most `most`. */
+  within(most: number): number {
+    const bounded = Math.min(this.bound, most);
+    return clock.monotonicMs() < this.untilMs ? Math.min(this.messages, bounded) : bounded;
+  }
 }

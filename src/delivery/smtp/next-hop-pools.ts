@@ -1,10 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { MINUTE, type Clock } from '../../common/clock';
 import type { SmtpEndpoint } from './smtp-endpoint';
-import { MessageCap } from './second-try';
-import { SilentTls } from './host-faults';
+import { MessageCap, SilentTls, TlsSessions } from './host-memory';
 import { SmtpPool, type SmtpPoolOptions } from './smtp-pool';
-import { TlsSessions } from './tls-sessions';
 
 /** Hosts that connections are kept to; the longest unused are closed first. */
 const MAX_POOLS = 2_000;

@@ -1,4 +1,3 @@
-import { HOUR, SystemClock } from '../../common/clock';
 import { allowsPlaintext, inPlaintext, type SmtpEndpoint } from './smtp-endpoint';
 import type { SmtpResult } from './smtp-result';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
@@ -67,37 +66,4 @@ function isEndOfConnection(result: SmtpResult): boolean {
 function isStale(result: SmtpResult): boolean {
   if (result.kind !== 'failed' || result.phase !== 'mail') return false;
   return result.cause === 'closed' || result.cause === 'reset';
-}
-
-const clock = new SystemClock();
-
-/** How many messages a host took on one connection before 421; kept for an hour, as a wrong value costs handshakes. */
-export class MessageCap {
-  private messages = Infinity;
-  private untilMs = -Infinity;
-  private bound = Infinity;
-  private idleSeconds = Infinity;
-
-  /** Call it once a fresh connection has taken what the used one refused: otherwise the 421 had another cause. */
-  learn(messages: number): void {
-    this.messages = Math.max(1, messages);
-    this.untilMs = clock.monotonicMs() + HOUR;
-  }
-
-  /** The known limit of the host. */
-  keepWithin(most: number, idleSeconds: number): void {
-    this.bound = most;
-    this.idleSeconds = idleSeconds;
-  }
-
-  /** How long an unused connection is kept, at most `most`. */
-  idleWithin(most: number): number {
-    return Math.min(this.idleSeconds, most);
-  }
-
-  /** How many messages a connection may carry, at most `most`. */
-  within(most: number): number {
-    const bounded = Math.min(this.bound, most);
-    return clock.monotonicMs() < this.untilMs ? Math.min(this.messages, bounded) : bounded;
-  }
 }

@@ -8,7 +8,7 @@ import { SmtpSession } from './smtp-session';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
 import { runTransaction, type SmtpHooks } from './smtp-transaction';
 import { SmtpWire } from './smtp-wire';
-import type { TlsSessions } from './tls-sessions';
+import type { TlsSessions } from './host-memory';
 
 export interface SmtpConnectionOptions {
   /** This host's name, for EHLO. */

@@ -1,14 +1,13 @@
 import { SECOND, SystemClock } from '../../common/clock';
 import { type Conversation, SmtpConnection } from './smtp-connection';
-import { givesUpTls, limitsOf, MessageCap, secondTry, type Try } from './second-try';
+import { MessageCap, SilentTls, type TlsSessions } from './host-memory';
+import { givesUpTls, limitsOf, secondTry, type Try } from './second-try';
 import { assertHeloName } from './smtp-endpoint';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import type { SmtpEnvelope } from './smtp-envelope';
 import { type SmtpFailed, type SmtpResult, ABORTED } from './smtp-result';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
 import type { SmtpHooks } from './smtp-transaction';
-import type { TlsSessions } from './tls-sessions';
-import { SilentTls } from './host-faults';
 
 export interface SmtpPoolOptions {
   /** This host's name, for EHLO. */

@@ -6,7 +6,7 @@ import type { SmtpReply } from './smtp-reply';
 import { type SmtpAccepted, type SmtpFailed, type SmtpRejected, protocolFault, type WireFault } from './smtp-result';
 import type { SmtpTimeLimit, SmtpTimeouts } from './smtp-timeouts';
 import type { SmtpWire, TlsProof } from './smtp-wire';
-import type { TlsSessions } from './tls-sessions';
+import type { TlsSessions } from './host-memory';
 import type { TlsaProof } from './tlsa';
 
 /** True for a fault, false for a reply. */

@@ -139,3 +139,17 @@ function parse(chain: readonly Buffer[]): X509Certificate[] {
   }
   return certificates;
 }
+
+/** Of those that are shown. */
+const MAX_SHOWN_RECORDS = 20;
+/** A digest has 128 characters; whole certificates are cut. */
+const MAX_DATA_CHARACTERS = 2_000;
+
+/** TLSA records as zones are written (RFC 6698 section 2.2), one a line. */
+export function textOfRecords({ records }: Pick<TlsaDemand, 'records'>): string {
+  const lines = records.slice(0, MAX_SHOWN_RECORDS).map(({ usage, selector, matchingType, data }) => {
+    const hex = data.toString('hex').toUpperCase().slice(0, MAX_DATA_CHARACTERS);
+    return `${usage} ${selector} ${matchingType} ${hex}`;
+  });
+  return lines.sort().join('\n');
+}

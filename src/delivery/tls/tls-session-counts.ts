@@ -4,7 +4,7 @@ import type { AttemptTrace, Encryption, TlsPolicy } from '../ports/attempt-trace
 import type { RecordedOutcome, Settlement, SmtpFacts } from '../ports/outcome';
 import type { SessionCount } from '../shaping/destinations.repository';
 import type { CountedSession } from '../shaping/sql/tls.sql';
-import type { TlsaDemand } from '../smtp/tlsa';
+import { textOfRecords } from '../smtp/tlsa';
 import { DanePolicies, type HostDane } from './dane.service';
 import { allowsHost } from './mta-sts-policy';
 import { MtaStsPolicies, type MtaStsState } from './mta-sts.service';
@@ -164,23 +164,9 @@ function assessWithoutPolicy({ state, mxHost, fault }: Seen, { policy, failure }
   return { policyType: 'sts', result: mismatch ?? encryption ?? fault ?? SUCCESS };
 }
 
-/** A host has one or two for each of its keys. */
-const MAX_RECORDS = 20;
-/** A digest has 128 characters; whole certificates are cut. */
-const MAX_DATA_CHARACTERS = 2_000;
-
 /** A policy (MTA-STS) as published, one field a line, in the form of TLS reports (RFC 8460 section 4.4). */
 function textOfPolicy({ mode, mx, maxAgeSeconds }: NonNullable<MtaStsState['policy']>): string {
   const hosts = mx.map((host) => `mx: ${host}`);
   const age = maxAgeSeconds === undefined ? [] : [`max_age: ${maxAgeSeconds}`];
   return ['version: STSv1', `mode: ${mode}`, ...hosts, ...age].join('\n');
-}
-
-/** TLSA records as zones are written (RFC 6698 section 2.2), one a line. */
-function textOfRecords({ records }: Pick<TlsaDemand, 'records'>): string {
-  const lines = records.slice(0, MAX_RECORDS).map(({ usage, selector, matchingType, data }) => {
-    const hex = data.toString('hex').toUpperCase().slice(0, MAX_DATA_CHARACTERS);
-    return `${usage} ${selector} ${matchingType} ${hex}`;
-  });
-  return lines.sort().join('\n');
 }

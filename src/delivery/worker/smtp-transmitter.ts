@@ -6,7 +6,7 @@ import { ReplyClassifier } from '../policy/classify-reply';
 import { isWorthAnotherHost, rejection, type TransmissionResult } from '../policy/transmission-result';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { type Route, type RouteOptions, Router } from '../routing/router';
-import { DeadAddresses } from '../smtp/host-faults';
+import { DeadAddresses } from '../smtp/host-memory';
 import type { SmtpEndpoint, SmtpSource } from '../smtp/smtp-endpoint';
 import type { SmtpEnvelope } from '../smtp/smtp-envelope';
 import type { SmtpPool } from '../smtp/smtp-pool';

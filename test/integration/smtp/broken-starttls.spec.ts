@@ -1,5 +1,5 @@
 import { MINUTE } from '../../../src/common/clock';
-import { SilentTls } from '../../../src/delivery/smtp/host-faults';
+import { SilentTls } from '../../../src/delivery/smtp/host-memory';
 import type { SmtpEndpoint } from '../../../src/delivery/smtp/smtp-endpoint';
 import { toSmtpFacts } from '../../../src/delivery/smtp/smtp-result';
 import { FakeClock } from '../../doubles/fake-clock';

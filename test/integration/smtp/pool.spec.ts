@@ -1,10 +1,10 @@
 import { AppError } from '../../../src/common/errors/app-error';
-import { MessageCap } from '../../../src/delivery/smtp/second-try';
+import { MessageCap } from '../../../src/delivery/smtp/host-memory';
 import type { SmtpResult } from '../../../src/delivery/smtp/smtp-result';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import type { SmtpEndpoint } from '../../../src/delivery/smtp/smtp-endpoint';
 import { toSmtpFacts } from '../../../src/delivery/smtp/smtp-result';
-import { TlsSessions } from '../../../src/delivery/smtp/tls-sessions';
+import { TlsSessions } from '../../../src/delivery/smtp/host-memory';
 import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import type { SmtpSinkOptions } from '../../doubles/smtp-sink';
