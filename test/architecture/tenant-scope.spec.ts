@@ -19,7 +19,6 @@ const ACROSS_TENANTS: Record<string, string> = {
   'modules/health/health-indicators.ts': 'the queue is everyone’s',
   'modules/mailbox/mailbox.controller.ts': 'the mailbox of a development machine shows all mail',
   'modules/tracking/tracking.controller.ts': 'a signed token says whose mail it was',
-  'modules/tracking/unsubscribe.controller.ts': 'a signed token says whose mail it was',
 };
 
 const DEFINITIONS = ['common/tenant.ts', 'common/http/scopes.ts', 'auth/access.guard.ts'];

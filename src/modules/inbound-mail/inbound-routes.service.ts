@@ -10,7 +10,7 @@ import type { Transaction } from '../../database/transaction';
 import { InboundMailLimits } from './inbound-mail-limits';
 import type { InboundRoute } from './inbound-email.entity';
 import { InboundRoutesRepository } from './inbound-routes.repository';
-import { parseRouteAddress } from './route-address';
+import { hostOf, parseRouteAddress, refuseOwnAddress } from './route-address';
 
 /** Who changes it. */
 export interface RouteAuthor {
@@ -118,21 +118,12 @@ export class InboundRoutesService {
 
   private async named(organizationId: string, text: string): Promise<{ address: string; domainId: string }> {
     const { address, host } = parseRouteAddress(text);
-    this.refuseOurs(address, host);
+    refuseOwnAddress({ address, host }, this.config);
     const domainId = (await this.routes.domainsOf(organizationId, [host])).get(host);
     if (domainId !== undefined) return { address, domainId };
     throw new AppError('domain_not_verified', `Neither ${host} nor a domain above it is verified`, {
       suggestion: 'Add the domain under /v1/domains, publish its records and verify it',
     });
-  }
-
-  /** Where bounces, complaints and reports come, in any domain: no route would ever get them. */
-  private refuseOurs(address: string, host: string): void {
-    const { delivery, dns } = this.config;
-    const isTaken = /^bounce\.[^.]/.test(host) || host === delivery.mailHost.toLowerCase();
-    if (!isTaken && address !== dns.dmarcReportAddress.toLowerCase()) return;
-    const where = isTaken ? `at ${host}` : 'the one that DMARC reports come to';
-    throw new ValidationError({ address: [`address must not be ${where}: the service takes that mail itself`] });
   }
 
   /** A webhook that has been deleted is not shown: mail goes as without one. */
@@ -171,10 +162,6 @@ export class InboundRoutesService {
     const data = { mode: 'live', address, webhookId };
     await this.audit.record([{ organizationId, actor, action, targetType: 'inbound_route', targetId, data }], tx);
   }
-}
-
-function hostOf(address: string): string {
-  return address.slice(address.indexOf('@') + 1);
 }
 
 function unknownRoute(): NotFoundError {

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { AppConfig } from '../../config/config';
-import { MailboxAccessGuard } from './mailbox-access.guard';
+import { MailboxAccessGuard } from './mailbox.controller';
 
 const config = { delivery: { mode: 'local' }, http: { publicUrl: 'http://localhost:3000' } } as AppConfig;
 

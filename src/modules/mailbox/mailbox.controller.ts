@@ -1,16 +1,71 @@
 import { join, relative, sep } from 'node:path';
-import { Controller, Get, Header, Param, Post, Query, Redirect, Res, UseGuards } from '@nestjs/common';
+import {
+  type CanActivate,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Header,
+  Injectable,
+  Param,
+  Post,
+  Query,
+  Redirect,
+  Res,
+  UseGuards,
+} from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { AcrossTenants, Public } from '../../common/http/scopes';
 import { TakesBody } from '../../common/http/request-body';
 import { PathId } from '../../common/http/openapi.decorators';
 import { AppConfig } from '../../config/config';
 import { downloadAs, HTML_TYPE, MESSAGE_POLICY, PAGE_POLICY, STYLESHEET } from './page-layout';
 import { AttachmentIndexPipe, ListMailboxQuery, toMessageDto } from './dto/mailbox.dto';
-import { MailboxAccessGuard, OwnPagesGuard } from './mailbox-access.guard';
 import { MailboxService } from './mailbox.service';
 import { type FirstSteps, listPage, messagePage } from './mailbox-pages';
+import { AppError, NotFoundError } from '../../common/errors/app-error';
+import { isOnThisMachine } from '../../common/http/client-address';
+import { parseUrl } from '../../common/network';
+
+const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+const HOST = /^(\[[0-9a-f:.]+\]|[^\s:@/[\]]+)(?::\d{1,5})?$/i;
+
+/**
+ * The pages need no key, so they exist in local mode only, for clients on this machine (by the peer address of the connection)
+ * and under this host's own names: otherwise a foreign page whose name suddenly resolves to this host (DNS rebinding) could
+ * read the mail. Requests forwarded by a proxy count as remote.
+ */
+@Injectable()
+export class MailboxAccessGuard implements CanActivate {
+  private readonly isLocal: boolean;
+  private readonly hosts: ReadonlySet<string>;
+
+  constructor({ delivery, http }: AppConfig) {
+    this.isLocal = delivery.mode === 'local';
+    this.hosts = new Set([...LOCAL_HOSTS, new URL(http.publicUrl).hostname]);
+  }
+
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<Request>();
+    const name = HOST.exec(request.headers.host ?? '')?.[1]?.toLowerCase();
+    const isNamed = name !== undefined && this.hosts.has(name);
+    if (this.isLocal && isNamed && isOnThisMachine(request)) return true;
+    throw new NotFoundError('Resource');
+  }
+}
+
+/** Only the mailbox's own pages, and programs, may delete: browsers send the origin of a form, programs do not. */
+@Injectable()
+class OwnPagesGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { headers } = context.switchToHttp().getRequest<Request>();
+    const site = headers['sec-fetch-site'] ?? 'same-origin';
+    const origin = headers.origin === undefined ? undefined : parseUrl(headers.origin)?.host;
+    const isOwn = site === 'same-origin' && (headers.origin === undefined || origin === headers.host);
+    if (isOwn) return true;
+    throw new AppError('insufficient_permissions', 'Another page may not delete mail');
+  }
+}
 
 const POLICY = 'content-security-policy';
 const TYPE = 'content-type';

@@ -1,12 +1,10 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
-import { MailboxAccessGuard } from './mailbox-access.guard';
+import { MailboxAccessGuard, MailboxController } from './mailbox.controller';
 import { MailboxErasureService, MailboxService } from './mailbox.service';
-import { MailboxIntakeService } from './mailbox-intake.service';
+import { MailboxIntakeService, MailboxSmtpServer } from './mailbox-smtp.server';
 import { MailboxMessage } from './mailbox-message.entity';
-import { MailboxSmtpServer } from './mailbox-smtp.server';
-import { MailboxController } from './mailbox.controller';
 import { MailboxRepository } from './mailbox.repository';
 
 /**

@@ -13,7 +13,7 @@ import {
   OrganizationDto,
   toOrganizationDto,
 } from './dto/operator.dto';
-import { OperatorOrganizationsService } from './operator-organizations.service';
+import { OperatorOrganizationsService } from './operator.service';
 
 /** Operator: organizations and their first API keys. */
 @ApiTags('Operator')

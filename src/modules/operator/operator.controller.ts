@@ -12,7 +12,7 @@ import {
   WorkerDto,
 } from './dto/operator.dto';
 import { OperatorQueueService } from './queue.service';
-import { OverviewService } from './overview.service';
+import { OverviewService } from './operator.service';
 
 /** Operator: the overview of the installation, its workers, and the audit log of all organizations. */
 @ApiTags('Operator')

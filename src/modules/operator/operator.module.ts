@@ -10,10 +10,9 @@ import { OperatorDestinationsService, OperatorEgressService } from './operator-d
 import { OperatorEgressController } from './egress.controller';
 import { OperatorDeliveriesService, OperatorQueueService } from './queue.service';
 import { OperatorOrganizationsController } from './operator-organizations.controller';
-import { OperatorOrganizationsService } from './operator-organizations.service';
+import { OperatorOrganizationsService, OverviewService } from './operator.service';
 import { OperatorController } from './operator.controller';
 import { OperatorQueueController } from './queue.controller';
-import { OverviewService } from './overview.service';
 
 /** `/operator/v1`: what operators see and change, across all organizations. */
 @Module({

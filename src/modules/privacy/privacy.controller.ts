@@ -7,15 +7,61 @@ import { ApiData, ApiErrors, PathId } from '../../common/http/openapi.decorators
 import { RateLimitClass } from '../../common/http/request-limits';
 import {
   ListPrivacyRequestsQuery,
+  PrivacyErasureDto,
   PrivacyExportDto,
   PrivacyHistoryDto,
   ReadExportQuery,
+  RequestErasureDto,
   RequestExportDto,
 } from './dto/privacy.dto';
-import { toExportDto, toHistoryDto, toSubjectAddress } from './dto/privacy.mapper';
+import { toErasureDto, toExportDto, toHistoryDto, toSubjectAddress } from './dto/privacy.mapper';
 import { isShown, resultForm, toFile } from './dto/export.file';
 import { ExportsService } from './export/exports.service';
-import { PrivacyRequestsService } from './requests/privacy-requests.service';
+import { ERASURE, PrivacyRequestsService } from './requests/privacy-requests.service';
+import { RetentionExceptionsService } from './erasure/erasure-handler.service';
+
+/** `/v1/gdpr/delete-request`: requests an erasure and reads its progress. */
+@ApiTags('Privacy')
+@Controller('v1/gdpr/delete-request')
+@RequireScope('privacy:read')
+export class ErasuresController {
+  constructor(
+    private readonly requests: PrivacyRequestsService,
+    private readonly exceptions: RetentionExceptionsService,
+  ) {}
+
+  @Unbound()
+  @Post()
+  @HttpCode(202)
+  @RequireScope('privacy:manage')
+  @RateLimitClass('gdpr-delete')
+  @ApiOperation({
+    operationId: 'privacy.requestErasure',
+    summary: "Erase a subject's data",
+    description: 'GDPR article 17. It runs in the background. While one is open, the same request returns it.',
+  })
+  @ApiData(PrivacyErasureDto, { status: 202 })
+  @ApiErrors('invalid_request', 'domain_not_allowed')
+  async request(@CurrentPrincipal() principal: Principal, @Body() { email, reason }: RequestErasureDto) {
+    const subject = { email: toSubjectAddress(email), ...(reason !== undefined && { reason }) };
+    const request = await this.requests.createErasure(principal, subject);
+    return { data: toErasureDto(request, await this.exceptions.of(request)) };
+  }
+
+  @Unbound()
+  @Get(':requestId')
+  @ApiOperation({
+    operationId: 'privacy.readErasure',
+    summary: 'Read an erasure',
+    description: 'With its receipt once completed.',
+  })
+  @ApiData(PrivacyErasureDto)
+  @ApiErrors('domain_not_allowed', 'resource_not_found')
+  async read(@CurrentPrincipal() principal: Principal, @PathId('requestId', 'Privacy request') id: string) {
+    const request = await this.requests.get(principal, ERASURE, id);
+    return { data: toErasureDto(request, await this.exceptions.of(request)) };
+  }
+}
 
 /** `/v1/gdpr`: exports and the history of requests. They cover the whole organization, so a key that is bound to a domain is refused. */
 @ApiTags('Privacy')

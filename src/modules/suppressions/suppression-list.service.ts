@@ -9,7 +9,14 @@ import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { type AuditRecord, AuditService, OPERATOR } from '../../audit/audit.service';
 import { AddressHashing } from './address-hashing.service';
-import { type AddressLookup, isOwnReason, strongest, type SuppressionReason } from './suppression';
+import {
+  type AddressLookup,
+  alreadyListed,
+  isOwnReason,
+  notRemovable,
+  strongest,
+  type SuppressionReason,
+} from './suppression';
 import type { Suppression } from './suppression.entity';
 import { type SuppressionFilter, SuppressionsRepository } from './suppressions.repository';
 
@@ -156,17 +163,6 @@ function firstOfEach(candidates: readonly (Suppression | AppError)[]): Suppressi
     if (!first.has(identity)) first.set(identity, entry);
   }
   return [...first.values()];
-}
-
-function alreadyListed(reason: SuppressionReason): AppError {
-  return new AppError('suppression_exists', `The address is already on the suppression list as ${reason}`);
-}
-
-function notRemovable(reason: SuppressionReason): AppError {
-  return new AppError('suppression_not_removable', `An entry with the reason ${reason} cannot be removed`, {
-    details: { reason },
-    suggestion: 'The operator of the service can remove it when the address is known to be good again',
-  });
 }
 
 /** The audit record of a change to one entry, without the address, which is personal data. */

@@ -1,3 +1,4 @@
+import { AppError } from '../../common/errors/app-error';
 import type { Tenant } from '../../common/tenant';
 
 /** From the strongest to the weakest: the strongest of several entries for an address is shown. */
@@ -67,4 +68,17 @@ export const MISSING_DOMAIN_WINDOW_DAYS = 30;
 export interface EncryptedHashKey {
   readonly organizationId: string;
   readonly secret: Buffer;
+}
+
+/** The address has an entry in force for the same reason. */
+export function alreadyListed(reason: SuppressionReason): AppError {
+  return new AppError('suppression_exists', `The address is already on the suppression list as ${reason}`);
+}
+
+/** Only the operator removes an entry with this reason. */
+export function notRemovable(reason: SuppressionReason): AppError {
+  return new AppError('suppression_not_removable', `An entry with the reason ${reason} cannot be removed`, {
+    details: { reason },
+    suggestion: 'The operator of the service can remove it when the address is known to be good again',
+  });
 }

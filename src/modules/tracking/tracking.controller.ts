@@ -1,13 +1,23 @@
-import { Controller, Get, Header, Param, Redirect, Req, UseFilters } from '@nestjs/common';
-import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { Controller, Get, Header, HttpCode, Param, Post, Query, Redirect, Req, UseFilters } from '@nestjs/common';
+import { ApiOperation, ApiQuery, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { clientAddressOf, isOnThisMachine } from '../../common/http/client-address';
 import { AcrossTenants, Public } from '../../common/http/scopes';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiPublicErrors } from '../../common/http/openapi.decorators';
-import { BrokenLinkFilter, DocumentsBrokenLinks } from './tracking-pages';
+import {
+  BrokenLinkFilter,
+  DocumentsBrokenLinks,
+  donePage,
+  ProblemPageFilter,
+  questionPage,
+  RespondsWithPage,
+} from './tracking-pages';
 import type { Visit } from './automation';
 import { TrackingService } from './tracking.service';
+import { RateLimitClass } from '../../common/http/request-limits';
+import { TakesBody } from '../../common/http/request-body';
+import { UnsubscribeService } from './unsubscribe.service';
 
 /** A transparent GIF of 43 bytes. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64');
@@ -78,4 +88,41 @@ function visitOf(request: Request): Visit {
     address: clientAddressOf(request),
     isOnThisMachine: isOnThisMachine(request),
   };
+}
+
+/** `/u`: the unsubscribe link in bulk mail: a page with a button for people, one click for mail programs (RFC 8058). */
+@ApiTags('Tracking')
+@Controller('u')
+@Public()
+@AcrossTenants()
+@UseFilters(ProblemPageFilter)
+export class UnsubscribeController {
+  constructor(private readonly unsubscribing: UnsubscribeService) {}
+
+  @Get(':token')
+  @ApiOperation({
+    summary: 'The page behind the unsubscribe link',
+    description: 'Shows a button and changes nothing: mail programs and filters open every link in a mail.',
+  })
+  @RespondsWithPage('The question')
+  async ask(@Param('token') token: string): Promise<string> {
+    return questionPage(await this.unsubscribing.find(token));
+  }
+
+  @Post(':token')
+  @HttpCode(200)
+  @RateLimitClass('unsubscribe')
+  @TakesBody({ ignored: true })
+  @ApiOperation({
+    summary: 'Unsubscribe with one click (RFC 8058)',
+    description:
+      'Lists the recipient as `unsubscribe` for the organization and mode before it responds; bulk mail is refused from then ' +
+      'on. A body of any type is read and ignored. A repetition gets the same response and writes nothing. Limited per ' +
+      'client address.',
+  })
+  @ApiQuery({ name: 'via', required: false, enum: ['page'], description: "Set by the page's own button" })
+  @RespondsWithPage('Unsubscribed')
+  async unsubscribe(@Param('token') token: string, @Query('via') via?: unknown): Promise<string> {
+    return donePage(await this.unsubscribing.unsubscribe(token, via === 'page' ? 'page' : 'one-click'));
+  }
 }

@@ -3,9 +3,8 @@ import { EmailsModule } from '../emails/emails.module';
 import { HitHistory } from './hit-history';
 import { HitQueue } from './hit-queue.service';
 import { HitWriter, TrackingMetrics } from './hit-writer.service';
-import { TrackingController } from './tracking.controller';
+import { TrackingController, UnsubscribeController } from './tracking.controller';
 import { TrackingService } from './tracking.service';
-import { UnsubscribeController } from './unsubscribe.controller';
 import { UnsubscribeService } from './unsubscribe.service';
 
 /** Public routes in mail: tracked pixels and links, and unsubscribing. */

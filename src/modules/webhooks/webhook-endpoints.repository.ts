@@ -6,9 +6,15 @@ import { Database } from '../../database/database.service';
 import { lockList } from '../../database/sql/locks.sql';
 import type { Transaction } from '../../database/transaction';
 import { endFailure, type EndpointChange, type HealthInput, recordHealth } from './sql/endpoint-health.sql';
-import { advanceFollowers, listFollowers } from './sql/feed-positions.sql';
+import {
+  advanceFollowers,
+  clearRemoved,
+  type EncryptedSecrets,
+  listEncryptedSecrets,
+  listFollowers,
+  noteRemoval,
+} from './sql/webhook-endpoints.sql';
 import { nextReplays, type OpenReplay } from './sql/replays.sql';
-import { clearRemoved, type EncryptedSecrets, listEncryptedSecrets, noteRemoval } from './sql/webhook-endpoints.sql';
 import type { Advance, EndpointKey, Follower, NewMessage } from './webhook-queue';
 import { WebhookEndpoint, WebhookReplay } from './webhook.entity';
 

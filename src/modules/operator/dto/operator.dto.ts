@@ -4,7 +4,7 @@ import { type AuditEntry, INSTALLATION } from '../../../audit/audit.service';
 import { Nullable, QueryInteger } from '../../../common/http/dto-decorators';
 import { CursorQuery } from '../../../common/http/envelope.dto';
 import type { LiveWorker } from '../../../delivery/queue/delivery-queue.repository';
-import type { UsedOrganization } from '../operator-organizations.service';
+import type { UsedOrganization } from '../operator.service';
 
 class QueueDto {
   @ApiProperty({ type: 'integer', description: 'Deliveries that could start now' }) ready!: number;
