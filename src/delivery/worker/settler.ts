@@ -45,11 +45,13 @@ function outcomesOf({ claim, outcomes }: Settlement): readonly RecordedOutcome[]
   return outcomes[0].attempt === 1 ? [asSending(claim), ...outcomes] : outcomes;
 }
 
-function toQueueResult({ claim, outcomes }: Settlement) {
+function toQueueResult(settlement: Settlement) {
+  const { claim, outcomes } = settlement;
   const { outcome } = outcomes[0];
   const nextAttemptAt = outcome.kind === 'deferred' || outcome.kind === 'unknown' ? outcome.nextAttemptAt : null;
   const { organizationId, mode, emailId, position, claimToken, attempt } = claim;
-  return { organizationId, mode, emailId, position, claimToken, attempt, nextAttemptAt };
+  const isAcceptance = isAccepted(settlement);
+  return { organizationId, mode, emailId, position, claimToken, attempt, nextAttemptAt, isAcceptance };
 }
 
 const RETRY_MS = SECOND;
@@ -91,7 +93,8 @@ export class Settler {
 
   /** Resolves once the result is committed, found outdated, or given up. */
   async settle(settlement: Settlement): Promise<void> {
-    const settled = isAcceptance(settlement) ? this.journal.note(settlement) : undefined;
+    const { mode } = settlement.claim;
+    const settled = mode !== 'test' && isAccepted(settlement) ? this.journal.note(settlement) : undefined;
     if (await this.commitEventually(settlement)) settled?.();
   }
 
@@ -152,8 +155,8 @@ export class Settler {
   }
 }
 
-/** A 250 for live mail: it must not be repeated. */
-function isAcceptance({ claim, outcomes }: Settlement): boolean {
+/** A 250: the mail must not be repeated. */
+function isAccepted({ outcomes }: Settlement): boolean {
   const { kind } = outcomes[0].outcome;
-  return claim.mode !== 'test' && (kind === 'sent' || kind === 'delivered');
+  return kind === 'sent' || kind === 'delivered';
 }

@@ -220,6 +220,38 @@ describe('the delivery queue', () => {
       expect(await states()).toEqual(['waiting']);
     });
 
+    it('takes an acceptance after its claim has been freed, until the delivery is claimed again', async () => {
+      const [freed, held, again] = [await claimOne(), await claimOne(), await claimOne()];
+      await queue.release([freed, held, again]);
+      await db.query(`update deliveries set state = 'held' where email_id = $1`, [held.emailId]);
+      const settleAll = (isAcceptance: boolean) =>
+        db.database.transaction((tx) =>
+          queue.settle(
+            [freed, held, again].map((row) => ({ ...row, nextAttemptAt: null, isAcceptance })),
+            NOW,
+            tx,
+          ),
+        );
+      await db.query(`update deliveries set claim_token = 2 where email_id = $1`, [again.emailId]);
+      expect(await settleAll(false)).toEqual([]);
+      expect((await settleAll(true)).toSorted()).toEqual([0, 1]);
+      expect(await settleAll(true)).toEqual([]);
+      expect(await db.query('select email_id from deliveries')).toEqual([{ email_id: again.emailId }]);
+    });
+
+    it('lets either a claim or a late acceptance have a delivery, never both', async () => {
+      for (let round = 0; round < 20; round += 1) {
+        const first = await claimOne();
+        await queue.release([first]);
+        const late = db.database.transaction((tx) =>
+          queue.settle([{ ...first, nextAttemptAt: null, isAcceptance: true }], NOW, tx),
+        );
+        const [taken, claimed] = await Promise.all([late, claim()]);
+        expect(taken.length + claimed.length).toBe(1);
+        await settle(claimed, null);
+      }
+    });
+
     it('takes one of two settlements of the same claim', async () => {
       const claimed = await claimOne();
       const taken = await Promise.all([settle([claimed], null), settle([claimed], later(MINUTE))]);

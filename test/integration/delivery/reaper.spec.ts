@@ -77,6 +77,21 @@ describe('workers that died', () => {
     expect(after.deferred).toBe((before.deferred ?? 0) + 1);
   });
 
+  it('repeat nothing that they report late, while nobody has claimed it again', async () => {
+    const [id = ''] = await scene.acceptTo('ada');
+    const worker = await startParts();
+    const [claim] = await claimAndDie(worker);
+    if (!claim) throw new Error('nothing was claimed');
+    await (await startParts()).get(Claimer).freeDead(500);
+    const late = { claim, outcomes: [outcomeOfClaim(claim, { kind: 'delivered' })] } as const;
+    await worker.get(Settler).settle(late);
+    await worker.get(Settler).settle(late);
+    expect(await scene.queue()).toEqual({});
+    const { email, events } = await scene.read(id);
+    expect(email.status).toBe('delivered');
+    expect(events.map(({ event_type }) => event_type)).toEqual(['queued', 'sending', 'unknown', 'sent', 'delivered']);
+  });
+
   it('leave mail that can be neither cancelled nor moved: it may have been sent', async () => {
     const [id = ''] = await scene.acceptTo('ada');
     await claimAndDie(await startParts());
@@ -120,7 +135,7 @@ describe('workers that died', () => {
     expect(await sessions()).toBe(0);
   });
 
-  it('change nothing when they come back', async () => {
+  it('change nothing when they come back after another worker has claimed their mail', async () => {
     const [id = ''] = await scene.acceptTo('ada');
     const dead = await startParts();
     const [claim] = await claimAndDie(dead);
@@ -128,7 +143,6 @@ describe('workers that died', () => {
     const other = await startParts();
     await other.get(Claimer).freeDead(500);
     const late = { claim, outcomes: [outcomeOfClaim(claim, { kind: 'delivered' })] as const };
-    await dead.get(Settler).settle(late);
     await dead.get(DeliveryQueueRepository).release([claim]);
     expect(await scene.queue()).toEqual({ ready: 1 });
     const session = other.get(WorkerSession);

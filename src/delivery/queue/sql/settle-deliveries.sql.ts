@@ -3,7 +3,8 @@ import { type ClaimedDelivery, type DeliveryKey, SUSPECT_CRASHES, type EmailKey 
 import { READY_STATE } from './suspect-deliveries.sql';
 
 // Takes the results of claimed deliveries: terminal ones leave the queue, the others wait for their next attempt.
-// A result counts only with the token of the newest claim (fencing): a worker that lost its lease changes nothing.
+// A result counts only with the token of the newest claim (fencing): a worker whose claim has passed on changes nothing. The delivery must
+// still be claimed, except for an acceptance: when the claim has been freed and nobody has claimed it since, the next attempt would be a copy.
 // Writes: deliveries (primary key). Locks: the rows that it deletes, in primary-key order, then those that it updates, in
 // primary-key order; a row that another transaction has locked is compared again once it is free. Rows: one settle batch.
 // It does not lock all rows first: each lock is a record of its own in the write-ahead log. With a transaction that locks rows of both
@@ -14,20 +15,24 @@ import { READY_STATE } from './suspect-deliveries.sql';
 // Not the ORM: delete, update and fencing for a whole batch in one round trip.
 const IS_NEWEST_CLAIM = `
       d.organization_id = r.organization_id and d.mode = r.mode and d.email_id = r.email_id and d.position = r.position
-      and d.claim_token = r.claim_token and coalesce(d.state, '') = 'claimed'`;
+      and d.claim_token = r.claim_token`;
+
+const IS_CLAIMED = `coalesce(d.state, '') = 'claimed'`;
 
 const CRASHES_LEFT = 'case when r.attempt = d.attempt then 0 else d.crashes end';
 
 const SETTLE = `
   with results as materialized (
     select *
-    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::int[], $6::timestamptz[], $8::int[])
-      with ordinality as r (organization_id, mode, email_id, position, claim_token, next_attempt_at, attempt, ordinality)
+    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::int[], $6::timestamptz[], $8::int[],
+      $9::boolean[])
+      with ordinality as r (organization_id, mode, email_id, position, claim_token, next_attempt_at, attempt, is_acceptance, ordinality)
     order by organization_id, mode, email_id, position
   ), removed as (
     delete from deliveries d
     using results r
     where r.next_attempt_at is null and ${IS_NEWEST_CLAIM}
+      and (r.is_acceptance or ${IS_CLAIMED})
     returning r.ordinality
   ), postponed as (
     update deliveries d
@@ -38,6 +43,7 @@ const SETTLE = `
       session_id = null
     from results r
     where r.next_attempt_at is not null and ${IS_NEWEST_CLAIM}
+      and ${IS_CLAIMED}
     returning r.ordinality
   )
   select ordinality::int - 1 as index from removed
@@ -58,6 +64,7 @@ export function settleDeliveries(results: readonly SettledDelivery[], now: Date)
       results.map((result) => result.nextAttemptAt),
       now,
       results.map((result) => result.attempt),
+      results.map((result) => result.isAcceptance === true),
     ],
   };
 }
@@ -69,6 +76,8 @@ export interface SettledDelivery extends DeliveryKey {
   readonly attempt: number;
   /** Null: it is over, and the row leaves the queue. */
   readonly nextAttemptAt: Date | null;
+  /** The receiver has taken the mail: this counts as well when the claim has been freed, while nobody has claimed it since. */
+  readonly isAcceptance?: boolean;
 }
 
 // Gives back claims whose attempt has not begun; it is not charged.
