@@ -74,6 +74,23 @@ describe('WorkTurns', () => {
     expect(next.mock.calls.length).toBeLessThan(30);
     expect(next).toHaveBeenCalledWith('a');
   });
+
+  it('maps a list in the same turns, by what its elements take and not by their number', async () => {
+    let nowMs = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    const turnsFor = async (takesMs: number) => {
+      const turns = new WorkTurns('a', new FairTurns(), 5);
+      let mapped: number[] = [];
+      const work = async () => {
+        mapped = await turns.map([...Array(20).keys()], (element) => ((nowMs += takesMs), 2 * element));
+      };
+      const taken = await loopTurnsOf(work);
+      expect(mapped).toEqual([...Array(20).keys()].map((element) => 2 * element));
+      return taken;
+    };
+    expect(await turnsFor(0.1)).toBeLessThanOrEqual(3);
+    expect(await turnsFor(5)).toBeGreaterThanOrEqual(20);
+  });
 });
 
 describe('piecesInTurns', () => {

@@ -90,13 +90,24 @@ export class WorkTurns {
   constructor(
     private readonly holder: string,
     private readonly loop: FairTurns = EVENT_LOOP,
+    private readonly pieceMs = PIECE_MS,
   ) {}
 
   /** To be awaited before each. */
   async next(): Promise<void> {
     if (performance.now() < this.endsMs) return;
     await this.loop.next(this.holder);
-    this.endsMs = performance.now() + PIECE_MS;
+    this.endsMs = performance.now() + this.pieceMs;
+  }
+
+  /** Maps a list, each element as such a piece. */
+  async map<T, R>(list: readonly T[], work: (element: T) => R | Promise<R>): Promise<R[]> {
+    const results: R[] = [];
+    for (const element of list) {
+      await this.next();
+      results.push(await work(element));
+    }
+    return results;
   }
 }
 

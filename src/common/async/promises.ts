@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../clock';
 
 /** The result of `work`, or a "timeout" error after `timeoutMs`; `work` itself continues. */
@@ -84,14 +83,4 @@ export class BriefCache<T> {
       this.staleAtMs = this.clock.monotonicMs() + this.ttlMs;
     }
   }
-}
-
-/** Maps a list that may take long, some elements in each turn of the event loop. */
-export async function mapInTurns<T, R>(list: readonly T[], perTurn: number, map: (element: T) => R): Promise<R[]> {
-  const results: R[] = [];
-  for (let start = 0; start < list.length; start += perTurn) {
-    if (start > 0) await nextTurn();
-    results.push(...list.slice(start, start + perTurn).map(map));
-  }
-  return results;
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { domainToUnicode } from 'node:url';
 import { AddressPattern } from './address-pattern';
+import { FairTurns, WorkTurns } from '../async/fair-turns';
 import { domainOf } from '../mail-address';
 import { occurrencesIn, occurrencesWithin, type Sought } from './decodings';
 import { allTexts, asciiTexts, type Occurrence, runsOf, type Step, withReplaced } from './encoded-runs';
@@ -35,6 +36,8 @@ export class AddressFinder {
   readonly maxLength: number;
   /** Without it, the character set decides how bytes are read. */
   readonly isAscii: boolean;
+  /** For what is searched piece by piece. Apart from the turns of others, since a transaction waits for it. */
+  readonly turns = new WorkTurns('', new FairTurns(), TURN_MS);
 
   constructor(email: string) {
     this.pattern = new AddressPattern(email);
@@ -87,19 +90,19 @@ export class AddressFinder {
     return found;
   }
 
-  /** A JSON value without the address in any name or text. */
-  cleanValue(value: unknown): unknown {
+  /** A JSON value without the address in any name or text, with turns of the event loop; the same one when it is nowhere in it. */
+  async cleanValue(value: unknown): Promise<unknown> {
     if (typeof value === 'string') return this.clean(value);
-    if (Array.isArray(value)) return value.map((element) => this.cleanValue(element));
     if (typeof value !== 'object' || value === null) return value;
+    const members = Object.entries(value);
     const cleaned = new Map<string, unknown>();
-    for (const [name, member] of Object.entries(value)) {
-      cleaned.set(
-        this.newName(name, (each) => cleaned.has(each) || Object.hasOwn(value, each)),
-        this.cleanValue(member),
-      );
+    for (const [name, member] of members) {
+      await this.turns.next();
+      const isTaken = (each: string): boolean => cleaned.has(each) || Object.hasOwn(value, each);
+      cleaned.set(Array.isArray(value) ? name : this.newName(name, isTaken), await this.cleanValue(member));
     }
-    return Object.fromEntries(cleaned);
+    if (members.every(([name, member]) => cleaned.has(name) && cleaned.get(name) === member)) return value;
+    return Array.isArray(value) ? [...cleaned.values()] : Object.fromEntries(cleaned);
   }
 
   /** Two names that differ only in the address stay two, also beside one that an earlier erasure replaced. */

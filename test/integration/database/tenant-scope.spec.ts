@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { Controller, Get, Module, Req } from '@nestjs/common';
 import type { Request } from 'express';
 import { Client } from 'pg';
@@ -141,6 +143,25 @@ describe('the tenant scope of requests', () => {
     expect(nobody.body).toEqual({ principal: null, owners: [] });
     expect((await call(acme, 'all')).sort()).toEqual([acme.organizationId, other.organizationId].sort());
     expect(await call(acme, 'stream')).toMatch(/tenant scope/);
+  });
+
+  it('serves a pipelined send as no part of the request before it, whose client would count as gone', async () => {
+    const { organizationId, api, key } = await app.owner('Pipelining');
+    await app.get(DomainsService).add(organizationId, 'pipes.example');
+    await app.get(DomainsService).markVerified(organizationId, 'pipes.example');
+    expect((await api.post('/v1/templates', { name: 'letter', subject: 's', text: 't' })).status).toBe(201);
+    const head = `HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
+    const mail = JSON.stringify({ from: 'a@pipes.example', to: ['b@c.example'], template: { name: 'letter' } });
+    const send = `POST /v1/emails ${head}Content-Type: application/json\r\nConnection: close\r\nContent-Length: ${mail.length}`;
+    // Something else is under way, or nothing would be tracked by then.
+    let end = (): void => undefined;
+    const underWay = withinTenants([organizationId], () => new Promise<void>((resolve) => (end = resolve)));
+    const socket = connect(app.port, '127.0.0.1');
+    socket.write(`GET /v1/domains ${head}\r\n${send}\r\n\r\n${mail}`);
+    const received = (await buffer(socket)).toString();
+    end();
+    await underWay;
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 202']);
   });
 
   it('finds nothing for a repository call with another tenant', async () => {

@@ -13,7 +13,9 @@ import {
   writeRecipients,
 } from '../../../src/modules/emails/privacy/sql/erase-emails.sql';
 import {
+  type KeyPlace,
   readErasableEvents,
+  readStoredKeys,
   writeEvents,
 } from '../../../src/modules/emails/privacy/sql/erase-events-and-responses.sql';
 import { findReceived, findSenders, measureErasable } from '../../../src/modules/emails/privacy/sql/find-erasable.sql';
@@ -66,6 +68,14 @@ const ANSWERED = `
   )
   select $1, 'live', e.id, v.id, v.event_type, 'failed', now(), now(), '{}' from endpoints e cross join email_events v`;
 
+/** Each with a response of 1,000 bytes, one of 600 kB; and those of another organization. */
+const KEYS = `
+  insert into idempotency_keys (organization_id, mode, path, key, fingerprint, response, created_at)
+  select organization_id, 'live', '/v1/emails', 'k' || lpad(n::text, 4, '0'), '',
+    to_jsonb(repeat('x', case n when 700 then 600000 else 998 end)), now()
+  from unnest(array[$1, gen_random_uuid()]::uuid[]) organization_id, generate_series(1, 1000) n`;
+const START: KeyPlace = { path: '', key: '' };
+
 describe('among many emails', () => {
   let db: OpenTestDatabase;
   let client: PoolClient | undefined;
@@ -75,7 +85,8 @@ describe('among many emails', () => {
     db = await openTestDatabase({ poolSize: 1 });
     await db.query(EMAILS, [ORGANIZATION]);
     await db.query(ANSWERED, [ORGANIZATION, newId()]);
-    await db.query('vacuum analyze emails, email_recipients, email_events, webhook_messages');
+    await db.query(KEYS, [ORGANIZATION]);
+    await db.query('vacuum analyze emails, email_recipients, email_events, webhook_messages, idempotency_keys');
     const rows = await db.query('select email_id from email_recipients where address = $1 limit 10', [ANN]);
     named = rows.map((row) => ({ emailId: row.email_id, position: 0 }));
     const told = await db.query('select id from email_events where email_id = any($1)', [ids()]);
@@ -105,6 +116,8 @@ describe('among many emails', () => {
     ['reading a content', 10, () => readContent(SUBJECT, ids()[0] ?? '')],
     ['reading events', 10, () => readErasableEvents(SUBJECT, events(), 10)],
     ['writing events', 10, () => writeEvents(SUBJECT, events())],
+    ['reading responses', 20, () => readStoredKeys(SUBJECT, START, { keys: 20, bytes: 1_000_000 })],
+    ['reading responses up to a size', 5, () => readStoredKeys(SUBJECT, START, { keys: 500, bytes: 5_000 })],
     ['forgetting answers of webhooks', 100, () => eraseResponses(SUBJECT, eventIds)],
   ])('%s reads only the requested rows', async (_name, rows, make) => {
     const plan = await explainBoth(client as PoolClient, make());
@@ -116,4 +129,22 @@ describe('among many emails', () => {
     });
     expect(Math.max(0, ...touched)).toBeLessThanOrEqual(rows);
   });
+
+  it('pages of stored responses end with the one that reaches the size, and have each key once', async () => {
+    const sizes: number[] = [];
+    const keys: string[] = [];
+    let page = await read(START);
+    while (page.length > 0) {
+      sizes.push(page.length);
+      keys.push(...page.map(({ key }) => key));
+      page = await read(page.at(-1) as KeyPlace);
+    }
+    expect(keys).toEqual(Array.from({ length: 1000 }, (_, index) => `k${String(index + 1).padStart(4, '0')}`));
+    expect(sizes).toEqual([300, 300, 100, 300]);
+  });
+
+  const read = async (after: KeyPlace) => {
+    const { text, values } = readStoredKeys(SUBJECT, after, { keys: 300, bytes: 300_000 });
+    return (await (client as PoolClient).query<{ path: string; key: string }>(text, values)).rows;
+  };
 });

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { mapInTurns } from '../../../common/async/promises';
 import { Clock } from '../../../common/clock';
 import type { Transaction } from '../../../database/transaction';
 import { erasedAddress } from '../outcomes/erased-recipient';
@@ -26,9 +25,6 @@ export interface ErasedCounts {
 const NOTHING: ErasedCounts = { emails: 0, events: 0, contents: 0, eventIds: [] };
 /** Events per page; each contains a reply of some hundred characters. */
 const EVENTS = 100;
-/** Heads and events that are searched in one turn of the event loop. */
-const PER_TURN = 20;
-const HEADS_PER_TURN = 1;
 
 /**
  * Removes a subject from emails, in the caller's transaction: heads, recipients, events, bodies and headers, one body at a
@@ -54,7 +50,7 @@ export class EmailEraser {
 
   private async eraseRecipients(subject: ErasedSubject, emails: Emails, tx: Transaction): Promise<void> {
     const found = await this.emails.readRecipients(subject, [...emails.keys()], tx);
-    const erased = await mapInTurns(found, PER_TURN, (row) => {
+    const erased = await subject.finder.turns.map(found, (row) => {
       const { emailId, position, lastResponse } = row;
       if (emails.get(emailId)?.position === position) {
         return { ...row, address: erasedAddress(position), lastResponse: null };
@@ -69,8 +65,8 @@ export class EmailEraser {
 
   private async eraseHeads(subject: ErasedSubject, emails: Emails, tx: Transaction): Promise<number> {
     const found = await this.emails.readHeads(subject, [...emails.keys()], tx);
-    const erased = await mapInTurns(found, HEADS_PER_TURN, ({ id, head }) => {
-      return { id, head: eraseHead(head, placeOf(subject, emails, id), emails.get(id)?.isShared === true) };
+    const erased = await subject.finder.turns.map(found, async ({ id, head }) => {
+      return { id, head: await eraseHead(head, placeOf(subject, emails, id), emails.get(id)?.isShared === true) };
     });
     this.emails.writeHeads(subject, erased, this.clock.now(), tx);
     return erased.length;
@@ -100,10 +96,10 @@ export class EmailEraser {
     let places = [...emails.keys()].map((emailId) => ({ emailId, sequence: 0 }));
     while (places.length > 0) {
       const found = await this.emails.readEvents(subject, places, EVENTS, tx);
-      const erased = await mapInTurns(found, PER_TURN, (event) => {
-        return { ...event, data: eraseEventData(event, placeOf(subject, emails, event.emailId)) };
+      const erased = await subject.finder.turns.map(found, async (event) => {
+        return { ...event, data: await eraseEventData(event, placeOf(subject, emails, event.emailId)) };
       });
-      const changed = erased.filter(({ data }, index) => JSON.stringify(data) !== JSON.stringify(found[index]?.data));
+      const changed = erased.filter(({ data }, index) => data !== found[index]?.data);
       if (changed.length > 0) this.emails.writeEvents(subject, changed, tx);
       count += changed.length;
       for (const { id } of found) eventIds.push(id);

@@ -12,7 +12,7 @@ export interface SubjectIn extends Pick<ErasedSubject, 'keys' | 'finder'> {
 }
 
 /** An email's head after the erasure. Without other recipients none of its texts is kept. */
-export function eraseHead(head: EmailHead, subject: SubjectIn, isShared: boolean): EmailHead {
+export async function eraseHead(head: EmailHead, subject: SubjectIn, isShared: boolean): Promise<EmailHead> {
   const { keys, finder } = subject;
   const withPlaceholders = (addresses: string[]) =>
     addresses.map((address) => (isOf(keys, address) ? placeholderOf(subject) : address));
@@ -23,8 +23,8 @@ export function eraseHead(head: EmailHead, subject: SubjectIn, isShared: boolean
     cc_emails: head.cc_emails && withPlaceholders(head.cc_emails),
     bcc_emails: head.bcc_emails && withPlaceholders(head.bcc_emails),
     reply_to: head.reply_to && head.reply_to.map((address) => (isOf(keys, address) ? ERASED_SENDER : address)),
-    tags: isShared && head.tags ? head.tags.map((tag) => finder.clean(tag)) : null,
-    metadata: isShared ? finder.cleanValue(head.metadata) : null,
+    tags: isShared && head.tags ? await finder.turns.map(head.tags, (tag) => finder.clean(tag)) : null,
+    metadata: isShared ? await finder.cleanValue(head.metadata) : null,
   };
 }
 
@@ -47,9 +47,9 @@ export async function eraseContent(
   return {
     html: html === null ? null : await finder.cleanLong(html),
     text: text === null ? null : await finder.cleanLong(text),
-    headers: finder.cleanValue(headers) as ErasableContent['headers'],
-    addressees: finder.cleanValue(others) as ErasableContent['addressees'],
-    attachments: attachments.map((attachment): AttachmentName => {
+    headers: (await finder.cleanValue(headers)) as ErasableContent['headers'],
+    addressees: (await finder.cleanValue(others)) as ErasableContent['addressees'],
+    attachments: await finder.turns.map(attachments, (attachment): AttachmentName => {
       const { position, filename, contentType, contentId } = attachment;
       return {
         position,
@@ -70,17 +70,17 @@ const KEPT: ReadonlySet<string> = new Set([
 /** Text fields that are kept in events whose texts were written by this service, not by another server. */
 const OWN_TEXTS: ReadonlySet<string> = new Set(['detail', 'explanation']);
 
-/** The data of an event after the erasure: events about the subject lose all texts, others the address. */
-export function eraseEventData(
+/** The data of an event after the erasure: events about the subject lose all texts, others the address. The same when nothing changes. */
+export async function eraseEventData(
   { eventType, data }: { readonly eventType: EventType; readonly data: Record<string, unknown> },
   subject: SubjectIn,
-): Record<string, unknown> {
+): Promise<Record<string, unknown>> {
   const { recipient } = data;
-  const cleaned = (value: object) => subject.finder.cleanValue(value) as Record<string, unknown>;
+  const cleaned = (value: object) => subject.finder.cleanValue(value) as Promise<Record<string, unknown>>;
   if (typeof recipient !== 'string' || !isOf(subject.keys, recipient)) return cleaned(data);
   const saysWhy = eventType === 'blocked' || eventType === 'cancelled';
   const kept = Object.entries(data).filter(([name]) => KEPT.has(name) || (saysWhy && OWN_TEXTS.has(name)));
-  return { ...cleaned(Object.fromEntries(kept)), recipient: placeholderOf(subject) };
+  return { ...(await cleaned(Object.fromEntries(kept))), recipient: placeholderOf(subject) };
 }
 
 function placeholderOf({ position }: SubjectIn): string {

@@ -30,6 +30,7 @@ import {
   writeEvents,
   deleteHashedKeys,
   type ErasedKey,
+  type KeyLimits,
   type KeyPlace,
   readStoredKeys,
   type StoredKey,
@@ -164,8 +165,8 @@ export class ErasableEmailsRepository {
     });
   }
 
-  readStoredKeys(subject: ErasedSubject, after: KeyPlace, limit: number, tx: Transaction): Promise<StoredKey[]> {
-    return tx.run(readStoredKeys(subject, after, limit));
+  readStoredKeys(subject: ErasedSubject, after: KeyPlace, limits: KeyLimits, tx: Transaction): Promise<StoredKey[]> {
+    return tx.run(readStoredKeys(subject, after, limits));
   }
 
   writeStoredKeys(subject: ErasedSubject, keys: readonly ErasedKey[], tx: Transaction): void {

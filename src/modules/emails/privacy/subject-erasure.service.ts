@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { mapInTurns } from '../../../common/async/promises';
 import { Clock } from '../../../common/clock';
 import { AddressFinder } from '../../../common/erasure/address-finder';
 import { addressKey } from '../../../common/mail-address';
@@ -22,9 +21,8 @@ import {
 
 const RECEIVED = 50;
 const SENT = { examined: 2_000, found: 50 };
-/** Responses per page; that of a batch may have tens of kB. */
-const RESPONSES = 500;
-const RESPONSES_PER_TURN = 10;
+/** Responses per page, until they have so many bytes: that of a batch to suppressed recipients may have more than a MB. */
+const RESPONSES = { keys: 500, bytes: 512 * 1024 };
 
 /** A delivery to the subject, or an email from the subject, without a position. */
 interface PreparedEmail extends NamedEmail {
@@ -122,15 +120,12 @@ export class SubjectErasureService {
     tx: Transaction,
   ): Promise<KeyPlace | undefined> {
     const found = await this.emails.readStoredKeys(subject, after, RESPONSES, tx);
-    const erased = await mapInTurns(found, RESPONSES_PER_TURN, (row) => ({
+    const erased = await subject.finder.turns.map(found, async (row) => ({
       ...row,
-      response: subject.finder.cleanValue(row.response),
+      response: await subject.finder.cleanValue(row.response),
       isHashed: subject.finder.holds(row.key),
     }));
-    const changed = erased.filter(
-      ({ isHashed, response }, index) =>
-        isHashed || JSON.stringify(response) !== JSON.stringify(found[index]?.response),
-    );
+    const changed = erased.filter(({ isHashed, response }, index) => isHashed || response !== found[index]?.response);
     if (changed.length > 0) this.emails.writeStoredKeys(subject, changed, tx);
     const last = found.at(-1);
     return last && { path: last.path, key: last.key };

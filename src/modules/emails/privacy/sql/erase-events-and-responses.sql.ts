@@ -73,9 +73,10 @@ export function writeEvents(
   };
 }
 
-// Reads a page of idempotency keys with the responses stored under them.
-// Reads: idempotency_keys (range of the primary key). Locks: none. Rows: up to $5.
-// Not the ORM: a page by a key of two columns.
+// Reads a page of idempotency keys with the responses stored under them. It ends with the response that reaches $6 bytes: they are
+// measured key by key, since the stored size of a response says little, as it is compressed, and measuring decompresses it.
+// Reads: idempotency_keys (range of the primary key, one look-up for each key). Locks: none. Rows: up to $5.
+// Not the ORM: a page by a key of two columns, limited by a running sum.
 /** The position in the keys: a page starts after it. */
 export interface KeyPlace {
   readonly path: string;
@@ -86,20 +87,41 @@ export interface StoredKey extends KeyPlace {
   readonly response: unknown;
 }
 
-const READ_RESPONSES = `
-  select path, key, response
-  from idempotency_keys
-  where organization_id = $1 and mode = $2 and (path, key) > ($3, $4)
-  order by path, key
-  limit $5`;
+/** Of a page: so many keys, and so many bytes of responses, which the last one may exceed. */
+export interface KeyLimits {
+  readonly keys: number;
+  readonly bytes: number;
+}
 
-/** In the order of path and key, after the position. @param limit keys at most */
+const nextKey = (path: string, key: string) => `
+      select path, key, octet_length(response::text) as bytes
+      from idempotency_keys
+      where organization_id = $1 and mode = $2 and (path, key) > (${path}, ${key})
+      order by path, key
+      limit 1`;
+
+const READ_RESPONSES = `
+  with recursive page as (
+    select first.*, 1 as number
+    from (${nextKey('$3', '$4')}) first
+    union all
+    select next.path, next.key, page.bytes + next.bytes, page.number + 1
+    from page
+    cross join lateral (${nextKey('page.path', 'page.key')}) next
+    where page.number < $5 and page.bytes < $6
+  )
+  select k.path, k.key, k.response
+  from page
+  join idempotency_keys k on k.organization_id = $1 and k.mode = $2 and k.path = page.path and k.key = page.key
+  order by k.path, k.key`;
+
+/** In the order of path and key, after the position. */
 export function readStoredKeys(
-  { organizationId, mode }: ErasedSubject,
+  { organizationId, mode }: Pick<ErasedSubject, 'organizationId' | 'mode'>,
   { path, key }: KeyPlace,
-  limit: number,
+  { keys, bytes }: KeyLimits,
 ): Statement<StoredKey> {
-  return { name: 'read-stored-keys', text: READ_RESPONSES, values: [organizationId, mode, path, key, limit] };
+  return { name: 'read-stored-keys', text: READ_RESPONSES, values: [organizationId, mode, path, key, keys, bytes] };
 }
 
 // Before keys are replaced by their hashes, deletes the responses that are stored under these hashes: an earlier erasure has hashed
