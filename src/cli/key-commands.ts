@@ -2,13 +2,16 @@ import { type Command, Option } from 'commander';
 import { ApiKeysService } from '../auth/api-keys.service';
 import { CreateApiKeyDto, toApiKeyDto, toNewApiKey } from '../auth/dto/api-key.dto';
 import { OrganizationsService } from '../auth/organizations.service';
-import { ALL_SCOPES } from '../common/http/scopes';
+import { ALL_OPERATOR_SCOPES, ALL_SCOPES, type OperatorScope } from '../common/http/scopes';
 import { validateDto } from '../common/http/validate-dto';
 import { MODES } from '../common/tenant';
 import { type CliSession, parseId, type Services } from './session/cli-session';
-import { fields, type Report, table } from './session/output';
+import { CliError, fields, type Report, table } from './session/output';
+import type { OperatorKey } from '../auth/auth.entity';
+import { OperatorKeysService } from '../auth/operator-keys.service';
+import { parseTimestamp } from '../common/http/timestamps';
 
-interface CreateOptions {
+interface ApiKeyOptions {
   readonly org: string;
   readonly mode: string;
   readonly scopes: string;
@@ -29,20 +32,20 @@ export function addKeyCommands(program: Command, session: CliSession): void {
     .option('--domain <id>', 'bind it to one domain', parseId)
     .option('--expires <timestamp>', 'ISO 8601 with an offset, or a date')
     .option('--name <name>', 'what lists show', 'command line')
-    .action((options: CreateOptions) => session.run((services) => create(services, options)));
+    .action((options: ApiKeyOptions) => session.run((services) => createApiKey(services, options)));
   group
     .command('list')
     .description('list the API keys of an organization')
     .requiredOption('--org <id>', 'the organization', parseId)
-    .action(({ org }: { org: string }) => session.run((services) => list(services, org)));
+    .action(({ org }: { org: string }) => session.run((services) => listApiKeys(services, org)));
   group
     .command('revoke')
     .description('end an API key; takes effect everywhere within 5 seconds')
     .argument('<id>', '', parseId)
-    .action((id: string) => session.run((services) => revoke(services, id)));
+    .action((id: string) => session.run((services) => revokeApiKey(services, id)));
 }
 
-async function create(services: Services, { org, ...given }: CreateOptions): Promise<Report> {
+async function createApiKey(services: Services, { org, ...given }: ApiKeyOptions): Promise<Report> {
   await services.get(OrganizationsService).get(org);
   // The same rules, and the same words, as for a request.
   const body = validateDto(CreateApiKeyDto, {
@@ -57,13 +60,13 @@ async function create(services: Services, { org, ...given }: CreateOptions): Pro
   return { json: shown, text: fields(shown) };
 }
 
-async function list(services: Services, organizationId: string): Promise<Report> {
+async function listApiKeys(services: Services, organizationId: string): Promise<Report> {
   await services.get(OrganizationsService).get(organizationId);
   const keys = (await services.get(ApiKeysService).list(organizationId)).map(toApiKeyDto);
   return { json: keys, text: table(keys.map((key) => ({ ...key }))) };
 }
 
-async function revoke(services: Services, id: string): Promise<Report> {
+async function revokeApiKey(services: Services, id: string): Promise<Report> {
   await services.get(ApiKeysService).revokeAnywhere(id);
   return { json: { id, revoked: true }, text: fields({ id, revoked: true }) };
 }
@@ -71,4 +74,81 @@ async function revoke(services: Services, id: string): Promise<Report> {
 function parseScopes(text: string): string[] {
   if (text === 'all') return [...ALL_SCOPES];
   return text.split(',').map((scope) => scope.trim());
+}
+
+interface OperatorKeyOptions {
+  readonly name: string;
+  readonly scopes: string;
+  readonly expires?: string;
+}
+
+const MAX_NAME_LENGTH = 100;
+
+/** `waybill operator-key …` */
+export function addOperatorKeyCommands(program: Command, session: CliSession): void {
+  const group = program
+    .command('operator-key')
+    .description('keys for /operator/v1, which shows and changes everything');
+  group
+    .command('create')
+    .description('make an operator key; it is shown this once')
+    .requiredOption('--name <name>', 'what lists show')
+    .option('--scopes <scopes>', `a comma list of ${ALL_OPERATOR_SCOPES.join(', ')}`, ALL_OPERATOR_SCOPES.join(','))
+    .option('--expires <timestamp>', 'ISO 8601 with an offset, or a date')
+    .action((options: OperatorKeyOptions) => session.run((services) => createOperatorKey(services, options)));
+  group
+    .command('list')
+    .description('list the operator keys, newest first')
+    .action(() => session.run(listOperatorKeys));
+  group
+    .command('revoke')
+    .description('end an operator key; takes effect everywhere within 5 seconds')
+    .argument('<id>', '', parseId)
+    .action((id: string) => session.run((services) => revokeOperatorKey(services, id)));
+}
+
+async function createOperatorKey(services: Services, options: OperatorKeyOptions): Promise<Report> {
+  const name = options.name.trim();
+  if (name.length === 0 || name.length > MAX_NAME_LENGTH) {
+    throw new CliError('invalid_request', `--name takes 1 to ${MAX_NAME_LENGTH} characters`);
+  }
+  const wanted = { name, scopes: parseOperatorScopes(options.scopes), expiresAt: parseExpiry(options.expires) };
+  const created = await services.get(OperatorKeysService).create(wanted);
+  const shown = { ...toOperatorKeyRow(created), key: created.key };
+  return { json: shown, text: fields(shown) };
+}
+
+async function listOperatorKeys(services: Services): Promise<Report> {
+  const rows = (await services.get(OperatorKeysService).list()).map(toOperatorKeyRow);
+  return { json: rows, text: table(rows) };
+}
+
+async function revokeOperatorKey(services: Services, id: string): Promise<Report> {
+  await services.get(OperatorKeysService).revoke(id);
+  return { json: { id, revoked: true }, text: fields({ id, revoked: true }) };
+}
+
+function toOperatorKeyRow({ id, name, scopes, prefix, createdAt, expiresAt, lastUsedAt, revokedAt }: OperatorKey) {
+  return {
+    ...{ id, name, scopes, prefix, createdAt },
+    ...(expiresAt && { expiresAt }),
+    ...(lastUsedAt && { lastUsedAt }),
+    ...(revokedAt && { revokedAt }),
+  };
+}
+
+/** @throws CliError */
+function parseOperatorScopes(text: string): OperatorScope[] {
+  const given = [...new Set(text.split(',').map((scope) => scope.trim()))];
+  const known = given.flatMap((scope) => ALL_OPERATOR_SCOPES.filter((one) => one === scope));
+  if (known.length === given.length) return known;
+  throw new CliError('invalid_request', `--scopes takes a comma list of ${ALL_OPERATOR_SCOPES.join(', ')}`);
+}
+
+/** @throws CliError */
+function parseExpiry(text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const time = parseTimestamp(text);
+  if (!time) throw new CliError('invalid_request', '--expires takes an ISO 8601 timestamp with an offset, or a date');
+  return time;
 }
