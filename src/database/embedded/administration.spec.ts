@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { findFreePort, serverOptions } from './server-settings';
+import { findFreePort, serverOptions } from './administration';
 
 describe('serverOptions', () => {
   it('lets a setting replace a default, but not where the server listens', () => {

@@ -1,14 +1,13 @@
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { unusableDataDir } from '../../config/data-dir';
-import { differingSettings, serviceUrl } from './administration';
+import { differingSettings, type ServerSettings, serviceUrl } from './administration';
 import { findBinaries } from './binaries';
 import { ensureCluster, readPassword } from './cluster';
 import { clusterPaths, findClusterFolder, locateCluster } from './cluster-location';
 import { exists, makeFolder } from './once-folder';
 import type { RunningServer, Server } from './server';
 import { attachOrStart, findRunningServer, stopServer } from './server';
-import type { ServerSettings } from './server-settings';
 import { OperatorError } from '../../common/errors/app-error';
 
 export interface EmbeddedPostgresOptions {

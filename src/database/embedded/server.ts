@@ -1,8 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SystemClock } from '../../common/clock';
 import { describeFullDisk } from '../../common/disk-space';
-import type { ServerAddress } from './administration';
-import { countConnections, prepareServer } from './administration';
+import {
+  countConnections,
+  findFreePort,
+  prepareServer,
+  type ServerAddress,
+  serverOptions,
+  type ServerSettings,
+} from './administration';
 import type { Binaries } from './binaries';
 import { describeFailure } from './cluster';
 import { type ClusterLocation, type ClusterPaths, viewOf } from './cluster-location';
@@ -10,8 +16,6 @@ import type { PostmasterFile } from './postmaster-file';
 import { isAlive, readPostmasterFile, retireStalePostmasterFile } from './postmaster-file';
 import type { CommandResult } from './run-command';
 import { runCommand } from './run-command';
-import type { ServerSettings } from './server-settings';
-import { findFreePort, serverOptions } from './server-settings';
 import { OperatorError } from '../../common/errors/app-error';
 
 /** A cluster that exists, and what is needed to run it. */
