@@ -10,7 +10,7 @@ const ACROSS_TENANTS: Record<string, string> = {
   'audit/audit.service.ts': 'notes of several callers are written together',
   'delivery/shaping/held-destinations.service.ts': 'what is known of destinations is no tenant’s',
   'throttling/throttle-hits.repository.ts': 'counters are no tenant’s',
-  'modules/console/console-session.controller.ts': 'a key, a link or a cookie says whose session it is',
+  'modules/console/console.controller.ts': 'a key, a link or a cookie says whose session it is',
   'modules/domains/registry/domains.repository.ts': 'a name that another organization has verified is taken',
   'modules/domains/restrictions/restrictions.repository.ts': 'reservations of earlier callers are given back together',
   'modules/emails/emails.repository.ts': 'a search by address needs an index that policies close',

@@ -1,10 +1,15 @@
 import {
+  Body,
   type CanActivate,
   Controller,
+  Delete,
   type ExecutionContext,
   Get,
+  HttpCode,
   Injectable,
   Param,
+  Post,
+  Query,
   Req,
   Res,
   UseGuards,
@@ -13,10 +18,14 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { ConsoleCookie } from '../../auth/console-cookie';
 import { NotFoundError } from '../../common/errors/app-error';
-import { Public } from '../../common/http/scopes';
+import { AcrossTenants, Public } from '../../common/http/scopes';
 import { sendFile } from '../../common/http/static-file';
 import { AppConfig } from '../../config/config';
 import { type ConsoleFile, ConsoleFiles } from './console-files';
+import { RateLimitClass } from '../../common/http/request-limits';
+import { ConsoleSignIn } from './console-sign-in';
+import { SessionViewService } from './session-view.service';
+import { SignInDto, SignOutQuery, toCredential } from './dto/console-session.dto';
 
 /**
  * `CONSOLE_ENABLED=false`: there is no console. Signing in and out with a cookie needs its header, as every write with one does;
@@ -75,4 +84,47 @@ export class ConsoleController {
 function send(request: Request, response: Response, { plain, gzipped }: ConsoleFile): void {
   const takesGzip = gzipped !== undefined && request.acceptsEncodings('gzip') !== false;
   sendFile(request, response, takesGzip ? gzipped : plain);
+}
+
+/** Exchanges an API key, or a link that works once, for a session cookie; returns the session; signs out. */
+@ApiExcludeController()
+@Controller('console/session')
+@Public()
+@AcrossTenants()
+@UseGuards(ConsoleAccessGuard)
+export class ConsoleSessionController {
+  constructor(
+    private readonly signIns: ConsoleSignIn,
+    private readonly views: SessionViewService,
+    private readonly cookie: ConsoleCookie,
+  ) {}
+
+  @Post()
+  @RateLimitClass('console-sign-in')
+  async signIn(@Req() request: Request, @Body() body: SignInDto, @Res({ passthrough: true }) response: Response) {
+    const credential = toCredential(body);
+    const { token, caller } = await this.signIns.signIn(request, credential, this.cookie.tokenOf(request));
+    this.cookie.set(request, response, token);
+    return { data: await this.views.of(caller) };
+  }
+
+  /** Null without a session. */
+  @Get()
+  async current(@Req() request: Request) {
+    const token = this.cookie.tokenOf(request);
+    return { data: token === undefined ? null : await this.views.current(token) };
+  }
+
+  @Delete()
+  @HttpCode(200)
+  async signOut(
+    @Req() request: Request,
+    @Query() { everywhere }: SignOutQuery,
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    const token = this.cookie.tokenOf(request);
+    if (token !== undefined) await this.signIns.signOut(token, everywhere);
+    this.cookie.clear(request, response);
+    return { data: { signedOut: true } };
+  }
 }

@@ -3,10 +3,9 @@ import { AuthModule } from '../../auth/auth.module';
 import { ThrottlingModule } from '../../throttling/throttling.module';
 import { EmailsModule } from '../emails/emails.module';
 import { InboundMailModule } from '../inbound-mail/inbound-mail.module';
-import { ConsoleAccessGuard, ConsoleController } from './console.controller';
+import { ConsoleAccessGuard, ConsoleController, ConsoleSessionController } from './console.controller';
 import { ConsoleFiles } from './console-files';
 import { ConsolePreviewController, InboundPreviewController } from './console-preview.controller';
-import { ConsoleSessionController } from './console-session.controller';
 import { ConsoleSignIn } from './console-sign-in';
 import { SessionViewService } from './session-view.service';
 

@@ -5,13 +5,11 @@ import { DeliveryQueueModule } from '../../delivery/delivery.module';
 import { DomainsModule } from '../domains/domains.module';
 import { EmailsModule } from '../emails/emails.module';
 import { StatsModule } from '../stats/stats.module';
-import { OperatorDestinationsController } from './destinations.controller';
+import { OperatorDestinationsController, OperatorEgressController } from './destinations.controller';
 import { OperatorDestinationsService, OperatorEgressService } from './operator-destinations.service';
-import { OperatorEgressController } from './egress.controller';
 import { OperatorDeliveriesService, OperatorQueueService } from './queue.service';
-import { OperatorOrganizationsController } from './operator-organizations.controller';
+import { OperatorController, OperatorOrganizationsController } from './operator.controller';
 import { OperatorOrganizationsService, OverviewService } from './operator.service';
-import { OperatorController } from './operator.controller';
 import { OperatorQueueController } from './queue.controller';
 
 /** `/operator/v1`: what operators see and change, across all organizations. */

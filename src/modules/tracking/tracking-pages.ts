@@ -6,7 +6,7 @@ import { statusOf, toAppError } from '../../common/http/error-response';
 import { escapeHtml, type Markup, PAGE_HEADERS, pageFrame } from '../../common/http/html-page';
 import { describeErrors } from '../../common/http/openapi.decorators';
 import { translateDatabaseError } from '../../database/database-errors';
-import type { Subscription } from './unsubscribe.service';
+import type { Subscription } from './tracking.service';
 
 /** Responds to a broken tracked link with an HTML page: links are opened in browsers, where the error envelope is not readable. */
 @Catch(NotFoundError)

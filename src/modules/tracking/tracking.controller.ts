@@ -14,10 +14,9 @@ import {
   RespondsWithPage,
 } from './tracking-pages';
 import type { Visit } from './automation';
-import { TrackingService } from './tracking.service';
+import { TrackingService, UnsubscribeService } from './tracking.service';
 import { RateLimitClass } from '../../common/http/request-limits';
 import { TakesBody } from '../../common/http/request-body';
-import { UnsubscribeService } from './unsubscribe.service';
 
 /** A transparent GIF of 43 bytes. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64');

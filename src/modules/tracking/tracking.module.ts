@@ -4,8 +4,7 @@ import { HitHistory } from './hit-history';
 import { HitQueue } from './hit-queue.service';
 import { HitWriter, TrackingMetrics } from './hit-writer.service';
 import { TrackingController, UnsubscribeController } from './tracking.controller';
-import { TrackingService } from './tracking.service';
-import { UnsubscribeService } from './unsubscribe.service';
+import { TrackingService, UnsubscribeService } from './tracking.service';
 
 /** Public routes in mail: tracked pixels and links, and unsubscribing. */
 @Module({

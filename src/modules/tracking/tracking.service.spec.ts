@@ -1,5 +1,5 @@
 import type { MailRecipient } from '../emails/email-lookup.service';
-import { UnsubscribeService } from './unsubscribe.service';
+import { UnsubscribeService } from './tracking.service';
 
 type Dependencies = ConstructorParameters<typeof UnsubscribeService>;
 

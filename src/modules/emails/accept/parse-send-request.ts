@@ -3,9 +3,8 @@ import { type FieldErrors, ValidationError } from '../../../common/errors/app-er
 import { isLongerThan } from '../../../common/values';
 import { CONTROL_CHARACTER, FieldReader } from './field-reader';
 import { isIdempotencyKey } from './idempotency';
-import { readRecipients, readReplyTo, readSender } from './parse-addresses';
+import { readRecipients, readReplyTo, readSender, readTemplate } from './parse-send-fields';
 import { type DecodedContents, readAttachments, readHeaders } from './parse-parts';
-import { readTemplate } from './parse-template';
 import type { SendRequest } from './send-request';
 
 const MAX_SUBJECT = 998;
