@@ -4,7 +4,7 @@ import type { AppConfig } from '../config/config';
 import { StoredMasterKey } from '../config/data-dir';
 import { Database } from '../database/database.service';
 import { EncryptedDkimKeysService } from '../modules/domains/dkim/encrypted-dkim-keys.service';
-import { EncryptedPrivacyService } from '../modules/privacy/requests/encrypted-privacy.service';
+import { EncryptedPrivacyService } from '../modules/privacy/requests/privacy-keyring.service';
 import { AddressHashing } from '../modules/suppressions/address-hashing.service';
 import { EncryptedSecretsService } from '../modules/webhooks/webhook-secrets.service';
 import { CliError, fields, type Report } from './session/output';

@@ -14,10 +14,9 @@ import { CleanUpExportsJob, PrivacyMetrics, PrivacyRequestsJob } from './privacy
 import { ExportCollector } from './export/export-collector.service';
 import { ExportHandler } from './export/export-handler.service';
 import { ExportParts, ExportsService } from './export/exports.service';
-import { EncryptedPrivacyService } from './requests/encrypted-privacy.service';
+import { EncryptedPrivacyService, PrivacyKeyring } from './requests/privacy-keyring.service';
 import { PrivacyExportPart, PrivacyRequest } from './requests/privacy-request.entity';
 import { PrivacyExportPartsRepository, PrivacyRequestsRepository } from './requests/privacy-requests.repository';
-import { PrivacyKeyring } from './requests/privacy-keyring.service';
 import { PrivacyRequestsService } from './requests/privacy-requests.service';
 import { PrivacyWork } from './requests/privacy-work.service';
 

@@ -10,7 +10,7 @@ import { type Reception, receiveMessage } from '../../common/smtp/receive-messag
 import { withinTenants } from '../../common/tenant';
 import type { TraceContext } from '../../common/tracing/tracing';
 import { SendRawService } from '../emails/accept/raw/send-raw.service';
-import { SubmissionLimits, SubmissionLogin } from './submission-login';
+import { SubmissionLimits, SubmissionLogin, type SubmissionSession } from './submission-session';
 import {
   badAddress,
   bareLineEnds,
@@ -21,7 +21,6 @@ import {
   tlsNeeded,
   tooLarge,
 } from './submission-refusal';
-import type { SubmissionSession } from './submission-session';
 
 /** What the listener replies to MAIL, RCPT and the end of data. */
 @Injectable()

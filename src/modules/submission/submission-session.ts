@@ -1,4 +1,103 @@
 import type { Principal } from '../../common/http/principal';
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { ApiKeyVerifier } from '../../auth/api-key-verifier.service';
+import { atMost } from '../../common/bounded-cache';
+import { MINUTE, SECOND } from '../../common/clock';
+import { AppError } from '../../common/errors/app-error';
+import { LoginFailures } from '../../common/http/request-limits';
+import { keyEnded, locked, loginRefused, loginUnavailable, SubmissionRefusal } from './submission-refusal';
+
+/** Limits of the listener: per client, per organization and in all. */
+@Injectable()
+export class SubmissionLimits {
+  /** Concurrent sessions; more get 421. */
+  readonly maxSessions: number = 500;
+  /** Of one client address (of IPv6: one /64 network). Whole offices and clusters share one. */
+  readonly maxSessionsOfClient: number = 100;
+  /** Logged in with keys of one organization: four fifths remain for the others. */
+  readonly maxSessionsOfOrganization: number = 100;
+  /** Time that a client has to log in. */
+  readonly unprovenMs: number = 30 * SECOND;
+  readonly maxRecipients: number = 50;
+  readonly maxMessageBytes: number = 25 * 1024 * 1024;
+  /** A client that exceeds the limit gets 552 after its end of data, up to this size; beyond it the connection closes. */
+  readonly maxDataBytes: number = 50 * 1024 * 1024;
+  /** Wrong passwords of one client address, at all processes together, within `failureMinutes`; then every login gets 421. */
+  readonly maxFailures: number = 10;
+  readonly failureMinutes: number = 10;
+  /** Without a byte from the client. */
+  readonly idleMs: number = MINUTE;
+  /** For one message, however active the client is. */
+  readonly dataMs: number = 10 * MINUTE;
+  /** How often sessions are checked: a revoked key's sessions end within this time plus two seconds. */
+  readonly sweepMs: number = 2 * SECOND;
+}
+
+const SUBMISSION_USER = 'waybill';
+const SCOPE = 'email:send';
+const MAX_CLIENTS = 10_000;
+
+/** Login over SMTP: user `waybill`, and an API key with `email:send` as the password. */
+@Injectable()
+export class SubmissionLogin {
+  /** Failures by client, cached for two seconds. */
+  private readonly known = new LRUCache<string, number>({ ...atMost(MAX_CLIENTS), ttl: 2 * SECOND });
+
+  constructor(
+    private readonly keys: ApiKeyVerifier,
+    private readonly failures: LoginFailures,
+    private readonly limits: SubmissionLimits,
+  ) {}
+
+  /** @throws SubmissionRefusal for a good key too, once the client has failed too often */
+  async logIn(client: string, user: string, password: string): Promise<Principal> {
+    try {
+      if ((await this.failuresOf(client)) >= this.limits.maxFailures) throw locked();
+      if (user !== SUBMISSION_USER) throw loginRefused(`The user name is ${SUBMISSION_USER}, the password an API key`);
+      const principal = await this.keys.verify(password);
+      if (!principal.scopes.has(SCOPE)) throw loginRefused(`This API key lacks the scope ${SCOPE}`);
+      return principal;
+    } catch (error) {
+      throw await this.counted(client, error);
+    }
+  }
+
+  async check(key: string): Promise<void> {
+    try {
+      await this.keys.verify(key);
+    } catch (error) {
+      if (isRefused(error)) throw keyEnded();
+      throw error;
+    }
+  }
+
+  private async counted(client: string, error: unknown): Promise<Error> {
+    const isGuess = isRefused(error) || (error instanceof SubmissionRefusal && error.reason === 'authentication');
+    if (!isGuess) return error instanceof SubmissionRefusal ? error : loginUnavailable();
+    try {
+      this.known.set(client, await this.failures.add(client, this.limits.failureMinutes));
+    } catch {
+      return loginUnavailable();
+    }
+    return error instanceof SubmissionRefusal ? error : loginRefused((error as AppError).message);
+  }
+
+  /** Read at most once in two seconds, so failures counted by other processes show that late. */
+  private async failuresOf(client: string): Promise<number> {
+    const known = this.known.get(client);
+    if (known !== undefined) return known;
+    const count = await this.failures.count(client, this.limits.failureMinutes);
+    this.known.set(client, count);
+    return count;
+  }
+}
+
+const REFUSALS = ['invalid_api_key', 'expired_api_key', 'revoked_api_key', 'account_suspended'];
+
+function isRefused(error: unknown): boolean {
+  return error instanceof AppError && REFUSALS.includes(error.code);
+}
 
 /** The state of a connection, from its greeting on. */
 export interface SubmissionSession {

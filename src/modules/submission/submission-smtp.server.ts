@@ -27,9 +27,8 @@ import {
   tlsNeeded,
   tooManySessions,
 } from './submission-refusal';
-import { SubmissionLimits, SubmissionLogin } from './submission-login';
+import { SubmissionLimits, SubmissionLogin, type SubmissionSession, SubmissionSessions } from './submission-session';
 import { SubmissionReception } from './submission-reception';
-import { type SubmissionSession, SubmissionSessions } from './submission-session';
 import { SubmissionMetrics } from './submission.metrics';
 
 /** A command line has an address and a few parameters, or a password. */

@@ -1,10 +1,9 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../../audit/audit.module';
-import { AddressHashing } from './address-hashing.service';
+import { AddressHashing, SuppressionErasure } from './address-hashing.service';
 import { ClearSuppressionsJob } from './clear-suppressions.job';
 import { MissingDomain, SoftBounces, Suppression, SuppressionHashKey } from './suppression.entity';
-import { SuppressionErasure } from './suppression-erasure.service';
 import { SuppressionImportService } from './suppression-import.service';
 import { SuppressionListService } from './suppression-list.service';
 import { SuppressionsController } from './suppressions.controller';

@@ -12,8 +12,14 @@ import {
   recordSoftBounces,
   type SoftBounceRule,
 } from './sql/automatic-suppressions.sql';
-import { deleteExpired, type ExpiringTable, insertSuppressions } from './sql/suppression-entries.sql';
-import { findSuppressed, refuseListed, type SuppressedAddress } from './sql/find-suppressed.sql';
+import {
+  deleteExpired,
+  type ExpiringTable,
+  findSuppressed,
+  insertSuppressions,
+  refuseListed,
+  type SuppressedAddress,
+} from './sql/suppression-entries.sql';
 import type {
   AddressLookup,
   EncryptedHashKey,

@@ -5,7 +5,7 @@ import type { Tenant } from '../../common/tenant';
 import { databaseErrorCode } from '../../database/database-errors';
 import type { Transaction } from '../../database/transaction';
 import { AddressHashing } from './address-hashing.service';
-import type { SuppressedAddress } from './sql/find-suppressed.sql';
+import type { SuppressedAddress } from './sql/suppression-entries.sql';
 import {
   type AddressLookup,
   type MailLookup,

@@ -37,7 +37,7 @@ import { findMailRecipients, loadMessages } from '../../../src/modules/emails/sq
 import { findDeliveredTo, loadRecipients, lockEmails } from '../../../src/modules/emails/outcomes/sql/lock-emails.sql';
 import { insertEvents, writeOutcomes } from '../../../src/modules/emails/outcomes/sql/write-outcomes.sql';
 import { addSuppressions, recordSoftBounces } from '../../../src/modules/suppressions/sql/automatic-suppressions.sql';
-import { findSuppressed, refuseListed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
+import { findSuppressed, refuseListed } from '../../../src/modules/suppressions/sql/suppression-entries.sql';
 import { acceptedEmail } from '../../factories/accepted-emails';
 import { claimInput, fillQueue, newDelivery, NIL_ID } from '../../factories/deliveries';
 import { DEFERRED, recordedOutcome } from '../../factories/outcomes';

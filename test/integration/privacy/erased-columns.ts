@@ -9,7 +9,7 @@ const NETWORK = 'left: of a server or of a client that guesses keys, and of no r
 const ofEmails = 'step received, sent, late, late-sent: email-eraser.service.ts';
 const ofInbound = 'step inbound: inbound-subjects.service.ts';
 const ofCopies = 'step mailbox: mailbox-erasure.service.ts';
-const ofSuppressions = 'step suppressions: suppression-erasure.service.ts';
+const ofSuppressions = 'step suppressions: address-hashing.service.ts';
 
 /**
  * Every column that the data map calls `address`, `name`, `content`, `text` or `ip`. Whether the steps do it is for

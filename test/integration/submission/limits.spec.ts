@@ -8,7 +8,7 @@ import { X509Certificate } from 'node:crypto';
 import { createTransport } from 'nodemailer';
 import { selfSigned } from '../../../src/common/tls/self-signed';
 import { ListenerCertificate } from '../../../src/common/tls/listener-certificate';
-import { SubmissionLogin } from '../../../src/modules/submission/submission-login';
+import { SubmissionLogin } from '../../../src/modules/submission/submission-session';
 import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
 import { RawSmtpClient } from '../inbound/raw-smtp-client';
 import { waitFor } from '../../setup/wait-for';

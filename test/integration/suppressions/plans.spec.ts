@@ -7,8 +7,12 @@ import { Database } from '../../../src/database/database.service';
 import type { Statement } from '../../../src/database/statement';
 import type { Transaction } from '../../../src/database/transaction';
 import { SoftBounces, Suppression, SuppressionHashKey } from '../../../src/modules/suppressions/suppression.entity';
-import { deleteExpired, insertSuppressions } from '../../../src/modules/suppressions/sql/suppression-entries.sql';
-import { findSuppressed, refuseListed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
+import {
+  deleteExpired,
+  findSuppressed,
+  insertSuppressions,
+  refuseListed,
+} from '../../../src/modules/suppressions/sql/suppression-entries.sql';
 import { recordSoftBounces } from '../../../src/modules/suppressions/sql/automatic-suppressions.sql';
 import { SOFT_BOUNCE_RULE } from '../../../src/modules/suppressions/suppression';
 import { SuppressionsRepository } from '../../../src/modules/suppressions/suppressions.repository';

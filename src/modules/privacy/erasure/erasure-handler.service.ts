@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, DAY, MINUTE, SECOND } from '../../../common/clock';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import { SuppressionErasure, type SuppressionReason } from '../../suppressions/suppression-erasure.service';
+import { SuppressionErasure, type SuppressionReason } from '../../suppressions/address-hashing.service';
 import { WebhookDeliveriesService } from '../../webhooks/webhook-deliveries.service';
 import type { ShownRequest } from '../requests/privacy-requests.service';
 import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';

@@ -1,7 +1,7 @@
 import { HOUR } from '../../../common/clock';
 import { firstIdAt, newId, timeOfId } from '../../../common/ids';
 import type { AttachmentPlace } from '../../emails/privacy/subject-erasure.service';
-import type { SuppressionReason } from '../../suppressions/suppression-erasure.service';
+import type { SuppressionReason } from '../../suppressions/address-hashing.service';
 
 /**
  * The steps in their order. The second passes over emails find those that were being accepted during the first. What mail leaves

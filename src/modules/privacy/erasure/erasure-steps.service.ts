@@ -8,7 +8,7 @@ import {
 import { InboundSubjectsService } from '../../inbound-mail/inbound-subjects.service';
 import { InboundService } from '../../inbound/inbound.service';
 import { MailboxErasureService } from '../../mailbox/mailbox.service';
-import { SuppressionErasure } from '../../suppressions/suppression-erasure.service';
+import { SuppressionErasure } from '../../suppressions/address-hashing.service';
 import type { RequestKey } from '../requests/privacy-request.entity';
 import { PrivacyRequestsService } from '../requests/privacy-requests.service';
 import type { ErasureProgress, KeyPlace, PageResult } from './erasure-progress';
