@@ -32,8 +32,8 @@ export class OrganizationsRepository {
   }
 
   /** The organization that follows `id` in the order of ids. */
-  findAfter(id: string): Promise<Organization | null> {
-    return this.organizations.findOne({ where: { id: MoreThan(id) }, order: { id: 'ASC' } });
+  findAfter(id: string, tx: Transaction): Promise<Organization | null> {
+    return tx.manager.getRepository(Organization).findOne({ where: { id: MoreThan(id) }, order: { id: 'ASC' } });
   }
 
   list(): Promise<Organization[]> {

@@ -8,6 +8,7 @@ import { isUuid, newId } from '../common/ids';
 import { withinTenants } from '../common/tenant';
 import { BriefCache, SingleFlight } from '../common/async/promises';
 import { Database } from '../database/database.service';
+import type { Transaction } from '../database/transaction';
 import { type AuditRecord, AuditService, OPERATOR } from '../audit/audit.service';
 import type { Organization, OrganizationStatus } from './auth.entity';
 import { type OrganizationFilter, OrganizationsRepository } from './organizations.repository';
@@ -76,8 +77,8 @@ export class OrganizationsService {
   }
 
   /** The id that follows in the order of ids; undefined after the last one. */
-  async idAfter(id: string): Promise<string | undefined> {
-    return (await this.organizations.findAfter(id))?.id;
+  async idAfter(id: string, tx: Transaction): Promise<string | undefined> {
+    return (await this.organizations.findAfter(id, tx))?.id;
   }
 
   list(): Promise<Organization[]> {

@@ -1,4 +1,4 @@
-import { AppError, UnavailableError } from '../common/errors/app-error';
+import { AppError, CommitUnknownError, UnavailableError } from '../common/errors/app-error';
 
 /** SQLSTATE (PostgreSQL appendix A) or Node's error code, of the error or of the driver's error inside it. */
 export function databaseErrorCode(error: unknown): string | undefined {
@@ -49,6 +49,11 @@ export function isUnavailable(error: unknown): boolean {
     if (/^[0-9A-Z]{5}$/.test(code)) return UNAVAILABLE_CLASSES.includes(code.slice(0, 2));
   }
   return error instanceof Error && !(error instanceof AppError) && UNAVAILABLE_MESSAGE.test(error.message);
+}
+
+/** Of an error after the commit has been sent: what the server refuses is not written; of anything else nobody knows. */
+export function translateCommitError(error: unknown): unknown {
+  return isUnavailable(error) ? new CommitUnknownError(error) : error;
 }
 
 /** Turns a driver's error into what the API says; anything else passes unchanged. */

@@ -2,8 +2,9 @@ import type { Writable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
+import { CommitUnknownError } from '../common/errors/app-error';
 import { beginWith, managerOn, poolOf } from './data-source';
-import { isRetryable, translateDatabaseError } from './database-errors';
+import { isRetryable, isUnavailable, translateCommitError, translateDatabaseError } from './database-errors';
 import { arrayText } from './pg-array';
 import type { RowSecurity } from './row-security';
 import { type DatabaseConnection, readActivity } from './activity';
@@ -46,6 +47,7 @@ export class Database {
   /**
    * Runs one statement in a transaction of its own, in one round trip.
    * @param tenants whose rows it may touch; by default the caller's scope
+   * @throws CommitUnknownError when the connection was lost meanwhile; UnavailableError when nothing is written
    */
   async run<Row>(statement: Statement<Row>, tenants?: readonly string[]): Promise<Row[]> {
     const [rows = []] = await this.runAll([statement], tenants);
@@ -67,6 +69,7 @@ export class Database {
    * Runs `work` in one transaction and commits. A deadlock or a serialization failure runs it again, at most three times
    * in all; `work` must therefore have no effect outside the transaction.
    * @param tenants whose rows it may touch; by default the caller's scope
+   * @throws CommitUnknownError when the connection was lost in the commit; UnavailableError when nothing is written
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>, tenants?: readonly string[]): Promise<T> {
     const restriction = this.restriction(tenants);
@@ -124,7 +127,7 @@ export class Database {
     } catch (error) {
       // Of a statement that fails the commit makes a rollback.
       await ended.catch((failure: Error) => (broken = failure));
-      throw error;
+      throw broken ? translateCommitError(error) : error;
     } finally {
       connection.off('error', ignore);
       connection.release(broken);
@@ -146,14 +149,16 @@ export class Database {
       const begun = connection.query(beginWith(options, restriction));
       begun.catch(ignore);
       const result = await work(transaction);
-      const [{ command }] = await Promise.all([connection.query('commit'), begun]);
+      const [{ command }] = await Promise.all([commit(connection), begun]);
       // Postgres reports ROLLBACK here when a statement failed before: nothing has been written.
       if (command !== 'COMMIT') throw new Error('The transaction was rolled back at its commit');
       return result;
     } catch (error) {
       // A connection that cannot even roll back is of no more use; the first error is the cause.
       await connection.query('rollback').catch((failure: Error) => (broken = failure));
-      throw transaction.failedWrite ?? error;
+      const { failedWrite } = transaction;
+      // A write whose response was lost with that of the commit says nothing about it.
+      throw error instanceof CommitUnknownError && isUnavailable(failedWrite) ? error : (failedWrite ?? error);
     } finally {
       connection.off('error', ignore);
       connection.release(broken);
@@ -170,6 +175,14 @@ export class Database {
   /** Puts a transaction into a tenant scope. */
   private restriction(tenants?: readonly string[]): string | undefined {
     return this.dataSource instanceof TenantDataSource ? this.dataSource.restriction(tenants) : undefined;
+  }
+}
+
+async function commit(connection: PoolClient): Promise<{ command: string }> {
+  try {
+    return await connection.query('commit');
+  } catch (error) {
+    throw translateCommitError(error);
   }
 }
 

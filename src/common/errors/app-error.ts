@@ -126,6 +126,13 @@ export class UnavailableError extends AppError {
   }
 }
 
+/** The connection was lost, or silent for too long, when the commit had been sent: whether the changes are written is unknown. */
+export class CommitUnknownError extends UnavailableError {
+  constructor(cause: unknown) {
+    super('The database is temporarily unavailable', cause);
+  }
+}
+
 /** What waited for a client that has gone was not begun; nobody reads the response. */
 export class ClientGoneError extends UnavailableError {
   constructor() {

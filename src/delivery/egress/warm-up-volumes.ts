@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
 import { type Clock, SECOND } from '../../common/clock';
+import { CommitUnknownError } from '../../common/errors/app-error';
 import { ConfigurationError } from '../../config/load-config';
 import type { AddressProgress, DestinationsRepository, UnusedVolume } from '../shaping/destinations.repository';
 
@@ -56,6 +57,12 @@ interface Account {
   asking: Promise<void> | undefined;
 }
 
+/** What an account had, and until when. */
+interface Unused extends UnusedVolume {
+  readonly account: Account;
+  readonly dayEndsMs: number;
+}
+
 /**
  * How much each address that warms up may still send to a provider today. The volume is the installation's: workers take
  * small parts of it from the database before they send (as of the warm-up of domains, docs/adr/0014), so that it is never
@@ -108,18 +115,30 @@ export class WarmUpVolumes {
     if (account !== undefined) account.left += 1;
   }
 
-  /** Gives back what is not needed. @param all true: whatever is left, at the end of the worker. @throws UnavailableError */
+  /**
+   * Gives back what is not needed. When that fails it is kept; where it may have happened it is not, as the volume is never exceeded.
+   * @param all true: whatever is left, at the end of the worker
+   * @throws UnavailableError
+   */
   async giveBack(all = false): Promise<void> {
     const nowMs = this.clock.monotonicMs();
-    const unused: UnusedVolume[] = [];
+    const unused: Unused[] = [];
     for (const [key, account] of this.accounts.entries()) {
       const isIdle = all || nowMs - account.usedAtMs > UNUSED_AFTER_MS;
       if (account.left === 0 || !isIdle || account.dayEndsMs <= nowMs) continue;
       const [address = '', provider = ''] = key.split(' ');
-      unused.push({ address, provider, amount: account.left });
+      unused.push({ address, provider, amount: account.left, account, dayEndsMs: account.dayEndsMs });
       account.left = 0;
     }
-    await this.repository.returnVolume(unused);
+    await this.repository.returnVolume(unused).catch((error: unknown) => {
+      if (!(error instanceof CommitUnknownError)) this.keep(unused);
+      throw error;
+    });
+  }
+
+  private keep(unused: readonly Unused[]): void {
+    const nowMs = this.clock.monotonicMs();
+    for (const { account, amount, dayEndsMs } of unused) if (dayEndsMs > nowMs) account.left += amount;
   }
 
   private async ask(account: Account, address: string, provider: string): Promise<void> {
@@ -129,7 +148,8 @@ export class WarmUpVolumes {
       return;
     }
     const nowMs = this.clock.monotonicMs();
-    account.left = taken.granted;
+    // Of the same day: what has been refunded or kept meanwhile.
+    account.left = taken.granted + (account.dayEndsMs > nowMs ? account.left : 0);
     account.fullUntilMs = taken.granted === 0 ? nowMs + UNUSED_AFTER_MS : -Infinity;
     account.dayEndsMs = nowMs + taken.dayLeftMs;
     account.ask = Math.min(account.ask * 2, Math.max(1, Math.floor(taken.volume * PART_OF_DAY)));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { DAY, HOUR, MINUTE } from '../../common/clock';
-import { UnavailableError } from '../../common/errors/app-error';
+import { CommitUnknownError, UnavailableError } from '../../common/errors/app-error';
 import type { UnusedVolume } from '../shaping/destinations.repository';
 import { DEFAULT_SCHEDULE, parseWarmUpSchedule, WarmUpVolumes } from './warm-up-volumes';
 
@@ -15,6 +15,8 @@ class Ledger {
   readonly taken = new Map<string, number>();
   asked = 0;
   isAway = false;
+  /** Of returns. */
+  failure: Error | undefined;
   isWarm = false;
 
   constructor(
@@ -34,6 +36,7 @@ class Ledger {
   }
 
   returnVolume(unused: readonly UnusedVolume[]): Promise<void> {
+    if (this.failure) return Promise.reject(this.failure);
     for (const { address, provider, amount } of unused) {
       const key = this.keyOf(address, provider);
       this.taken.set(key, (this.taken.get(key) ?? 0) - amount);
@@ -136,6 +139,46 @@ describe('the volume of a new address', () => {
     clock.advance(MINUTE + 1);
     await all[0]?.giveBack();
     expect(ledger.ofToday('google')).toBe(1);
+  });
+
+  it('is kept when it could not be given back, and given back later', async () => {
+    const { clock, ledger, all, take } = setUp({ volume: 100 });
+    for (let sent = 0; sent < 2; sent += 1) await take();
+    ledger.failure = new UnavailableError();
+    await expect(all[0]?.giveBack(true)).rejects.toThrow(UnavailableError);
+    ledger.failure = undefined;
+    await all[0]?.giveBack(true);
+    expect(ledger.ofToday('google')).toBe(2);
+    for (let sent = 0; sent < 2; sent += 1) await take();
+    const yesterday = ledger.ofToday('google');
+    ledger.failure = new UnavailableError();
+    const failing = all[0]?.giveBack(true);
+    clock.advance(DAY);
+    await expect(failing).rejects.toThrow(UnavailableError);
+    ledger.failure = undefined;
+    await all[0]?.giveBack(true);
+    expect([yesterday, ledger.ofToday('google')]).toEqual([6, undefined]);
+  });
+
+  it('is not kept when it may have been given back: it is never exceeded', async () => {
+    const { ledger, all, take } = setUp({ volume: 100 });
+    for (let sent = 0; sent < 2; sent += 1) await take();
+    ledger.failure = new CommitUnknownError(new Error('Connection terminated'));
+    await expect(all[0]?.giveBack(true)).rejects.toThrow(CommitUnknownError);
+    ledger.failure = undefined;
+    await all[0]?.giveBack(true);
+    expect(ledger.ofToday('google')).toBe(3);
+  });
+
+  it('gets back what did not leave while more was asked for', async () => {
+    const { ledger, all, take } = setUp({ volume: 4 });
+    await take();
+    const asked = take();
+    all[0]?.refund(ADDRESS, 'google');
+    expect(await asked).toBe(true);
+    let sent = 1;
+    while (await take()) sent += 1;
+    expect([sent, ledger.ofToday('google')]).toEqual([4, 4]);
   });
 
   it('ends when the warm-up is over, or an operator skips it, and begins again when it is restarted', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { DataSource } from 'typeorm';
-import { UnavailableError } from '../../../src/common/errors/app-error';
+import { CommitUnknownError, UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/database.service';
 import { createDataSource, poolOf } from '../../../src/database/data-source';
 import { TextArray } from '../../../src/database/pg-array';
@@ -51,6 +51,24 @@ describe('Database', () => {
     expect(seen).toEqual([{ notes: 0 }, { notes: 0 }]);
     await expect(database.snapshot((tx) => tx.run(insert(2)))).rejects.toMatchObject({ code: expect.any(String) });
     expect(await ids()).toEqual([1]);
+  });
+
+  it('tells a commit of which nobody knows whether it happened from what is not written', async () => {
+    const end = statement<never>('select pg_terminate_backend(pg_backend_pid())');
+    await observer.query(`
+      create function end_connection() returns trigger language plpgsql as $$
+        begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
+      create constraint trigger at_commit after insert on notes deferrable initially deferred
+        for each row when (new.text = 'end') execute function end_connection()`);
+    const last = statement<never>(`insert into notes values (1, 'end')`);
+    await expect(database.run(end)).rejects.toThrow(CommitUnknownError);
+    await expect(database.transaction((tx) => tx.run(last))).rejects.toThrow(CommitUnknownError);
+    await expect(database.transaction((tx) => Promise.resolve(tx.write(last)))).rejects.toThrow(CommitUnknownError);
+    const early = await database.transaction((tx) => tx.run(end)).catch((error: unknown) => error);
+    expect(early).toBeInstanceOf(UnavailableError);
+    expect(early).not.toBeInstanceOf(CommitUnknownError);
+    await expect(database.run(statement('select 1 / 0'))).rejects.toMatchObject({ code: '22012' });
+    expect(await ids()).toEqual([]);
   });
 
   it('plans by index whatever the connection brings along, and leaves no setting behind', async () => {

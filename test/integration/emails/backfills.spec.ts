@@ -13,7 +13,8 @@ describe('backfills', () => {
   let jobs: BackfillsJob;
 
   beforeAll(async () => {
-    app = await DomainsApp.start();
+    // A batch takes no second connection.
+    app = await DomainsApp.start({ DATABASE_POOL_SIZE: '1' });
     jobs = app.get(BackfillsJob);
     for (const { organizationId } of await Promise.all(['A', 'B', 'C'].map((name) => app.owner(name)))) {
       await app.db.query(

@@ -72,6 +72,26 @@ describe('the connections of one organization', () => {
   });
 });
 
+describe.each([1, 2, 3, 4])('a pool of %i', (size) => {
+  it('serves all requests of several organizations', async () => {
+    const small = await DomainsApp.start({ DATABASE_POOL_SIZE: String(size) });
+    try {
+      const owners = await Promise.all(['A', 'B', 'C'].map((name) => small.owner(name)));
+      const answers = await Promise.all(
+        owners.flatMap(({ api }) => [
+          ...times(10, () => api.get('/v1/templates')),
+          ...times(10, () => api.get('/v1/emails?subject=hello')),
+          ...times(10, () => api.post('/v1/domains', { domain: `${randomUUID()}.example` })),
+          ...times(10, () => api.post('/v1/templates', { name: randomUUID(), subject: 'Hello', text: 'Hello' })),
+        ]),
+      );
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 201]));
+    } finally {
+      await small.close();
+    }
+  });
+});
+
 /** Sends a request whose client goes away when the test says so. */
 function leavingClient(path: string): { leave: () => void; readonly gone: Promise<void> } {
   const leaving = new AbortController();

@@ -1,5 +1,11 @@
+import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { HOUR } from '../../../common/clock';
+import { CommitUnknownError, UnavailableError } from '../../../common/errors/app-error';
+import { FakeClock } from '../../../../test/doubles/fake-clock';
+import { loadConfig } from '../../../config/load-config';
+import type { RestrictionsRepository, UnusedReservation } from './restrictions.repository';
+import { WarmUpService } from './warm-up.service';
 import { type Allowance, WarmUpBudget } from './warm-up-budget';
 
 const now = new Date('2026-01-10T12:00:00.000Z');
@@ -98,5 +104,24 @@ describe('a warm-up budget', () => {
         expect(budget.unused().reduce((total, { recipients }) => total + recipients, sum)).toBe(granted);
       }),
     );
+  });
+});
+
+describe('unused reservations', () => {
+  it.each([
+    ['are given back with the next ones when that fails', new UnavailableError(), ['d', 'e']],
+    ['are given back once when that may have happened', new CommitUnknownError(new Error('lost')), ['e']],
+  ])('%s', async (_what, failure, then) => {
+    jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+    const given: UnusedReservation[][] = [];
+    const returnUnused = (unused: UnusedReservation[]): Promise<void> => {
+      given.push(unused);
+      return given.length === 1 ? Promise.reject(failure) : Promise.resolve();
+    };
+    const repository = { returnUnused } as unknown as RestrictionsRepository;
+    const service = new WarmUpService(loadConfig({}), repository, new FakeClock());
+    await service.settle(new WarmUpBudget([allowance()], now));
+    await service.settle(new WarmUpBudget([allowance({ domainId: 'e' })], now));
+    expect(given[1]?.map(({ domainId }) => domainId)).toEqual(then);
   });
 });

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { OPERATOR } from '../../../audit/audit.service';
 import { Clock } from '../../../common/clock';
+import { CommitUnknownError } from '../../../common/errors/app-error';
 import { AppConfig } from '../../../config/config';
 import type { Transaction } from '../../../database/transaction';
 import { DomainTransitionsService } from '../registry/domain-transitions.service';
@@ -79,7 +80,10 @@ export class WarmUpService {
     return this.settle(budget);
   }
 
-  /** Returns the unused part of a budget; when that fails, together with the next one. Never rejects. */
+  /**
+   * Returns the unused part of a budget; when that fails, together with the next one. When it may have happened, the limit comes first:
+   * it stays reserved until the day ends. Never rejects.
+   */
   async settle(budget: WarmUpBudget): Promise<void> {
     const day = utcDay(budget.madeAt);
     const due = [...this.unreturned, ...budget.unused().map((unused) => ({ ...unused, day }))];
@@ -88,8 +92,10 @@ export class WarmUpService {
     try {
       await this.warmUps.returnUnused(due);
     } catch (error) {
-      this.unreturned.push(...due);
-      this.logger.warn(`Unused reservations of a warm-up could not be given back yet: ${(error as Error).message}`);
+      const isUnknown = error instanceof CommitUnknownError;
+      if (!isUnknown) this.unreturned.push(...due);
+      const result = isUnknown ? 'may not have been given back' : 'could not be given back yet';
+      this.logger.warn(`Unused reservations of a warm-up ${result}: ${(error as Error).message}`);
     }
   }
 }

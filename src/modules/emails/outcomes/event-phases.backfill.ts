@@ -38,10 +38,10 @@ export class EventPhasesBackfill implements Backfill, OnModuleInit {
   }
 
   async next(position: string, tx: Transaction): Promise<BackfillBatch> {
-    const after = position === '' ? await this.organizationAfter(NIL_ID, this.now()) : this.parse(position);
+    const after = position === '' ? await this.organizationAfter(NIL_ID, this.now(), tx) : this.parse(position);
     if (!after) return { position: undefined, examined: 0, changed: 0 };
     const batch = await this.outcomes.renamePhases(after, FORMER_PHASES, BATCH, tx);
-    const next = batch ? { ...after, ...batch.last } : await this.placeAfter(after);
+    const next = batch ? { ...after, ...batch.last } : await this.placeAfter(after, tx);
     const { examined = 0, changed = 0 } = batch ?? {};
     return { position: next && JSON.stringify(next), examined, changed };
   }
@@ -56,13 +56,19 @@ export class EventPhasesBackfill implements Backfill, OnModuleInit {
     return firstIdAt(this.clock.now());
   }
 
-  private async placeAfter(done: EventPosition): Promise<EventPosition | undefined> {
+  private async placeAfter(done: EventPosition, tx: Transaction): Promise<EventPosition | undefined> {
     const mode = MODES[MODES.findIndex((one) => one === done.mode) + 1];
-    return mode === undefined ? this.organizationAfter(done.organizationId, done.before) : { ...done, ...FIRST, mode };
+    return mode === undefined
+      ? this.organizationAfter(done.organizationId, done.before, tx)
+      : { ...done, ...FIRST, mode };
   }
 
-  private async organizationAfter(organizationId: string, before: string): Promise<EventPosition | undefined> {
-    const next = await this.organizations.idAfter(organizationId);
+  private async organizationAfter(
+    organizationId: string,
+    before: string,
+    tx: Transaction,
+  ): Promise<EventPosition | undefined> {
+    const next = await this.organizations.idAfter(organizationId, tx);
     return next === undefined ? undefined : { organizationId: next, before, ...FIRST };
   }
 }
