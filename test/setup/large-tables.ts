@@ -13,7 +13,7 @@ export const SMALL_TABLES: readonly string[] = [
 
 /** What to do instead, for the message of a test. */
 export const INSTEAD = {
-  index: 'extend BuildIndexesMigration (src/database/migrations/build-indexes.ts): it builds while mail flows',
+  index: 'extend BuildIndexesMigration (src/database/migrations/forward-only.ts): it builds while mail flows',
   constraint: 'add it `not valid` and validate it one release later, or leave it to the code',
   rewrite: 'add a new column, fill it by a backfill (src/database/backfill.ts), and remove the old one a release later',
   change: 'leave the rows to a backfill (src/database/backfill.ts), which takes them in batches and tells its progress',

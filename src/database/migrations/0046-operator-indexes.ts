@@ -1,5 +1,5 @@
 // Old code still runs against it: it only changes indexes, to ones that its queries are answered by as well.
-import { BuildIndexesMigration } from './build-indexes';
+import { BuildIndexesMigration } from './forward-only';
 
 /** Owners: audit (what was done in any organization, newest first), delivery (what ends by its time, also while it is held). */
 export class OperatorIndexes1700000000046 extends BuildIndexesMigration {

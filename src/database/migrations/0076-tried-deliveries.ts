@@ -1,5 +1,5 @@
 // Old code still runs against it: it only adds an index.
-import { BuildIndexesMigration } from './build-indexes';
+import { BuildIndexesMigration } from './forward-only';
 
 /** Owner: delivery. */
 export class TriedDeliveries1700000000076 extends BuildIndexesMigration {

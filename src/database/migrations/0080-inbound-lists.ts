@@ -1,5 +1,5 @@
 // Old code still runs against it: it only adds an index.
-import { BuildIndexesMigration } from './build-indexes';
+import { BuildIndexesMigration } from './forward-only';
 
 /** Owner: inbound-mail. */
 export class InboundLists1700000000080 extends BuildIndexesMigration {
