@@ -8,6 +8,13 @@ export function databaseErrorCode(error: unknown): string | undefined {
   return driverError === undefined || driverError === error ? undefined : databaseErrorCode(driverError);
 }
 
+/** Waits for the work; an error with one of these codes is none. */
+export async function unlessCode(codes: string | readonly string[], work: Promise<unknown>): Promise<void> {
+  await work.catch((error: unknown) => {
+    if (!codes.includes(databaseErrorCode(error) ?? 'none')) throw error;
+  });
+}
+
 /** The name of the violated constraint, when there is one. */
 export function violatedConstraint(error: unknown): string | undefined {
   if (databaseErrorCode(error) !== '23505') return undefined;

@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import { databaseErrorCode } from './database-errors';
+import { databaseErrorCode, unlessCode } from './database-errors';
 
 /** Whether the database itself limits the statements of requests to their tenant. */
 export type RowSecurity =
@@ -113,12 +113,6 @@ async function ensureRole(runner: QueryRunner): Promise<TenantRole | undefined> 
     if (databaseErrorCode(error) === REFUSED) return undefined;
     throw error;
   }
-}
-
-async function unlessCode(codes: string | readonly string[], work: Promise<unknown>): Promise<void> {
-  await work.catch((error: unknown) => {
-    if (!codes.includes(databaseErrorCode(error) ?? 'none')) throw error;
-  });
 }
 
 /**

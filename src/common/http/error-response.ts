@@ -93,6 +93,14 @@ export function endWith(response: ServerResponse, body: string | Uint8Array): vo
   response.end(body);
 }
 
+/** What a handler returned, as the content of its response, with the type unless it set one. */
+export function contentOf(body: unknown): [type: string | undefined, content: string | Uint8Array] {
+  if (body === undefined || body === null) return [undefined, ''];
+  if (typeof body === 'string') return ['text/plain; charset=utf-8', body];
+  if (body instanceof Uint8Array) return ['application/octet-stream', body];
+  return [JSON_TYPE, JSON.stringify(body)];
+}
+
 /** Turns errors of lower layers (the database driver) into an `AppError` where it recognises them. */
 export type ErrorTranslator = (error: unknown) => unknown;
 

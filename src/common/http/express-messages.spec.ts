@@ -1,9 +1,8 @@
 import { createServer, get, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Request } from 'express';
-import { expressMessages } from './express-messages';
+import { expressMessages, standardHeaders } from './express-messages';
 import { BodyBudget } from './request-body';
-import { standardHeaders } from './response-headers';
 
 describe('a request', () => {
   let server: Server;

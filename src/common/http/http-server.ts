@@ -4,11 +4,10 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import { SECOND } from '../clock';
 import { seeNothing } from '../tenant';
 import { Draining } from './draining';
-import { endWith, type ErrorTranslator, JSON_TYPE, sendError, statusOf, toAppError } from './error-response';
-import { expressMessages } from './express-messages';
+import { contentOf, endWith, type ErrorTranslator, sendError, statusOf, toAppError } from './error-response';
+import { expressMessages, standardHeaders } from './express-messages';
 import { createNodeServer, type NodeServerOptions } from './node-server';
 import { BodyBudget, MAX_HELD_BYTES } from './request-body';
-import { standardHeaders } from './response-headers';
 import { type RouteHandler, RouteTable } from './route-table';
 
 export interface HttpServerOptions extends NodeServerOptions {
@@ -174,11 +173,4 @@ function createExpress(trustProxy: HttpServerOptions['trustProxy']): Express {
   app.enable('case sensitive routing').enable('strict routing');
   app.set('trust proxy', trustProxy);
   return app;
-}
-
-function contentOf(body: unknown): [type: string | undefined, content: string | Uint8Array] {
-  if (body === undefined || body === null) return [undefined, ''];
-  if (typeof body === 'string') return ['text/plain; charset=utf-8', body];
-  if (body instanceof Uint8Array) return ['application/octet-stream', body];
-  return [JSON_TYPE, JSON.stringify(body)];
 }

@@ -9,12 +9,11 @@ import { startRequest } from '../tenant';
 import { clientNetworkOf, shareConnections } from './client-address';
 import type { Draining } from './draining';
 import { sendError } from './error-response';
-import type { expressMessages } from './express-messages';
+import type { expressMessages, StandardHeaders } from './express-messages';
 import { PipelinedRequests } from './pipelined-requests';
 import { refuseConnect, refuseRequest, refuseUnparsed, refuseUnrouted } from './raw-refusals';
 import { releaseBody } from './request-body';
 import { lineOf, type LogRequest, requestIdOf } from './request';
-import type { StandardHeaders } from './response-headers';
 
 /** A client that still sends a body after its response is cut off. */
 const UNREAD_BODY_MS = 2 * SECOND;

@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import { AppError, ValidationError } from '../errors/app-error';
 import { errorBody, JSON_TYPE, sendError, statusOf } from './error-response';
 import { type LogRequest, newRequestId } from './request';
-import type { StandardHeaders } from './response-headers';
+import type { StandardHeaders } from './express-messages';
 
 const MAX_HEADER_FIELDS = 100;
 /** How long what a refused client still sends is read, so that it gets to see the response before the connection breaks. */
