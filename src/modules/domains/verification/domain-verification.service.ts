@@ -15,8 +15,14 @@ import { domainEvent } from '../registry/domain-transitions.service';
 import { DomainsRepository } from '../registry/domains.repository';
 import { applyChecks, type Decision } from './apply-checks';
 import { type DnsCheck, DnsCheckService } from './dns-check.service';
-import { nextCheckAt } from './next-check-at';
-import { checkOf, type RecordState, reportOn, type VerificationReport, type VerifiedRecord } from './record-state';
+import {
+  checkOf,
+  nextCheckAt,
+  type RecordState,
+  reportOn,
+  type VerificationReport,
+  type VerifiedRecord,
+} from './record-state';
 
 /** Concurrent checks on request in one process: at most 800 queries within ten seconds. */
 const MAXIMUM_AT_ONCE = 20;
