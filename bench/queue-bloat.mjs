@@ -47,7 +47,7 @@ async function run() {
 
 /** The product's own statements. */
 async function openQueue(database) {
-  const { enqueueDeliveries } = load('./delivery/queue/sql/enqueue-deliveries.sql.js');
+  const { enqueueDeliveries } = load('./delivery/queue/sql/open-deliveries.sql.js');
   const { claimDeliveries } = load('./delivery/queue/sql/claim-deliveries.sql.js');
   const { settleDeliveries } = load('./delivery/queue/sql/settle-deliveries.sql.js');
   const { beginSession } = load('./delivery/queue/sql/worker-sessions.sql.js');

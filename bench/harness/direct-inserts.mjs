@@ -14,7 +14,7 @@ export class DirectInserts {
     this.tenant = tenant;
     this.statements = {
       ...load('./modules/emails/accept/sql/insert-emails.sql.js'),
-      ...load('./delivery/queue/sql/enqueue-deliveries.sql.js'),
+      ...load('./delivery/queue/sql/open-deliveries.sql.js'),
       ...load('./modules/stats/sql/write-counters.sql.js'),
       ...load('./modules/stats/stat-delta.js'),
     };

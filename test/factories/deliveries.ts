@@ -5,7 +5,7 @@ import { DeliveryQueueRepository } from '../../src/delivery/queue/delivery-queue
 import type { Clock } from '../../src/common/clock';
 import { ClaimPlanner } from '../../src/delivery/worker/claim-plan';
 import { WorkerSlots } from '../../src/delivery/worker/worker-slots';
-import type { NewDelivery } from '../../src/delivery/queue/sql/enqueue-deliveries.sql';
+import type { NewDelivery } from '../../src/delivery/queue/sql/open-deliveries.sql';
 import type { ClaimInput } from '../../src/delivery/queue/sql/claim-deliveries.sql';
 import type { OpenTestDatabase } from '../setup/open-test-database';
 

@@ -3,7 +3,16 @@ import { NIL_ID } from '../../common/ids';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { ClaimedDelivery, DeliveryKey, EmailKey } from '../ports/delivery';
-import { enqueueDeliveries, type NewDelivery } from './sql/enqueue-deliveries.sql';
+import {
+  countOpen,
+  enqueueDeliveries,
+  findOpenDeliveries,
+  hasOpenBetween,
+  type NewDelivery,
+  type OpenCount,
+  type OpenDelivery,
+  type OpenRange,
+} from './sql/open-deliveries.sql';
 import {
   releaseDeliveries,
   type SettledDelivery,
@@ -22,16 +31,13 @@ import {
   listLiveWorkers,
 } from './sql/worker-sessions.sql';
 import { type ClaimInput, claimDeliveries } from './sql/claim-deliveries.sql';
-import { findReadyTenants, type ReadyTenant, type TenantWalk } from './sql/find-ready-tenants.sql';
-import { claimOverdue, promoteDue } from './sql/due-deliveries.sql';
 import {
-  countOpen,
-  findOpenDeliveries,
-  hasOpenBetween,
-  type OpenCount,
-  type OpenDelivery,
-  type OpenRange,
-} from './sql/open-deliveries.sql';
+  claimOverdue,
+  findReadyTenants,
+  promoteDue,
+  type ReadyTenant,
+  type TenantWalk,
+} from './sql/due-deliveries.sql';
 import {
   countQueueBy,
   type DeliveryCursor,

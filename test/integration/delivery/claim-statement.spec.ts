@@ -3,7 +3,7 @@ import { newId } from '../../../src/common/ids';
 import type { ClaimedDelivery, MailCategory } from '../../../src/delivery/ports/delivery';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { claimDeliveries, type ClaimInput } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
-import type { NewDelivery } from '../../../src/delivery/queue/sql/enqueue-deliveries.sql';
+import type { NewDelivery } from '../../../src/delivery/queue/sql/open-deliveries.sql';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { claimInput, countBy, keyOf, newDelivery } from '../../factories/deliveries';
 import { type OpenTestDatabase, openTestDatabase, statement } from '../../setup/open-test-database';

@@ -14,10 +14,8 @@ import {
   reapSessions,
 } from '../../../src/delivery/queue/sql/worker-sessions.sql';
 import { claimDeliveries } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
-import { enqueueDeliveries } from '../../../src/delivery/queue/sql/enqueue-deliveries.sql';
-import { findOpenDeliveries } from '../../../src/delivery/queue/sql/open-deliveries.sql';
-import { findReadyTenants } from '../../../src/delivery/queue/sql/find-ready-tenants.sql';
-import { claimOverdue, promoteDue } from '../../../src/delivery/queue/sql/due-deliveries.sql';
+import { enqueueDeliveries, findOpenDeliveries } from '../../../src/delivery/queue/sql/open-deliveries.sql';
+import { claimOverdue, findReadyTenants, promoteDue } from '../../../src/delivery/queue/sql/due-deliveries.sql';
 import {
   releaseDeliveries,
   settleDeliveries,

@@ -2,7 +2,7 @@ import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
-import type { NewDelivery } from '../../../src/delivery/queue/sql/enqueue-deliveries.sql';
+import type { NewDelivery } from '../../../src/delivery/queue/sql/open-deliveries.sql';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import type { Transaction } from '../../../src/database/transaction';
 import { type ClaimRound, claimRound, fillQueue, keyOf, newDelivery } from '../../factories/deliveries';
