@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { escapeHtml } from './html-page';
-import { bytesInTurns, escapedInTurns, jsonInTurns } from './large-responses';
+import { escapedInTurns, framelessInTurns, jsonInTurns } from './large-responses';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
 
 const PIECE = 64 * 1024;
@@ -28,15 +28,26 @@ describe('responses with long texts', () => {
     await fc.assert(
       fc.asyncProperty(TEXT, async (text) => {
         expect((await escapedInTurns(text)).toString()).toBe(escapeHtml`${text}`.toString());
-        expect((await bytesInTurns(text)).toString()).toBe(text);
+        expect((await framelessInTurns(text)).toString()).toBe(text);
       }),
       { numRuns: 50 },
     );
+  });
+
+  it('have no frame of a mail, wherever it begins', async () => {
+    const frames = `<iframe src="https://spy.example"></IFRAME><Frame src=x><iframe/srcdoc="<iframe>">< iframe><i>`;
+    const shown = `<x-iframe src="https://spy.example"></IFRAME><x-Frame src=x><x-iframe/srcdoc="<x-iframe>">< iframe><i>`;
+    for (let before = PIECE - frames.length; before <= PIECE; before += 1) {
+      const text = (before % 2 === 0 ? 'x' : '<').repeat(before);
+      const document = (await framelessInTurns(`${text}${frames}`)).toString();
+      expect(document === `${text}${shown}`).toBe(true);
+    }
   });
 
   it('let others have their turn', async () => {
     const text = '"'.repeat(20 * PIECE);
     expect(await loopTurnsOf(() => jsonInTurns({ text, html: text }))).toBeGreaterThan(30);
     expect(await loopTurnsOf(() => escapedInTurns(text))).toBeGreaterThan(15);
+    expect(await loopTurnsOf(() => framelessInTurns('<'.repeat(20 * PIECE)))).toBeGreaterThan(15);
   });
 });

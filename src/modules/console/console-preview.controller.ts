@@ -2,7 +2,7 @@ import { applyDecorators, Controller, Get, Header, Query, Res } from '@nestjs/co
 import { ApiOperation, type ApiOperationOptions, ApiPropertyOptional, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { QueryBoolean } from '../../common/http/dto-decorators';
-import { bytesInTurns, escapedInTurns } from '../../common/http/large-responses';
+import { escapedInTurns, framelessInTurns } from '../../common/http/large-responses';
 import { ApiErrors, PathId } from '../../common/http/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
@@ -38,13 +38,13 @@ async function previewOf(
   response: Response,
 ): Promise<Buffer> {
   response.setHeader('content-security-policy', policyOf(remote));
-  if (typeof html === 'string') return bytesInTurns(html);
+  if (typeof html === 'string') return framelessInTurns(html);
   return Buffer.concat([BEFORE_TEXT, await escapedInTurns(text ?? ''), AFTER_TEXT]);
 }
 
 /**
  * A mail's html is hostile until proven otherwise: an origin of its own (`sandbox`, which also holds when the document is
- * opened outside its frame), no script, no form, no link that leads anywhere.
+ * opened outside its frame), no script, no form, no frame, no link that leads anywhere.
  */
 function policyOf(remote: boolean): string {
   const elsewhere = remote ? ' https: http:' : '';

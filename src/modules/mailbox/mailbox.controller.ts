@@ -25,6 +25,7 @@ import { MailboxService } from './mailbox.service';
 import { type FirstSteps, listPage, messagePage } from './mailbox-pages';
 import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { isOnThisMachine } from '../../common/http/client-address';
+import { framelessInTurns } from '../../common/http/large-responses';
 import { parseUrl } from '../../common/network';
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
@@ -133,8 +134,8 @@ export class MailboxController {
   @Header(TYPE, HTML_TYPE)
   @Header(POLICY, MESSAGE_POLICY)
   @Header('x-dns-prefetch-control', 'off')
-  html(@PathId('id', 'Message') id: string): Promise<string> {
-    return this.mailbox.html(id);
+  async html(@PathId('id', 'Message') id: string): Promise<Buffer> {
+    return framelessInTurns(await this.mailbox.html(id));
   }
 
   @Get(':id/raw')

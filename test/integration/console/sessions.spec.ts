@@ -349,11 +349,12 @@ describe('the console', () => {
   it('shows a mail as a document without rights, with remote pictures only on request', async () => {
     const visitor = await signedIn((await newKey()).key);
     const html = '<script>alert(1)</script><p>Hello</p><img src="https://spy.example/x.gif">';
-    const { body } = await visitor.call('POST', '/v1/emails', { to: ['a@x.example'], subject: 'Hi', html });
+    const framed = `${html}<iFrame src="https://spy.example/">`;
+    const { body } = await visitor.call('POST', '/v1/emails', { to: ['a@x.example'], subject: 'Hi', html: framed });
     const preview = (query = '') => visitor.call('GET', `/console/preview/${body.data.id}${query}`);
     const { headers, body: shown } = await preview();
     const policy = headers.get('content-security-policy')!;
-    expect(shown).toBe(html);
+    expect(shown).toBe(`${html}<x-iFrame src="https://spy.example/">`);
     expect(policy).toContain('sandbox;');
     expect(policy).toMatch(/default-src 'none'; img-src data:;/);
     expect((await preview('?remote=true')).headers.get('content-security-policy')).toMatch(
