@@ -160,12 +160,28 @@ describe.each([
     const hello = await clientHello();
     const own = [await helloFrom(ONE, hello), await helloFrom(ONE, hello)];
     await waitFor(() => own.every(({ isServed }) => isServed), { what: 'two under way' });
-    const third = await helloFrom(ONE, hello);
     const other = await helloFrom(OTHER, hello);
     await waitFor(() => other.isServed, { what: 'the other network' });
     await waitFor(() => own.some(({ closed }) => closed), { what: 'one that gave way' });
     expect(own.every(({ closed }) => closed)).toBe(false);
-    expect(third.isServed).toBeUndefined();
+  });
+
+  it('give way when they take long, to the next of their own network too: a proxy is one', async () => {
+    await listen(secure, { ms: 10 * LONG_MS, ofClient: 1, contestedMs: 0 });
+    const hello = await clientHello();
+    const silent = await helloFrom(ONE, hello);
+    await waitFor(() => silent.isServed, { what: 'the one under way' });
+    const next = await helloFrom(ONE, hello);
+    await waitFor(() => next.isServed && silent.closed, { what: 'the next' });
+  });
+
+  it('give way when their timer fires, which may be earlier than by the clock', async () => {
+    await listen(secure, { ms: 10 * LONG_MS, inAll: 1, contestedMs: 50 });
+    jest.spyOn(performance, 'now').mockReturnValue(performance.now());
+    const hello = await clientHello();
+    const first = await helloFrom(ONE, hello);
+    const other = await helloFrom(OTHER, hello);
+    await waitFor(() => other.isServed && first.closed, { what: 'the other network' });
   });
 
   it('that need a second ClientHello have few places, which are not those of the others', async () => {

@@ -9,18 +9,37 @@ const MAX_BYTES = 64 * 1024;
 /** Extensions, and the version in the first. */
 const [SUPPORTED_VERSIONS, KEY_SHARE, TLS_1_3] = [43, 51, 0x0304];
 
+/** Bytes in one buffer, doubled whenever it is full: a piece of one byte, kept as it came, takes hundreds. */
+class Collected {
+  private bytes = Buffer.alloc(0);
+  length = 0;
+
+  add(piece: Buffer): void {
+    const needed = this.length + piece.length;
+    if (needed > this.bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.length));
+      this.bytes.copy(larger, 0, 0, this.length);
+      this.bytes = larger;
+    }
+    this.length += piece.copy(this.bytes, this.length);
+  }
+
+  all(): Buffer {
+    return this.bytes.subarray(0, this.length);
+  }
+}
+
 /**
  * Reads what a client of TLS sends first, in time that grows with the bytes, whatever pieces and records they are in (RFC 8446 sections 4
  * and 5.1).
  */
 export class ClientHelloReader {
-  private readonly parts: Buffer[] = [];
+  private readonly content = new Collected();
   /** Bytes of the record under way that have come of its head, and are still to come of its content; then its length, as far as read. */
   private headBytes = 0;
   private left = 0;
   private recordBytes = 0;
   private received = 0;
-  private contentBytes = 0;
   /** Of the message, once its head is there. */
   private neededBytes = Infinity;
 
@@ -41,7 +60,7 @@ export class ClientHelloReader {
    */
   needsRetry(groups: readonly number[]): boolean {
     try {
-      const extensions = extensionsOf(Buffer.concat(this.parts).subarray(MESSAGE_HEAD, this.neededBytes));
+      const extensions = extensionsOf(this.content.all().subarray(MESSAGE_HEAD, this.neededBytes));
       if (!versionsOf(extensions.get(SUPPORTED_VERSIONS)).includes(TLS_1_3)) return false;
       return !sharesOf(extensions.get(KEY_SHARE)).some((group) => groups.includes(group));
     } catch {
@@ -50,7 +69,7 @@ export class ClientHelloReader {
   }
 
   private isWhole(): boolean {
-    return this.left === 0 && this.contentBytes >= this.neededBytes;
+    return this.left === 0 && this.content.length >= this.neededBytes;
   }
 
   /** @returns false for the type of another record */
@@ -67,10 +86,9 @@ export class ClientHelloReader {
   private readContent(bytes: Buffer, at: number): number {
     const part = bytes.subarray(at, at + this.left);
     this.left -= part.length;
-    this.contentBytes += part.length;
-    this.parts.push(part);
-    if (this.neededBytes === Infinity && this.contentBytes >= MESSAGE_HEAD) {
-      this.neededBytes = MESSAGE_HEAD + Buffer.concat(this.parts).readUIntBE(1, 3);
+    this.content.add(part);
+    if (this.neededBytes === Infinity && this.content.length >= MESSAGE_HEAD) {
+      this.neededBytes = MESSAGE_HEAD + this.content.all().readUIntBE(1, 3);
     }
     return part.length;
   }
@@ -116,23 +134,21 @@ export function whenClientHello(
   take: (work: () => boolean, hello: ClientHelloReader) => void,
   begin: () => void,
 ): void {
-  const pieces: Buffer[] = [];
+  const received = new Collected();
   const hello = new ClientHelloReader();
-  let bytes = 0;
   let isWhole = false;
   const leave = (): void => void socket.destroy();
   const start = (): boolean => {
     if (socket.destroyed) return true;
     if (!leaveTurns(socket)) return false;
     socket.off('data', read).off('end', leave).pause();
-    socket.unshift(Buffer.concat(pieces));
+    socket.unshift(received.all());
     begin();
     return true;
   };
   const read = (piece: Buffer): void => {
-    pieces.push(piece);
-    bytes += piece.length;
-    if (bytes > 2 * MAX_BYTES) return leave();
+    received.add(piece);
+    if (received.length > 2 * MAX_BYTES) return leave();
     if (isWhole) return;
     const reading = hello.read(piece);
     if (reading === 'other') return leave();

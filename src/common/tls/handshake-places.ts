@@ -10,7 +10,7 @@ export interface Shares {
 }
 
 export interface PlaceLimits extends Shares {
-  /** After so long one gives its place to a network that has fewer under way. */
+  /** After so long one gives its place to a network that has fewer under way, or to the next one of its own network. */
   readonly contestedMs: number;
   /** Waiting of one client network; others are disconnected. */
   readonly waiting: number;
@@ -23,8 +23,8 @@ export interface Handshake {
   top: Socket;
   /** False: not yet. */
   begin: () => boolean;
-  /** Undefined until it has begun. */
-  beganMs: number | undefined;
+  /** It has been under way for `contestedMs`. */
+  isLate: boolean;
 }
 
 /** Closes its connection. */
@@ -55,7 +55,7 @@ export class HandshakePlaces {
   private fill(): void {
     while (this.underWay.size < this.limits.inAll) {
       const next = this.takeWithFewer(this.limits.ofClient);
-      if (!next) return;
+      if (!next) break;
       this.start(next);
     }
     this.makeWay();
@@ -71,17 +71,24 @@ export class HandshakePlaces {
     return undefined;
   }
 
-  /** Ends one that takes long, of the network with the most, where a network waits that has fewer. */
+  /**
+   * Ends one that takes long: of the network with the most where a network waits that has fewer, otherwise of a network that waits itself.
+   * Behind a proxy all clients are one network, and silent ones must not keep its places.
+   */
   private makeWay(): void {
     if (this.waiting.size === 0) return;
-    const untilMs = performance.now() - this.limits.contestedMs;
-    let late: Handshake | undefined;
-    let most = 0;
-    for (const handshake of this.underWay) {
-      const count = this.countOf.get(handshake.client) ?? 0;
-      if ((handshake.beganMs ?? Infinity) <= untilMs && count > most) [late, most] = [handshake, count];
+    const late = [...this.underWay].filter(({ isLate }) => isLate);
+    const most = Math.max(0, ...late.map(({ client }) => this.countOf.get(client) ?? 0));
+    const other = this.takeWithFewer(most);
+    if (other) {
+      const ofMost = late.find(({ client }) => this.countOf.get(client) === most);
+      return this.replace(ofMost, other);
     }
-    const next = late && this.takeWithFewer(most);
+    const own = late.find(({ client }) => this.waiting.sizeOf(client) > 0);
+    this.replace(own, own && this.waiting.take((client) => client === own.client));
+  }
+
+  private replace(late: Handshake | undefined, next: Handshake | undefined): void {
     if (!late || !next) return;
     this.remove(late);
     endInTurn(late);
@@ -100,8 +107,7 @@ export class HandshakePlaces {
       if (socket.destroyed) return leave();
       // In a later turn: what it waits for may be what called this.
       if (!handshake.begin()) return void setImmediate(() => CONNECTION_TURNS.run(client, begin));
-      handshake.beganMs = performance.now();
-      const timer = setTimeout(() => this.makeWay(), this.limits.contestedMs).unref();
+      const timer = setTimeout(() => this.late(handshake), this.limits.contestedMs).unref();
       const end = (): void => {
         clearTimeout(timer);
         leave();
@@ -109,6 +115,11 @@ export class HandshakePlaces {
       handshake.top.once('secure', end).once('close', end);
     };
     CONNECTION_TURNS.run(client, begin);
+  }
+
+  private late(handshake: Handshake): void {
+    handshake.isLate = true;
+    this.makeWay();
   }
 
   private remove(handshake: Handshake): boolean {

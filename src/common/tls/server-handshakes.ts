@@ -69,7 +69,7 @@ export class ServerHandshakes {
   /** @param begin starts TLS on the connection; returns its TLS socket, or the socket itself where it does not start. */
   run(socket: Socket, begin: () => Socket): void {
     const client = clientNetworkOf(socket.remoteAddress ?? '');
-    const handshake: Handshake = { client, socket, top: socket, begin: () => true, beganMs: undefined };
+    const handshake: Handshake = { client, socket, top: socket, begin: () => true, isLate: false };
     const timer = setTimeout(() => endInTurn(handshake), this.limits.ms).unref();
     const stop = (): void => clearTimeout(timer);
     socket.once('close', stop);
