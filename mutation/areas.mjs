@@ -40,11 +40,13 @@ export const AREAS = {
     mutate: ['src/delivery/tokens/*.ts', '!src/delivery/tokens/*.spec.ts'],
     tests: ['src/delivery/tokens/*.spec.ts'],
   },
+  addresses: {
+    mutate: ['src/common/erasure/address-pattern.ts', 'src/common/erasure/spelled-characters.ts'],
+    tests: ['address-pattern', 'address-finder'].map((name) => `src/common/erasure/${name}.spec.ts`),
+  },
   erasure: {
     mutate: [
       'src/common/erasure/address-finder.ts',
-      'src/common/erasure/address-pattern.ts',
-      'src/common/erasure/spelled-characters.ts',
       'src/common/erasure/encoded-runs.ts',
       'src/common/erasure/byte-search.ts',
     ],

@@ -50,6 +50,12 @@ describe('the characters of an address', () => {
     ['whose upper case is read backwards', '\u0149a@x.example', '\u02bcNA@x.example %ca%bc%4ea@x.example'],
     ['without what ends a reference', 'ann@x.example', 'ann&#64x&#46;example ann@x.exampl&#x65'],
     ['by their names', 'a&b=@x.example', 'a&amp;b&equals;&commat;x&period;example a&amp;amp;amp;b=@x.example'],
+    [
+      'by all names that addresses need',
+      "!#$%&'*+/=?^_`{|}@x.example",
+      '&excl;&num;&dollar;&percnt;&amp;&apos;&ast;&plus;&sol;&equals;&quest;&Hat;&lowbar;&grave;&lcub;&vert;&rcub;&commat;x&period;example',
+    ],
+    ['beyond 16 bits', '😀@xn--ls8h.example', '😀@💩.example \\u{1f600}@\\u{1f4a9}.example'],
     ['without what ends an escape', 'ann@x.example', '\\x61nn\\u0040x\\u{2eexample ann\\u{40x.exampl\\x65'],
     ['before digits that are letters', 'ann@b.example', 'ann\\u0040\\x62.example ann@\\\\\\\\u{000062}.example'],
     ['before a letter that may be a digit', 'ann@be.example', 'ann@\\x62e.example ann@\\u0062e.example'],
@@ -70,6 +76,7 @@ describe('the characters of an address', () => {
     ['with too many zeros', 'ann@x.example', 'ann@&#00000000120;.example ann@\\u0000078.example'],
     ['with more digits', 'ann@x.example', 'ann@&#1200;.example ann@&#12.example ann@&#120a.example ann@x.exampl&#x65b'],
     ['in part', 'ann@x.example', 'ann@y.example ann@x.exampla nn@x.example @x.example ann@x.exampl ann@ ann'],
+    ['twice', 'ann@x.example', 'ann@x.@ann@xx.example an@x.example'],
     ['as a surrogate alone', '😀@x.example', '\ude00@x.example \ud83d@x.example'],
   ])('are not found %s', (_how, email, text) => {
     expect(occurrences(email, text)).toEqual([]);

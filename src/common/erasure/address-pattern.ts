@@ -9,11 +9,10 @@ const AT_SIGNS_PER_STEP = 32;
 /** Reads the characters that may stand at a place of a text. */
 type Read = (text: string, place: number) => SpelledCharacter[];
 
-/** A character: code points that stand for it, alone or several one after the other (`ß` is `SS` in upper case). */
-interface Unit {
-  readonly codes: readonly number[];
-  readonly sequences: readonly (readonly number[])[];
-}
+/** Code points, any of which may stand in a place. */
+type Codes = readonly number[];
+/** A character in each of its forms: one place for `a` and `A`, but two for `SS`, the upper case of `ß`. */
+type Unit = readonly (readonly Codes[])[];
 
 /**
  * Finds an address in any spelling, whatever stands around it: in any case; each character as it is or encoded (`spelled-characters`); the
@@ -79,19 +78,16 @@ function atSign(text: string, from: number): Occurrence | undefined {
 
 /** Where these characters, read one after the other from a place on, may be past. */
 function placesPast(units: readonly Unit[], text: string, start: number, read: Read): number[] {
-  let places = [start];
-  for (const { codes, sequences } of units) {
-    const past = placesPastOne(codes, text, places, read);
-    for (const sequence of sequences) {
-      past.push(...sequence.reduce((reached, code) => placesPastOne([code], text, reached, read), places));
-    }
-    if (past.length === 0) return past;
-    places = past;
-  }
-  return places;
+  return units.reduce(
+    (places, unit) =>
+      places.length === 0
+        ? places
+        : unit.flatMap((form) => form.reduce((reached, codes) => placesPastOne(codes, text, reached, read), places)),
+    [start],
+  );
 }
 
-function placesPastOne(codes: readonly number[], text: string, places: readonly number[], read: Read): number[] {
+function placesPastOne(codes: Codes, text: string, places: readonly number[], read: Read): number[] {
   const past: number[] = [];
   for (const start of places) {
     for (const { code, place } of read(text, start)) {
@@ -110,10 +106,9 @@ function unitsOf(text: string, isBackwards: boolean): Unit[] {
   const ordered = <T>(list: T[]) => (isBackwards ? list.toReversed() : list);
   return ordered([...text]).map((character) => {
     const cases = new Set([character, character.toLowerCase(), character.toUpperCase()]);
-    const forms = [...cases].map((form) => ordered([...form].map((each) => each.codePointAt(0) ?? 0)));
-    return {
-      codes: forms.filter(({ length }) => length === 1).flat(),
-      sequences: forms.filter(({ length }) => length > 1),
-    };
+    const forms = Array.from(cases, (form) => ordered(Array.from(form, (each) => each.codePointAt(0) ?? 0)));
+    return forms.every(({ length }) => length === 1)
+      ? [[forms.flat()]]
+      : forms.map((form) => form.map((code) => [code]));
   });
 }
