@@ -66,7 +66,7 @@ export function createNodeServer(parts: Parts): Server {
     requireHostHeader: false,
   });
   shareConnections(server, options.maxConnections);
-  server.on('connection', (socket) => PipelinedRequests.on(socket, clientNetworkOf(socket.remoteAddress ?? '')));
+  PipelinedRequests.of(server, (socket) => clientNetworkOf(socket.remoteAddress ?? ''));
   const inTurn = (request: Request, response: ServerResponse, serve: typeof receive): void =>
     PipelinedRequests.serve(request, response, () => serve(request, response as Response, parts));
   server.on('request', (request, response) => inTurn(asExpress(request), response, receive));

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { PerTurn } from '../../../test/setup/loop-turns';
 import { waitFor } from '../../../test/setup/wait-for';
 import { PipelinedRequests } from './pipelined-requests';
 
@@ -12,12 +13,14 @@ describe('PipelinedRequests', () => {
   let serving: ServerResponse[];
   let begun: string[];
   let parsed: number;
+  /** The server's ends of the connections. */
+  let accepted: Socket[];
   let port: number;
   /** Of each request, before anything is waited for. */
   let tookMs: number;
 
   beforeEach(async () => {
-    [serving, begun, parsed, tookMs] = [[], [], 0, 0];
+    [serving, begun, accepted, parsed, tookMs] = [[], [], [], 0, 0];
     const server = createServer((request: IncomingMessage, response: ServerResponse) => {
       parsed += 1;
       PipelinedRequests.serve(request, response, () => {
@@ -26,7 +29,8 @@ describe('PipelinedRequests', () => {
         for (const end = performance.now() + tookMs; performance.now() < end;);
       });
     });
-    server.on('connection', (socket) => PipelinedRequests.on(socket, 'a'));
+    PipelinedRequests.of(server, () => 'a');
+    server.on('connection', (socket) => accepted.push(socket));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     open.push({ close: () => (server.close(), server.closeAllConnections()) });
@@ -95,6 +99,41 @@ describe('PipelinedRequests', () => {
     client(get(5));
     await begins(3);
     expect(begun).toEqual(['/0', '/3', '/5']);
+  });
+
+  it('ends few connections in a turn of the event loop, however many have been idle for too long', async () => {
+    const clients = Array.from({ length: 100 }, () => client(get('first')));
+    await begins(100);
+    for (const response of serving.splice(0)) response.end();
+    await waitFor(() => clients.every(({ received }) => received() !== ''), { what: 'the responses' });
+    const ended = new PerTurn();
+    for (const socket of accepted) {
+      const destroy = socket.destroy.bind(socket);
+      socket.destroy = (error) => {
+        ended.count();
+        // As with thousands: a turn of the event loop has no time for all of them.
+        for (const end = performance.now() + 1; performance.now() < end;);
+        return destroy(error);
+      };
+    }
+    for (const socket of accepted) socket.setTimeout(1);
+    await waitFor(() => clients.every(({ socket }) => socket.closed), { what: 'the connections to end' });
+    expect(ended.total).toBeGreaterThanOrEqual(100);
+    expect(ended.most).toBeLessThanOrEqual(12);
+  });
+
+  it('serves a request that has come by the time at which its connection is ended for being idle', async () => {
+    const { socket, received } = client(get('first'));
+    await begins(1);
+    serving.pop()?.end('one');
+    await waitFor(() => received().endsWith('one\r\n0\r\n\r\n') || received().endsWith('one'), { what: 'a response' });
+    accepted[0]?.setTimeout(1);
+    socket.write(get('second'));
+    // As if the process stood still: the timer is due before the request is read.
+    for (const end = performance.now() + 5; performance.now() < end;);
+    await begins(2);
+    serving.pop()?.end('two');
+    await waitFor(() => received().includes('two'), { what: 'the second response' });
   });
 
   it('begins few requests in a turn of the event loop, however many connections they come by', async () => {

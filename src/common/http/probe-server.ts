@@ -61,7 +61,7 @@ export async function startProbeServer(options: ProbeServerOptions): Promise<Pro
     });
   });
   shareConnections(server, MAX_CONNECTIONS);
-  server.on('connection', (socket) => PipelinedRequests.on(socket, PROBES));
+  PipelinedRequests.of(server, () => PROBES);
   await open(server, options);
   return { port: (server.address() as AddressInfo).port, close: () => close(server) };
 }

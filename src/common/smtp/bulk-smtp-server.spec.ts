@@ -114,11 +114,8 @@ describe('connections that do the same at the same moment', () => {
   /** Pieces that a turn has time for: what waits and what comes may each take them. */
   const MOST = 10;
 
-  it.each([
-    ['end', (client: Socket) => void client.end()],
-    ['are reset', reset],
-    ['send a command, and are reset', (client: Socket) => (client.write('NOOP\r\n'), reset(client))],
-  ])('%s: few are closed in a turn of the event loop', async (_name, act) => {
+  /** A server whose clock moves on with each piece of work, and its clients, greeted. */
+  async function serve(): Promise<{ server: BulkSmtpServer; closings: PerTurn; clients: Socket[] }> {
     let nowMs = 0;
     const options = {
       disabledCommands: ['STARTTLS', 'AUTH'],
@@ -137,10 +134,34 @@ describe('connections that do the same at the same moment', () => {
       await once(client, 'data');
       return client;
     });
-    for (const client of await Promise.all(greeted)) act(client);
+    return { server, closings, clients: await Promise.all(greeted) };
+  }
+
+  it.each([
+    ['end', (client: Socket) => void client.end()],
+    ['are reset', reset],
+    ['send a command, and are reset', (client: Socket) => (client.write('NOOP\r\n'), reset(client))],
+  ])('%s: few are closed in a turn of the event loop', async (_name, act) => {
+    const { server, closings, clients } = await serve();
+    for (const client of clients) act(client);
     await waitFor(() => closings.total === CLIENTS, { what: 'all to close' });
     expect(closings.most).toBeLessThanOrEqual(MOST);
     expect(server.connections.size).toBe(0);
+    await new Promise<void>((resolve) => server.close(resolve));
+  });
+
+  it('are idle for too long: few get their 421 in a turn of the event loop', async () => {
+    const { server, clients } = await serve();
+    const ended = new PerTurn();
+    for (const connection of server.connections) {
+      const send = connection.send.bind(connection);
+      connection.send = (...reply) => (ended.count(), send(...reply));
+    }
+    for (const connection of [...server.connections]) connection._onTimeout();
+    for (const client of clients) client.resume().once('end', () => client.end());
+    await waitFor(() => clients.every(({ closed }) => closed), { what: 'all to close' });
+    expect(ended.total).toBe(CLIENTS);
+    expect(ended.most).toBeLessThanOrEqual(MOST);
     await new Promise<void>((resolve) => server.close(resolve));
   });
 });

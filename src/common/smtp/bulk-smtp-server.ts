@@ -26,7 +26,7 @@ export class BulkSmtpServer extends SMTPServer {
   constructor(
     options: SMTPServerOptions,
     private readonly handshakes = SERVER_HANDSHAKES,
-    private readonly turns = CONNECTION_TURNS,
+    protected readonly turns = CONNECTION_TURNS,
   ) {
     super({ ...SERVER_TLS, ...options });
     this.server.prependListener('connection', (socket) => {
@@ -60,6 +60,7 @@ export class BulkSmtpServer extends SMTPServer {
   /** A new connection. */
   protected adopt(connection: Connection): void {
     this.upgradeInTurn(connection);
+    this.endIdleInTurn(connection);
     const create = connection._createParser.bind(connection);
     const adapt = (parser: Parser) => readInTurns(readInBulk(parser), connection.remoteAddress, this.turns);
     // STARTTLS starts with a new one.
@@ -70,6 +71,18 @@ export class BulkSmtpServer extends SMTPServer {
       const isHeard = !connection._closing && !connection._upgrading;
       close();
       if (isHeard) endAfter(MAX_UNHEARD_BYTES, connection._socket);
+    };
+  }
+
+  /** Hundreds may have been idle for their time at the same moment. Those that have sent something by then go on. */
+  private endIdleInTurn(connection: Connection): void {
+    const end = connection._onTimeout.bind(connection);
+    connection._onTimeout = () => {
+      const { bytesRead } = connection._socket;
+      void this.turns.next(clientNetworkOf(connection.remoteAddress)).then(() => {
+        if (connection._socket.bytesRead === bytesRead) end();
+        else connection._armTimeout();
+      });
     };
   }
 

@@ -7,6 +7,7 @@ import {
   type SMTPServerOptions,
   type SMTPServerSession,
 } from 'smtp-server';
+import { CONNECTION_TURNS } from '../../common/async/shared-turns';
 import { Clock, SECOND } from '../../common/clock';
 import { clientNetworkOf, shareUnseen } from '../../common/http/client-address';
 import { opensPort, type PortVariable } from '../../common/network';
@@ -253,11 +254,9 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
   /** Ends sessions that are over, whatever their clients do. */
   private sweep(): void {
     const nowMs = this.clock.monotonicMs();
-    for (const [id, { login, openedMs, dataSinceMs }] of [...this.sessions.all]) {
-      if (!login && nowMs - openedMs > this.limits.unprovenMs) this.cut(id, this.counted(loginTooLate()));
-      else if (dataSinceMs !== undefined && nowMs - dataSinceMs > this.limits.dataMs) {
-        this.cut(id, this.counted(dataTooSlow()));
-      }
+    for (const [id, { client, login, openedMs, dataSinceMs = Infinity }] of this.sessions.all) {
+      if (!login && nowMs - openedMs > this.limits.unprovenMs) this.cutInTurn(id, client, loginTooLate);
+      else if (nowMs - dataSinceMs > this.limits.dataMs) this.cutInTurn(id, client, dataTooSlow);
     }
     // While the database is slow the next sweeps wait for this one's look-ups, and still end late sessions.
     this.checking ??= this.cutRevoked().finally(() => (this.checking = undefined));
@@ -265,8 +264,8 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
 
   private async cutRevoked(): Promise<void> {
     const revoked = await this.revokedKeys();
-    for (const [id, { login }] of [...this.sessions.all]) {
-      if (login && revoked.has(login.key)) this.cut(id, this.counted(keyEnded()));
+    for (const [id, { client, login }] of this.sessions.all) {
+      if (login && revoked.has(login.key)) this.cutInTurn(id, client, keyEnded);
     }
   }
 
@@ -280,6 +279,11 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
       });
     }
     return revoked;
+  }
+
+  /** Hundreds may be over at the same moment. */
+  private cutInTurn(id: string, client: string, refusal: () => Error): void {
+    void CONNECTION_TURNS.next(client).then(() => this.cut(id, this.counted(refusal())));
   }
 
   private cut(id: string, { message }: Error): void {
