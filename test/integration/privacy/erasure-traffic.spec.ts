@@ -1,3 +1,4 @@
+import { ErasableEmailsRepository } from '../../../src/modules/emails/privacy/subject-emails.repository';
 import { Claimer } from '../../../src/delivery/worker/claimer';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { Database } from '../../../src/database/database.service';
@@ -151,6 +152,28 @@ describe('an erasure while mail flows', () => {
     });
     expect((await scene.erase(sender)).receipt).toMatchObject({ emailsAnonymized: 1 });
     expect(await scene.tablesWith(sender)).toEqual([]);
+  });
+
+  it('reads long replies of other recipients’ servers a few at a time', async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 7; index += 1) ids.push((await scene.send({ to: [ann, 'bob@x.example'] })).id);
+    await scene.db.query(
+      `insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
+       select $1, 'live', email_id, 100 + n, event_id(now(), n), 'deferred', 'worker', now(),
+         jsonb_build_object('recipient', 'bob@x.example', 'response', $3::text)
+       from unnest($2::uuid[]) email_id, generate_series(1, 60) n`,
+      [scene.tenant.organizationId, ids, `450 not with <${ann}>`],
+    );
+    const read = jest.spyOn(scene.worker.get(ErasableEmailsRepository), 'readEvents');
+    expect((await scene.erase(ann)).receipt).toMatchObject({ emailsAnonymized: 7 });
+    const sizes = await Promise.all(
+      read.mock.results.map(
+        async ({ value }) => (await (value as ReturnType<ErasableEmailsRepository['readEvents']>)).length,
+      ),
+    );
+    read.mockRestore();
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(200);
+    expect(await scene.tablesWith(ann)).toEqual([]);
   });
 
   it('locks emails in the order in which workers do', async () => {

@@ -23,8 +23,12 @@ export interface ErasedCounts {
 }
 
 const NOTHING: ErasedCounts = { emails: 0, events: 0, contents: 0, eventIds: [] };
-/** Events per page; each contains a reply of some hundred characters. */
-const EVENTS = 100;
+/**
+ * Events of one email, and emails, of which events are read at a time. A reply has up to 10 kB, and one made to be slow takes 20 ms: between
+ * two statements of a transaction are seconds at most.
+ */
+const EVENTS = 40;
+const EMAILS = 5;
 
 /**
  * Removes a subject from emails, in the caller's transaction: heads, recipients, events, bodies and headers, one body at a
@@ -93,9 +97,9 @@ export class EmailEraser {
   ): Promise<Pick<ErasedCounts, 'events' | 'eventIds'>> {
     let count = 0;
     const eventIds: string[] = [];
-    let places = [...emails.keys()].map((emailId) => ({ emailId, sequence: 0 }));
+    const places = [...emails.keys()].map((emailId) => ({ emailId, sequence: 0 }));
     while (places.length > 0) {
-      const found = await this.emails.readEvents(subject, places, EVENTS, tx);
+      const found = await this.emails.readEvents(subject, places.splice(0, EMAILS), EVENTS, tx);
       const erased = await subject.finder.turns.map(found, async (event) => {
         return { ...event, data: await eraseEventData(event, placeOf(subject, emails, event.emailId)) };
       });
@@ -103,7 +107,7 @@ export class EmailEraser {
       if (changed.length > 0) this.emails.writeEvents(subject, changed, tx);
       count += changed.length;
       for (const { id } of found) eventIds.push(id);
-      places = nextPlaces(found);
+      places.push(...nextPlaces(found));
     }
     return { events: count, eventIds };
   }

@@ -78,23 +78,21 @@ export class ErasureHandler implements PrivacyRequestHandler {
     await this.work.yieldTurn(leased);
   }
 
-  private async runPage(
-    leased: LeasedRequest,
-    target: ErasureTarget,
-    before: ErasureProgress,
-  ): Promise<ErasureProgress> {
-    const erasePage = await this.withLease(leased, () => this.steps.prepare(target, before));
-    return this.database.transaction(async (tx) => {
-      const page = await erasePage(tx);
-      await this.webhooks.eraseResponses(target.request, page.eventIds ?? [], tx);
-      const progress = this.noteWait(before, advance(before, page));
-      if (progress.step === 'done') await this.complete(leased, progress, tx);
-      else await this.work.saveProgress(leased, { ...progress }, tx);
-      return progress;
+  private runPage(leased: LeasedRequest, target: ErasureTarget, before: ErasureProgress): Promise<ErasureProgress> {
+    return this.withLease(leased, async () => {
+      const erasePage = await this.steps.prepare(target, before);
+      return this.database.transaction(async (tx) => {
+        const page = await erasePage(tx);
+        await this.webhooks.eraseResponses(target.request, page.eventIds ?? [], tx);
+        const progress = this.noteWait(before, advance(before, page));
+        if (progress.step === 'done') await this.complete(leased, progress, tx);
+        else await this.work.saveProgress(leased, { ...progress }, tx);
+        return progress;
+      });
     });
   }
 
-  /** Renews the lease while a large file is searched. */
+  /** Renews the lease while a large file, or many replies, are searched. */
   private async withLease<T>(leased: LeasedRequest, work: () => Promise<T>): Promise<T> {
     // If the lease is lost, the page's own transaction fails.
     const renew = () => void this.work.renew(leased).catch(() => undefined);
