@@ -28,6 +28,7 @@ export function formatReport(result) {
     ...duplicates.byDisturbance.map(formatDisturbance),
     `recovery of ${recovery.count} mails of dead workers: p50 ${recovery.p50} ms, p99 ${recovery.p99} ms, longest ` +
       `${recovery.longest} ms, limit ${recovery.limit} ms (p99 with times that had no database or no worker: ${recovery.rawP99} ms)`,
+    ...(recovery.suspects ? [formatSuspects(recovery.suspects)] : []),
     `accepted to final dot, p50 / p99: quiet tenant ${formatPair(fairness.quiet)}, others ${formatPair(fairness.others)}`,
     `webhooks: ${webhooks.expected} events, ${webhooks.requests} requests; repeated API requests: ${JSON.stringify(result.repetitions)}`,
     ...(result.upgrade ? formatUpgrade(result.upgrade) : []),
@@ -41,6 +42,13 @@ export function formatReport(result) {
 function formatDisturbance({ kind, client, held = 0, pastTheDot = '-', duplicates, longestRecovery = 0 }) {
   const [life] = (client ?? 'all workers').split('.');
   return `  ${kind.padEnd(9)} ${life.padEnd(12)} ${String(duplicates).padStart(4)} duplicates, ${pastTheDot} past the dot, ${held} held, recovered in ${longestRecovery} ms`;
+}
+
+function formatSuspects({ count, p99, limit, old, new: anew }) {
+  const of = (name, { count: some, longest }) =>
+    some === 0 ? [] : [`${some} by the ${name} release (longest ${longest} ms)`];
+  const by = [...of('old', old), ...of('new', anew)].join(', ');
+  return `  beside them ${count} that two workers had died with, tried apart: p99 ${p99} ms, limit ${limit} ms; delivered: ${by}`;
 }
 
 function formatUpgrade({ migration, ...releases }) {

@@ -117,11 +117,13 @@ export class Storm {
   }
 
   /** One that is just being started again is killed when it is there. */
-  async #kill(member, atDot) {
-    while (member.isDown || member.isBeingReplaced) await delay(20);
-    if (atDot) await Promise.race([this.#log.sink.nextDot(member.life.client), delay(DOT_LIMIT_MS)]);
-    this.#killed.add(member.life.client);
-    member.signal('SIGKILL');
+  #kill(member, atDot) {
+    return member.inTurn(async () => {
+      await member.isUp();
+      if (atDot) await Promise.race([this.#log.sink.nextDot(member.life.client), delay(DOT_LIMIT_MS)]);
+      this.#killed.add(member.life.client);
+      await member.kill();
+    });
   }
 
   /** As an operator does, with all of them at work. */
@@ -142,7 +144,7 @@ export class Storm {
   /** A process that has been started again meanwhile is as it should be. */
   async #during(fault, over, begin, end) {
     const member = this.#fleet.get(fault.target);
-    while (member.isDown) await delay(20);
+    await member.isUp();
     const { life } = member;
     const disturbance = this.#log.begin(fault.kind, life);
     begin(member);

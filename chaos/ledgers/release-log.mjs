@@ -17,6 +17,11 @@ export class ReleaseLog {
     this.#count(release, 'starts');
   }
 
+  /** `old` or `new`; undefined for a process that has not been ready. */
+  releaseOf(client) {
+    return this.#releaseOf.get(client);
+  }
+
   answered(port) {
     this.#count(this.#portsOf.get(port), 'answered');
   }

@@ -3,6 +3,11 @@ import { QUIET } from '../plan/traffic.mjs';
 
 /** A dead worker's lease, and the time to find, claim and deliver its mail. */
 const RECOVERY_MARGIN_SECONDS = 5;
+/**
+ * Mail that two workers died with is tried apart from other mail, by one worker at a time. Releases up to 0.2.0 try one at a time, for 5 s
+ * at most, and then other mail for as long: while their workers run, the new release cannot be faster.
+ */
+const ALONE_SECONDS = 10;
 const LISTED = 10;
 const TERMINAL = new Set(['delivered', 'bounced', 'failed']);
 
@@ -15,7 +20,7 @@ export function evaluate({ plan, scene, service, exitCodes }) {
   const { clientLedger: client, sinkLedger: sink, webhookLedger: webhooks, log } = scene;
   const expected = recipientsOf(client);
   const recipients = judgeRecipients(expected, sink, service);
-  const recovery = judgeRecovery(log, plan);
+  const recovery = judgeRecovery(log, plan, scene.releaseLog);
   const duplicates = judgeDuplicates(expected, sink, log);
   const missing = service.events.filter(({ tenant, id }) => !webhooks.has(tenant, id));
   const badExits = Object.entries(exitCodes).filter(([, code]) => code !== 0);
@@ -33,7 +38,8 @@ export function evaluate({ plan, scene, service, exitCodes }) {
     badExits: list(badExits.map(([name, code]) => `${name}: ${code}`)),
     ...(plan.isUpgrade && { idleReleases: list(scene.releaseLog.idle) }),
   };
-  const isRecoveryGood = recovery.p99 === undefined || recovery.p99 <= recovery.limit;
+  const { suspects } = recovery;
+  const isRecoveryGood = isWithin(recovery) && (suspects === undefined || isWithin(suspects));
   return {
     seed: plan.seed,
     fingerprint: plan.fingerprint,
@@ -120,18 +126,21 @@ function judgeDuplicates(expected, sink, log) {
  * From the death of a worker to the delivery of its mail. Where there was no database, or no worker that could claim, in
  * between: from the end of that time, because nothing can take the mail over before. `rawP99` counts from the death.
  */
-function judgeRecovery({ recoveries, outages, workerless }, { leaseSeconds }) {
+function judgeRecovery({ recoveries, outages, workerless }, { leaseSeconds, isUpgrade = false }, releaseLog) {
+  const limit = (leaseSeconds + RECOVERY_MARGIN_SECONDS) * 1_000;
   const pauses = [...outages, ...workerless];
-  const sinceReturn = recoveries.map(({ disturbance, ms, answeredAt }) => {
+  const timed = recoveries.map(({ disturbance, deaths, client, ms, answeredAt }) => {
     const returns = pauses
       .filter(({ until }) => until > disturbance.at && until < answeredAt)
       .map(({ until }) => until);
     const took = Math.min(ms, answeredAt - Math.max(disturbance.at, ...returns));
     disturbance.longestRecovery = Math.round(Math.max(took, disturbance.longestRecovery ?? 0));
-    return took;
+    return { took, isSuspect: isUpgrade && deaths > 1, release: releaseLog?.releaseOf(client) };
   });
+  const suspects = timed.filter(({ isSuspect }) => isSuspect);
+  const sinceReturn = timed.filter(({ isSuspect }) => !isSuspect).map(({ took }) => took);
   return {
-    count: recoveries.length,
+    count: sinceReturn.length,
     p50: quantile(sinceReturn, 0.5),
     p99: quantile(sinceReturn, 0.99),
     rawP99: quantile(
@@ -139,8 +148,29 @@ function judgeRecovery({ recoveries, outages, workerless }, { leaseSeconds }) {
       0.99,
     ),
     longest: quantile(sinceReturn, 1),
-    limit: (leaseSeconds + RECOVERY_MARGIN_SECONDS) * 1_000,
+    limit,
+    ...(suspects.length > 0 && { suspects: describeSuspects(suspects, limit) }),
   };
+}
+
+/** Mail that two workers died with while both releases ran, by the release that delivered it in the end. */
+function describeSuspects(suspects, limit) {
+  const of = (wanted) => suspects.filter(({ release }) => release === wanted).map(({ took }) => took);
+  const [old, anew] = [of('old'), of('new')];
+  return {
+    count: suspects.length,
+    p99: quantile(
+      suspects.map(({ took }) => took),
+      0.99,
+    ),
+    limit: limit + suspects.length * ALONE_SECONDS * 1_000,
+    old: { count: old.length, longest: quantile(old, 1) },
+    new: { count: anew.length, longest: quantile(anew, 1) },
+  };
+}
+
+function isWithin({ p99, limit }) {
+  return p99 === undefined || p99 <= limit;
 }
 
 /** From the 202 to the final dot, for mail to good servers: of the tenant that sends little, and of all others. */

@@ -206,6 +206,54 @@ describe('recovery', () => {
     expect(result()).toMatchObject({ passed: false, workerless: [] });
   });
 
+  describe('of mail that two workers died with', () => {
+    let releaseLog;
+    beforeEach(() => {
+      const now = performance.now();
+      releaseLog = new ReleaseLog(scene.sinkLedger);
+      releaseLog.started(OTHER, undefined, 'old');
+      scene.log.orphaned(scene.log.begin('kill', LIFE, now - 60_000), [ADDRESS]);
+      scene.log.orphaned(scene.log.begin('kill', { ...LIFE, client: 'worker-1-2' }, now - 44_000), [ADDRESS]);
+      deliver(OTHER);
+    });
+    const recoveryOf = (plan) => {
+      const upgrade = { plan: { ...PLAN, ...plan }, scene: { ...scene, releaseLog }, service, exitCodes };
+      return evaluate(upgrade).recovery;
+    };
+
+    it('has a limit of its own while an old release runs, and says who delivered it', () => {
+      const { count, p99, limit, suspects } = recoveryOf({ isUpgrade: true });
+      expect([count, p99, limit]).toEqual([0, undefined, 35_000]);
+      expect(suspects).toMatchObject({ count: 1, limit: 45_000, old: { count: 1 }, new: { count: 0 } });
+      expect(Math.round(suspects.p99 / 1_000)).toBe(44);
+    });
+
+    it('is judged as any other without an upgrade', () => {
+      const { count, suspects } = recoveryOf({});
+      expect([count, suspects, result().passed]).toEqual([1, undefined, false]);
+    });
+
+    it('fails the run only when it takes longer than one after the other would', () => {
+      releaseLog.migrated(['New'], 1);
+      for (const [release, worker, port] of [
+        ['old', OTHER, 1002],
+        ['new', LIFE, 1003],
+      ]) {
+        releaseLog.started(worker, undefined, release);
+        releaseLog.started({ client: `api-1-${port}` }, port, release);
+        releaseLog.answered(port);
+        scene.sinkLedger.copies.clear();
+        deliver(worker);
+      }
+      const upgrade = { plan: { ...PLAN, isUpgrade: true }, scene: { ...scene, releaseLog }, service, exitCodes };
+      expect(evaluate(upgrade).passed).toBe(true);
+      const [recovery] = scene.log.recoveries;
+      recovery.disturbance.at -= 2_000;
+      recovery.ms += 2_000;
+      expect(evaluate(upgrade).passed).toBe(false);
+    });
+  });
+
   it('of an upgrade finds a release that was not tried on the new schema', () => {
     const releaseLog = new ReleaseLog(scene.sinkLedger);
     const upgrade = () =>

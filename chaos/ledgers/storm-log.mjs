@@ -17,6 +17,7 @@ export class StormLog {
   #workers = new Set();
   /** By address: mail that a worker held when it was killed, until another worker delivers it. */
   #orphans = new Map();
+  /** `{disturbance, deaths, client, ms, answeredAt}` of mail that `client` delivered after as many workers had died with it. */
   recoveries = [];
 
   /** @param sinkLedger reports deliveries @param isPrompt whether mail to an address is delivered at once when it can be */
@@ -56,7 +57,8 @@ export class StormLog {
     disturbance.held = addresses.length;
     for (const address of addresses) {
       if (!this.isPrompt(address) || this.sink.taken(address).length > 0) continue;
-      this.#orphans.set(address, disturbance);
+      const deaths = 1 + (this.#orphans.get(address)?.deaths ?? 0);
+      this.#orphans.set(address, { disturbance, deaths });
     }
   }
 
@@ -77,9 +79,10 @@ export class StormLog {
   }
 
   #delivered({ address, client, answeredAt }) {
-    const disturbance = this.#orphans.get(address);
-    if (!disturbance || disturbance.client === client) return;
+    const orphan = this.#orphans.get(address);
+    if (!orphan || orphan.disturbance.client === client) return;
+    const { disturbance, deaths } = orphan;
     this.#orphans.delete(address);
-    this.recoveries.push({ disturbance, ms: answeredAt - disturbance.at, answeredAt });
+    this.recoveries.push({ disturbance, deaths, client, ms: answeredAt - disturbance.at, answeredAt });
   }
 }

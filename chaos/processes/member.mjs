@@ -10,6 +10,8 @@ const PRELOAD = path.join(import.meta.dirname, 'preload.cjs');
 const RESTART_MS = 500;
 const DOWN_POLL_MS = 20;
 const READY_LIMIT_MS = 60_000;
+/** On a slow machine a start takes as long as the plan has for a release: each has this time at least. */
+const AT_WORK_MS = 10_000;
 
 /**
  * One process of the product under a supervisor: started again whenever it ends. Each life has a number, and workers greet
@@ -63,25 +65,42 @@ export class Member {
     return { name: this.name, life: this.#life, pid: this.pid, client };
   }
 
-  /** Whether it is about to end in good order, or on its way back from that. */
-  isBeingReplaced = false;
+  /** Ends and replacements of it, one after the other, in the order of the plan however long each takes. */
+  inTurn(change) {
+    const turn = this.#changes.then(change);
+    this.#changes = turn.catch(() => undefined);
+    return turn;
+  }
 
-  /** Ends it in good order, and starts another release in its place. Resolves when that is ready. */
-  async replace(release) {
-    this.isBeingReplaced = true;
-    // One that was killed comes back first.
+  #changes = Promise.resolve();
+
+  /** Ends it in good order, and starts another release in its place. Resolves when that has been at work for a while. */
+  replace(release) {
+    return this.inTurn(async () => {
+      await this.isUp();
+      await this.#ready;
+      this.#isStopping = true;
+      const { client } = this.life;
+      this.#options.observer.ending(this.life);
+      this.#child.kill('SIGTERM');
+      this.replaced.push([client, await this.#exit]);
+      this.#options = { ...this.#options, release };
+      this.#isStopping = false;
+      this.#launch();
+      await this.#ready;
+      await delay(AT_WORK_MS);
+    });
+  }
+
+  /** Resolves when there is a process: one that was killed comes back. */
+  async isUp() {
     while (this.isDown) await delay(DOWN_POLL_MS);
-    await this.#ready;
-    this.#isStopping = true;
-    const { client } = this.life;
-    this.#options.observer.ending(this.life);
-    this.#child.kill('SIGTERM');
-    this.replaced.push([client, await this.#exit]);
-    this.#options = { ...this.#options, release };
-    this.#isStopping = false;
-    this.#launch();
-    await this.#ready;
-    this.isBeingReplaced = false;
+  }
+
+  /** Resolves when it is dead. */
+  async kill() {
+    this.#child.kill('SIGKILL');
+    await this.#exit;
   }
 
   signal(name) {
@@ -128,7 +147,10 @@ export class Member {
     child.stderr.on('data', (chunk) => this.#log.write(chunk));
     return new Promise((resolve, reject) => {
       const limit = setTimeout(() => reject(new Error(`${this.name} did not become ready`)), READY_LIMIT_MS);
-      child.once('exit', () => clearTimeout(limit));
+      child.once('exit', () => {
+        clearTimeout(limit);
+        reject(new Error(`${life.client} ended before it was ready`));
+      });
       createInterface({ input: child.stdout }).on('line', (line) => {
         this.#log.write(`${line}\n`);
         if (line.includes('has lost its lease')) this.#options.observer.lostLease(life);
