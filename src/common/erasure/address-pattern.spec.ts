@@ -76,6 +76,7 @@ describe('the characters of an address', () => {
     ['with too many zeros', 'ann@x.example', 'ann@&#00000000120;.example ann@\\u0000078.example'],
     ['with more digits', 'ann@x.example', 'ann@&#1200;.example ann@&#12.example ann@&#120a.example ann@x.exampl&#x65b'],
     ['in part', 'ann@x.example', 'ann@y.example ann@x.exampla nn@x.example @x.example ann@x.exampl ann@ ann'],
+    ['with more that is encoded', 'a@x.example', '%61%62@x.example a@%78%79.example'],
     ['twice', 'ann@x.example', 'ann@x.@ann@xx.example an@x.example'],
     ['as a surrogate alone', '😀@x.example', '\ude00@x.example \ud83d@x.example'],
   ])('are not found %s', (_how, email, text) => {
@@ -98,7 +99,7 @@ describe('the characters of an address', () => {
   it('leave the event loop its turn, however many addresses a text has', () => {
     const steps = [...new AddressPattern('a@x.example').occurrencesIn('b@x.example '.repeat(1_000), () => true)];
     expect(steps.every((step) => step === undefined)).toBe(true);
-    expect(steps.length).toBeGreaterThan(20);
+    expect(steps.length).toBe(31);
   });
 });
 

@@ -55,18 +55,20 @@ export class AddressPattern {
   }
 
   private around(text: string, at: Occurrence, from: number): Occurrence | undefined {
-    const ends = this.endsOfDomain(text, at.end);
-    if (ends.length === 0) return undefined;
+    const end = this.endOfDomain(text, at.end);
+    if (end === undefined) return undefined;
     const starts = this.localParts
       .flatMap((localPart) => placesPast(localPart, text, at.start, charactersBefore))
       .filter((start) => start >= from);
-    return starts.length === 0 ? undefined : { start: Math.min(...starts), end: Math.max(...ends) };
+    return starts.length === 0 ? undefined : { start: Math.min(...starts), end };
   }
 
-  private endsOfDomain(text: string, start: number): number[] {
+  /** No two forms of a domain stand in one place. */
+  private endOfDomain(text: string, start: number): number | undefined {
     // A mail may have hundreds of addresses of one domain.
-    if (text.startsWith(this.domain, start)) return [start + this.domain.length];
-    return this.domains.flatMap((domain) => placesPast(domain, text, start, charactersAfter));
+    if (text.startsWith(this.domain, start)) return start + this.domain.length;
+    const [end] = this.domains.flatMap((domain) => placesPast(domain, text, start, charactersAfter));
+    return end;
   }
 }
 
@@ -78,13 +80,13 @@ function atSign(text: string, from: number): Occurrence | undefined {
 
 /** Where these characters, read one after the other from a place on, may be past. */
 function placesPast(units: readonly Unit[], text: string, start: number, read: Read): number[] {
-  return units.reduce(
-    (places, unit) =>
-      places.length === 0
-        ? places
-        : unit.flatMap((form) => form.reduce((reached, codes) => placesPastOne(codes, text, reached, read), places)),
-    [start],
-  );
+  let places = [start];
+  for (const unit of units) {
+    if (places.length === 0) break;
+    const before = places;
+    places = unit.flatMap((form) => form.reduce((reached, codes) => placesPastOne(codes, text, reached, read), before));
+  }
+  return places;
 }
 
 function placesPastOne(codes: Codes, text: string, places: readonly number[], read: Read): number[] {

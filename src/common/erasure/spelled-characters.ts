@@ -66,78 +66,80 @@ export function charactersBefore(text: string, end: number): SpelledCharacter[] 
   return [plain, ...octetsBefore(text, end), ...referenceBefore(text, end), ...escapeBefore(text, end)];
 }
 
-function referenceAfter(text: string, start: number): SpelledCharacter[] {
+type Characters = Generator<SpelledCharacter, void>;
+
+function* referenceAfter(text: string, start: number): Characters {
   const match = matchAt(REFERENCE_AFTER, text, start);
-  if (!match) return [];
+  if (!match) return;
   const [whole, ...numbers] = match;
-  return ofReference(numbers, start + whole.length);
+  yield* ofReference(numbers, start + whole.length);
 }
 
-function referenceBefore(text: string, end: number): SpelledCharacter[] {
-  const [, whole, ...numbers] = matchAt(REFERENCE_BEFORE, text, end) ?? [];
-  return whole === undefined ? [] : ofReference(numbers, end - whole.length);
+function* referenceBefore(text: string, end: number): Characters {
+  const match = matchAt(REFERENCE_BEFORE, text, end);
+  if (!match) return;
+  const [, whole = '', ...numbers] = match;
+  yield* ofReference(numbers, end - whole.length);
 }
 
-function ofReference([decimal, hexadecimal, name]: readonly (string | undefined)[], place: number): SpelledCharacter[] {
-  if (decimal) return [{ code: Number.parseInt(decimal, 10), place }];
-  if (hexadecimal) return [{ code: Number.parseInt(hexadecimal, 16), place }];
+function* ofReference([decimal, hexadecimal, name]: readonly (string | undefined)[], place: number): Characters {
+  if (decimal) yield { code: Number.parseInt(decimal, 10), place };
+  if (hexadecimal) yield { code: Number.parseInt(hexadecimal, 16), place };
   const code = CODES_BY_NAME.get(name);
-  return code === undefined ? [] : [{ code, place }];
+  if (code !== undefined) yield { code, place };
 }
 
 /** Digits that follow may belong to the text: `\x61b`. */
-function escapesAfter(text: string, start: number): SpelledCharacter[] {
-  const [whole, digits] = matchAt(ESCAPE_AFTER, text, start) ?? [];
-  if (whole === undefined || digits === undefined) return [];
-  const end = start + whole.length;
-  return Array.from(digits, (_digit, left) => {
-    const code = Number.parseInt(digits.slice(0, digits.length - left), 16);
-    return { code, place: end - left };
-  });
+function* escapesAfter(text: string, start: number): Characters {
+  const match = matchAt(ESCAPE_AFTER, text, start);
+  if (!match) return;
+  const [whole, digits = ''] = match;
+  for (let length = digits.length; length > 0; length -= 1) {
+    yield { code: Number.parseInt(digits.slice(0, length), 16), place: start + whole.length - digits.length + length };
+  }
 }
 
-function escapeBefore(text: string, end: number): SpelledCharacter[] {
-  const [, whole, digits] = matchAt(ESCAPE_BEFORE, text, end) ?? [];
-  if (whole === undefined || digits === undefined) return [];
-  return [{ code: Number.parseInt(digits, 16), place: end - whole.length }];
+function* escapeBefore(text: string, end: number): Characters {
+  const match = matchAt(ESCAPE_BEFORE, text, end);
+  if (!match) return;
+  const [, whole = '', digits = ''] = match;
+  yield { code: Number.parseInt(digits, 16), place: end - whole.length };
 }
 
-function octetsAfter(text: string, start: number): SpelledCharacter[] {
-  const found: SpelledCharacter[] = [];
+function* octetsAfter(text: string, start: number): Characters {
   const octets: string[] = [];
   let place = start;
   while (octets.length < MAX_OCTETS) {
-    const [whole, , octet] = matchAt(OCTET_AFTER, text, place) ?? [];
-    if (whole === undefined || octet === undefined || whole[0] !== text[start]) break;
+    const match = matchAt(OCTET_AFTER, text, place);
+    if (!match || match[0][0] !== text[start]) return;
+    const [whole, , octet = ''] = match;
     place += whole.length;
     octets.push(octet);
-    found.push(...ofOctets(octets, place));
+    yield* ofOctets(octets, place);
   }
-  return found;
 }
 
-function octetsBefore(text: string, end: number): SpelledCharacter[] {
-  const found: SpelledCharacter[] = [];
+function* octetsBefore(text: string, end: number): Characters {
   const octets: string[] = [];
-  let place = end;
-  let lastSign: string | undefined;
+  let [place, lastSign] = [end, ''];
   while (octets.length < MAX_OCTETS) {
-    const [, sign, octet] = matchAt(OCTET_BEFORE, text, place) ?? [];
-    if (sign === undefined || octet === undefined) break;
-    lastSign ??= sign[0];
-    if (sign[0] !== lastSign) break;
+    const match = matchAt(OCTET_BEFORE, text, place);
+    if (!match) return;
+    const [, sign = '', octet = ''] = match;
+    lastSign ||= sign.slice(0, 1);
+    if (!sign.startsWith(lastSign)) return;
     place -= sign.length + octet.length;
     octets.unshift(octet);
-    found.push(...ofOctets(octets, place));
+    yield* ofOctets(octets, place);
   }
-  return found;
 }
 
 /** In UTF-8; a single one in ISO 8859-1. */
-function ofOctets(octets: readonly string[], place: number): SpelledCharacter[] {
+function* ofOctets(octets: readonly string[], place: number): Characters {
   const bytes = Buffer.from(octets.join(''), 'hex');
-  const [character = '', ...others] = bytes.toString(octets.length === 1 ? 'latin1' : 'utf8');
-  return others.length === 0 ? [{ code: character.codePointAt(0) ?? 0, place }] : [];
+  const [character, ...others] = bytes.toString(octets.length === 1 ? 'latin1' : 'utf8');
+  const code = character?.codePointAt(0);
+  if (code !== undefined && others.length === 0) yield { code, place };
 }
 
 function matchAt(pattern: RegExp, text: string, place: number): RegExpExecArray | null {
