@@ -46,6 +46,7 @@ describe('the characters of an address', () => {
     ['in ISO 8859-1', 'zoë@x.example', 'zo%EB@x.example zo=eb@x.example'],
     ['in ISO 8859-1, where they could be UTF-8', 'Â¡ã@x.example', '%C2%A1%C3@x.example =C3=82=A1=E3@x.example'],
     ['with a character before them', 'éa@x.example', '%C3%A9=61@x.example =C3=A9%2561@x.example'],
+    ['in octets that are encoded twice', 'ü@x.example', '%c3%25bc@x.example %25c3%bc@x.example'],
     ['that are several in upper case', 'groß@x.example', 'GROSS@X.EXAMPLE gro&#83;%53@x.example'],
     ['whose upper case is read backwards', '\u0149a@x.example', '\u02bcNA@x.example %ca%bc%4ea@x.example'],
     ['without what ends a reference', 'ann@x.example', 'ann&#64x&#46;example ann@x.exampl&#x65'],

@@ -69,16 +69,16 @@ export function charactersBefore(text: string, end: number): SpelledCharacter[] 
 type Characters = Generator<SpelledCharacter, void>;
 
 function* referenceAfter(text: string, start: number): Characters {
-  const match = matchAt(REFERENCE_AFTER, text, start);
+  const match = matchAt<[string, ...string[]]>(REFERENCE_AFTER, text, start);
   if (!match) return;
   const [whole, ...numbers] = match;
   yield* ofReference(numbers, start + whole.length);
 }
 
 function* referenceBefore(text: string, end: number): Characters {
-  const match = matchAt(REFERENCE_BEFORE, text, end);
+  const match = matchAt<[string, string, ...string[]]>(REFERENCE_BEFORE, text, end);
   if (!match) return;
-  const [, whole = '', ...numbers] = match;
+  const [, whole, ...numbers] = match;
   yield* ofReference(numbers, end - whole.length);
 }
 
@@ -91,18 +91,18 @@ function* ofReference([decimal, hexadecimal, name]: readonly (string | undefined
 
 /** Digits that follow may belong to the text: `\x61b`. */
 function* escapesAfter(text: string, start: number): Characters {
-  const match = matchAt(ESCAPE_AFTER, text, start);
+  const match = matchAt<[string, string]>(ESCAPE_AFTER, text, start);
   if (!match) return;
-  const [whole, digits = ''] = match;
+  const [whole, digits] = match;
   for (let length = digits.length; length > 0; length -= 1) {
     yield { code: Number.parseInt(digits.slice(0, length), 16), place: start + whole.length - digits.length + length };
   }
 }
 
 function* escapeBefore(text: string, end: number): Characters {
-  const match = matchAt(ESCAPE_BEFORE, text, end);
+  const match = matchAt<[string, string, string]>(ESCAPE_BEFORE, text, end);
   if (!match) return;
-  const [, whole = '', digits = ''] = match;
+  const [, whole, digits] = match;
   yield { code: Number.parseInt(digits, 16), place: end - whole.length };
 }
 
@@ -110,9 +110,9 @@ function* octetsAfter(text: string, start: number): Characters {
   const octets: string[] = [];
   let place = start;
   while (octets.length < MAX_OCTETS) {
-    const match = matchAt(OCTET_AFTER, text, place);
+    const match = matchAt<[string, string, string]>(OCTET_AFTER, text, place);
     if (!match || match[0][0] !== text[start]) return;
-    const [whole, , octet = ''] = match;
+    const [whole, , octet] = match;
     place += whole.length;
     octets.push(octet);
     yield* ofOctets(octets, place);
@@ -123,9 +123,9 @@ function* octetsBefore(text: string, end: number): Characters {
   const octets: string[] = [];
   let [place, lastSign] = [end, ''];
   while (octets.length < MAX_OCTETS) {
-    const match = matchAt(OCTET_BEFORE, text, place);
+    const match = matchAt<[string, string, string]>(OCTET_BEFORE, text, place);
     if (!match) return;
-    const [, sign = '', octet = ''] = match;
+    const [, sign, octet] = match;
     lastSign ||= sign.slice(0, 1);
     if (!sign.startsWith(lastSign)) return;
     place -= sign.length + octet.length;
@@ -142,7 +142,8 @@ function* ofOctets(octets: readonly string[], place: number): Characters {
   if (code !== undefined && others.length === 0) yield { code, place };
 }
 
-function matchAt(pattern: RegExp, text: string, place: number): RegExpExecArray | null {
+/** @returns the match and its groups; those of an alternative that was not taken are undefined */
+function matchAt<Groups extends readonly string[]>(pattern: RegExp, text: string, place: number): Groups | null {
   pattern.lastIndex = place;
-  return pattern.exec(text);
+  return pattern.exec(text) as unknown as Groups | null;
 }
