@@ -66,5 +66,7 @@ export function translateCommitError(error: unknown): unknown {
 /** Turns a driver's error into what the API says; anything else passes unchanged. */
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof AppError) return error;
-  return isUnavailable(error) ? new UnavailableError('The database is temporarily unavailable', error) : error;
+  return isUnavailable(error) || isRetryable(error)
+    ? new UnavailableError('The database is temporarily unavailable', error)
+    : error;
 }

@@ -1,4 +1,6 @@
+import { randomInt } from 'node:crypto';
 import type { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
@@ -12,7 +14,9 @@ import type { Statement } from './statement';
 import { TenantDataSource } from './tenant-data-source';
 import type { Transaction } from './transaction';
 
-const MAX_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 5;
+const MIN_PAUSE_MS = 10;
+const MAX_PAUSE_MS = 50;
 const SNAPSHOT = 'isolation level repeatable read, read only';
 
 /** What the server reports about itself. */
@@ -57,30 +61,19 @@ export class Database {
   /** Runs statements in one transaction, in one round trip; returns the rows of each. */
   async runAll<Row>(statements: readonly Statement<Row>[], tenants?: readonly string[]): Promise<Row[][]> {
     if (statements.length === 0) return [];
-    try {
-      const restriction = this.restriction(tenants);
-      return await this.inShare(() => this.attemptAll(statements, restriction), tenants);
-    } catch (error) {
-      throw translateDatabaseError(error);
-    }
+    const restriction = this.restriction(tenants);
+    return repeated(() => this.inShare(() => this.attemptAll(statements, restriction), tenants));
   }
 
   /**
-   * Runs `work` in one transaction and commits. A deadlock or a serialization failure runs it again, at most three times
-   * in all; `work` must therefore have no effect outside the transaction.
+   * Runs `work` in one transaction and commits. A deadlock or a serialization failure runs it again (see `repeated`);
+   * `work` must therefore have no effect outside the transaction.
    * @param tenants whose rows it may touch; by default the caller's scope
    * @throws CommitUnknownError when the connection was lost in the commit; UnavailableError when nothing is written
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>, tenants?: readonly string[]): Promise<T> {
     const restriction = this.restriction(tenants);
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.inShare(() => this.attempt(work, restriction), tenants);
-      } catch (error) {
-        if (attempt < MAX_ATTEMPTS && isRetryable(error)) continue;
-        throw translateDatabaseError(error);
-      }
-    }
+    return repeated(() => this.inShare(() => this.attempt(work, restriction), tenants));
   }
 
   /** Runs reads as of one moment: what another transaction commits is seen as a whole, or not at all. */
@@ -175,6 +168,22 @@ export class Database {
   /** Puts a transaction into a tenant scope. */
   private restriction(tenants?: readonly string[]): string | undefined {
     return this.dataSource instanceof TenantDataSource ? this.dataSource.restriction(tenants) : undefined;
+  }
+}
+
+/**
+ * Runs a transaction that Postgres has rolled back because of others (a deadlock, a serialization failure) again, five times
+ * in all. It waits before that, holding nothing: a transaction that starts again at once can take the row for which the other
+ * one has just been woken, and both end in the same deadlock.
+ */
+async function repeated<T>(transaction: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await transaction();
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || !isRetryable(error)) throw translateDatabaseError(error);
+      await sleep(randomInt(MIN_PAUSE_MS, MAX_PAUSE_MS) * attempt);
+    }
   }
 }
 

@@ -219,17 +219,41 @@ describe('Database', () => {
     expect(await ids()).toEqual([]);
   });
 
-  it('gives up on a failure that repeats, and on any other at once', async () => {
-    let attempts = 0;
-    const fail = (code: string) =>
-      database.transaction(async (tx) => {
-        attempts += 1;
-        await tx.run(statement(`do $$ begin raise sqlstate '${code}'; end $$`));
+  describe('a failure that Postgres raises because of other transactions', () => {
+    beforeAll(() => observer.query('create sequence attempts'));
+
+    /** Fails in the first `failures` runs. */
+    const failing = (code: string, failures: number) =>
+      statement<never>(`do $$ begin
+        if nextval('attempts') <= ${failures} then raise sqlstate '${code}'; end if; end $$`);
+    const attempts = async () => {
+      const [row] = await observer.query<{ attempts: number }>(`select last_value::int as attempts from attempts`);
+      await observer.query(`select setval('attempts', 1, false)`);
+      return row?.attempts;
+    };
+
+    it.each(['40001', '40P01'])('is repeated, of statements as of a transaction: %s', async (code) => {
+      await database.runAll([insert(1), failing(code, 2)]);
+      expect(await attempts()).toBe(3);
+      await database.run(failing(code, 4));
+      expect(await attempts()).toBe(5);
+      await database.transaction(async (tx) => {
+        await tx.run(insert(2));
+        await tx.run(failing(code, 2));
       });
-    await expect(fail('40001')).rejects.toMatchObject({ code: '40001' });
-    expect(attempts).toBe(3);
-    await expect(fail('23514')).rejects.toMatchObject({ code: '23514' });
-    expect(attempts).toBe(4);
+      expect(await attempts()).toBe(3);
+      expect(await ids()).toEqual([1, 2]);
+    });
+
+    it('makes the database unavailable after five runs; any other failure is reported at once', async () => {
+      const endless = (code: string) => database.transaction((tx) => tx.run(failing(code, 100)));
+      await expect(endless('40P01')).rejects.toBeInstanceOf(UnavailableError);
+      expect(await attempts()).toBe(5);
+      await expect(database.run(failing('40001', 100))).rejects.toBeInstanceOf(UnavailableError);
+      expect(await attempts()).toBe(5);
+      await expect(endless('23514')).rejects.toMatchObject({ code: '23514' });
+      expect(await attempts()).toBe(1);
+    });
   });
 
   it('single statements of a lost connection are unavailable too', async () => {

@@ -313,7 +313,8 @@ describe('the delivery queue', () => {
         await lock(ended, tx);
       });
       expect(await settling).toHaveLength(2);
-      expect(attempts).toBe(3);
+      // One of them was ended by Postgres and ran again.
+      expect(attempts).toBeGreaterThan(2);
       expect(await states()).toEqual(['waiting']);
     });
   });
