@@ -61,9 +61,9 @@ export class Bench {
     return this.#keep(startHelper(started));
   }
 
-  /** Another tenant beside `tenant`. */
-  addTenant(name) {
-    return addTenant(this.#environment, this.databaseUrl, name);
+  /** Another tenant beside `tenant`, by default with a key that sends and reads. */
+  addTenant(name, scopes) {
+    return addTenant(this.#environment, this.databaseUrl, name, scopes);
   }
 
   /** Clears the queue and vacuums, so that the work an earlier figure left does not count in the next one. */

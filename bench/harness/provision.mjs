@@ -10,18 +10,18 @@ export async function provision(environment, databaseUrl) {
 }
 
 /** An organization with a verified domain `<name>.test` and a key: `{organizationId, key, domain}`. */
-export async function addTenant(environment, databaseUrl, name) {
+export async function addTenant(environment, databaseUrl, name, scopes = ['email:send', 'email:read']) {
   const { loadConfig } = load('./config/load-config.js');
   const { createServices } = load('./cli/session/cli-session.js');
   const services = await createServices(loadConfig(environment), databaseUrl);
   try {
-    return await createTenant(services, name);
+    return await createTenant(services, name, scopes);
   } finally {
     await services.close();
   }
 }
 
-async function createTenant(services, name) {
+async function createTenant(services, name, scopes) {
   const { OrganizationsService } = load('./auth/organizations.service.js');
   const { ApiKeysService } = load('./auth/api-keys.service.js');
   const { DomainsService } = load('./modules/domains/domains.service.js');
@@ -29,7 +29,7 @@ async function createTenant(services, name) {
   const domains = services.get(DomainsService);
   const domain = await domains.add(organizationId, `${name}.test`);
   await domains.markVerified(organizationId, domain.id);
-  const wanted = { name, mode: 'live', scopes: ['email:send', 'email:read'] };
+  const wanted = { name, mode: 'live', scopes };
   const { key } = await services.get(ApiKeysService).create(organizationId, wanted);
   return { organizationId, key, domain: { id: domain.id, name: domain.domain } };
 }

@@ -27,8 +27,8 @@ const DEFAULTS: Omit<HttpServerOptions, 'draining'> = {
   maxHeldBodyBytes: MAX_HELD_BYTES,
   maxHeaderBytes: 16 * 1024,
   maxRequestsPerSocket: 1_000,
-  // What so many cause at the same moment, 6 to 11 µs each, takes less than 50 ms of a turn of the event loop.
-  maxConnections: 4_000,
+  // What so many cause at the same moment takes 35 ms of a turn of the event loop, and twice that on slow hosts (`bench:attack`).
+  maxConnections: 3_000,
   headersTimeoutMs: 10 * SECOND,
   requestTimeoutMs: 30 * SECOND,
   keepAliveTimeoutMs: 65 * SECOND,
