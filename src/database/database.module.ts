@@ -10,6 +10,7 @@ import { dataSourceOptions } from './data-source';
 import { Distribution } from './distribution.service';
 import { Database, DatabaseUrl } from './database.service';
 import { TenantDataSource, type TenantDataSourceOptions } from './tenant-data-source';
+import { PlannerStatistics } from './planner-statistics';
 import { ReadDatabase } from './read-database.service';
 
 /** The connection pool and the statement runner, known to every module of a process. */
@@ -45,6 +46,7 @@ export class DatabaseModule {
         PoolMetrics,
         BackfillRunsRepository,
         BackfillsJob,
+        PlannerStatistics,
         ReadDatabase,
         { provide: JobLeases, useExisting: JobLeasesRepository },
         {
@@ -53,7 +55,7 @@ export class DatabaseModule {
           useFactory: ({ database }: AppConfig) => new DatabaseUrl(url, database.directUrl),
         },
       ],
-      exports: [Database, DatabaseUrl, JobLeases, BackfillsJob, ReadDatabase],
+      exports: [Database, DatabaseUrl, JobLeases, BackfillsJob, PlannerStatistics, ReadDatabase],
     };
   }
 }

@@ -1,9 +1,10 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import type { Counter } from 'prom-client';
-import { Clock, MINUTE, SECOND } from '../../common/clock';
+import { Clock, HOUR, MINUTE, SECOND } from '../../common/clock';
 import { deleteInBatches, PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { InstallationGauges } from '../../common/jobs/installation-gauges';
 import { Metrics } from '../../common/metrics/metrics';
+import { PlannerStatistics } from '../../database/planner-statistics';
 import { ErasureHandler } from './erasure/erasure-handler.service';
 import { ExportHandler } from './export/export-handler.service';
 import type { PrivacyRequestType } from './requests/privacy-request.entity';
@@ -127,5 +128,33 @@ export class CleanUpExportsJob implements OnApplicationBootstrap {
   cleanUp(): Promise<number> {
     const now = this.clock.now();
     return deleteInBatches(BATCH, (limit) => this.parts.deleteOld(now, limit));
+  }
+}
+
+/** Samples that were being taken while the last page was erased, and clocks that differ. */
+const MARGIN_MS = MINUTE;
+/** With many erasures each table is analyzed twice a day. */
+const MIN_AGE_MS = 12 * HOUR;
+
+/** Removes what has been erased from the samples of values that Postgres keeps for its planner. */
+@Injectable()
+export class RenewStatisticsJob implements OnApplicationBootstrap {
+  constructor(
+    private readonly requests: PrivacyRequestsRepository,
+    private readonly statistics: PlannerStatistics,
+    private readonly jobs: PeriodicJobs,
+    private readonly clock: Clock,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.start({ name: 'renew-statistics', everyMs: HOUR, exclusive: true, run: (going) => this.renew(going) });
+  }
+
+  /** Renews the samples that are older than the last erasure and than MIN_AGE_MS. */
+  async renew(going?: AbortSignal): Promise<void> {
+    const erasedAt = await this.requests.newestErasure();
+    if (!erasedAt) return;
+    const moment = Math.min(erasedAt.getTime() + MARGIN_MS, this.clock.now().getTime() - MIN_AGE_MS);
+    await this.statistics.renewOlderThan(new Date(moment), going);
   }
 }

@@ -10,7 +10,7 @@ import { ErasureHandler, RetentionExceptionsService } from './erasure/erasure-ha
 import { ErasureSteps } from './erasure/erasure-steps.service';
 import { ErasuresController, ExportsController } from './privacy.controller';
 import { WebhooksModule } from '../webhooks/webhooks.module';
-import { CleanUpExportsJob, PrivacyMetrics, PrivacyRequestsJob } from './privacy-requests.job';
+import { CleanUpExportsJob, PrivacyMetrics, PrivacyRequestsJob, RenewStatisticsJob } from './privacy-requests.job';
 import { ExportCollector } from './export/export-collector.service';
 import { ExportHandler } from './export/export-handler.service';
 import { ExportParts, ExportsService } from './export/exports.service';
@@ -28,7 +28,7 @@ const STORING = [
   PrivacyWork,
 ];
 const EXPORTING = [CleanUpExportsJob, ExportCollector, ExportHandler, ExportParts, ExportsService];
-const ERASING = [ErasureHandler, ErasureSteps, RetentionExceptionsService];
+const ERASING = [ErasureHandler, ErasureSteps, RenewStatisticsJob, RetentionExceptionsService];
 /** Modules that own personal data. */
 const OWNERS = [EmailsModule, InboundMailModule, InboundModule, MailboxModule, SuppressionsModule, WebhooksModule];
 

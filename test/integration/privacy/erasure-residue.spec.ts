@@ -1,7 +1,9 @@
+import { HOUR } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
 import { ExportHandler } from '../../../src/modules/privacy/export/export-handler.service';
 import { ACCESS, PrivacyRequestsService } from '../../../src/modules/privacy/requests/privacy-requests.service';
+import { RenewStatisticsJob } from '../../../src/modules/privacy/privacy-requests.job';
 import { PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
 import { SuppressionListService } from '../../../src/modules/suppressions/suppression-list.service';
 import { SuppressionsService } from '../../../src/modules/suppressions/suppressions.service';
@@ -197,5 +199,23 @@ describe('after an erasure', () => {
   it('a repeated request with an idempotency key gets the stored response', async () => {
     const again = await scene.send({ to: [ANN, BOB] }, { key: 'welcome-1' });
     expect(again.suppressed).toEqual([{ email: '[erased]', reason: 'hard_bounce' }]);
+  });
+
+  it('the samples of values that Postgres keeps for its planner lose the address', async () => {
+    const sampled = () =>
+      scene.db.query(
+        `select tablename, attname from pg_stats
+         where concat_ws(' ', most_common_vals, histogram_bounds, most_common_elems) ilike '%dana@x.example%'`,
+      );
+    for (let count = 0; count < 3; count += 1) await scene.send({ to: ['dana@x.example'], subject: `dana@x.example` });
+    await scene.db.query('analyze');
+    await scene.erase('dana@x.example');
+    expect(await sampled()).not.toEqual([]);
+    const job = scene.worker.get(RenewStatisticsJob);
+    await job.renew();
+    expect(await sampled()).not.toEqual([]);
+    scene.clock.advance(13 * HOUR);
+    await job.renew();
+    expect(await sampled()).toEqual([]);
   });
 });

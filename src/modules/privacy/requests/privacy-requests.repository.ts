@@ -64,6 +64,13 @@ export class PrivacyRequestsRepository {
     return oldest && oldest.requestedAt;
   }
 
+  /** When the newest completed erasure of all organizations was made; null without one. */
+  async newestErasure(): Promise<Date | null> {
+    const completed = { type: 'article_17_erasure', status: 'completed' } as const;
+    const newest = await this.requests.findOne({ where: completed, order: { completedAt: 'DESC' } });
+    return newest && newest.completedAt;
+  }
+
   /** Violates `privacy_requests_one_open` when there is an open one of the same kind about the same subject. */
   async insert(request: PrivacyRequest, tx: Transaction): Promise<void> {
     await tx.manager.insert(PrivacyRequest, request as never);
