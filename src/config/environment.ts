@@ -51,7 +51,7 @@ export class Environment {
   @Matches(/^postgres(ql)?:\/\//, { message: 'DATABASE_READ_URL must begin with postgres://' })
   DATABASE_READ_URL?: string;
   @Count(3_600) DATABASE_READ_MAX_LAG_SECONDS = 10;
-  @Count(200) DATABASE_POOL_SIZE = 10;
+  @Count(200) DATABASE_POOL_SIZE = 8;
   @toBoolean @IsBoolean() MIGRATE_ON_START = true;
   @toBoolean @IsBoolean() ROW_LEVEL_SECURITY = true;
   @Count(1_048_576, 16) EMBEDDED_SHARED_BUFFERS_MB = 32;

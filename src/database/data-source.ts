@@ -19,7 +19,7 @@ export interface DataSourceSettings {
 }
 
 /** Connections of a pool for which nothing else is said. */
-export const DEFAULT_POOL_SIZE = 10;
+export const DEFAULT_POOL_SIZE = 8;
 
 /** Limits of every connection (reliability: a stopped server cannot enforce its own timeouts, so the client does too). */
 const TIME_LIMITS = {
