@@ -66,9 +66,12 @@ async function backUp(session: CliSession, file: string, options: KeyOptions): P
   // As it is: a backup before an upgrade is one of the schema before it.
   const database = await openDatabase(config, { migrate: false, log: note, waitSeconds: 0 });
   try {
-    const bytes = await writeBackupFile(file, dumpDatabase(database.directUrl, { secrets, note }));
-    note('reading it again');
-    const { header, rows } = await verifyBackup(file);
+    const parts = dumpDatabase(database.directUrl, { secrets, note });
+    const { bytes, checked } = await writeBackupFile(file, parts, (partial) => {
+      note('reading it again');
+      return verifyBackup(partial);
+    });
+    const { header, rows } = checked;
     await recordLastBackup(config.dataDir, file, new Date(header.createdAt));
     const { createdAt, tables } = header;
     const report = { file, createdAt, tables: tables.length, rows, bytes, withMasterKey: masterKey !== undefined };

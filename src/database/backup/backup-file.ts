@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { access, rename, rm } from 'node:fs/promises';
+import { link, lstat, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -18,6 +19,8 @@ const MAGIC = Buffer.from('WAYBILL-BACKUP 1\n');
 const HEAD_BYTES = 5;
 /** Far above what is ever written: a COPY row is one part at most, and a message has 40 MB. */
 const MAX_PART_BYTES = 1024 * 1024 * 1024;
+/** Errors of file systems without hard links. */
+const WITHOUT_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 const TYPES = { json: 0x4a, data: 0x44 } as const;
 
 /** What is wrong with a backup file, for people. */
@@ -27,19 +30,25 @@ export class BackupFileError extends Error {
 
 /**
  * Writes a file for this user only, whole and on the disk, or not at all.
- * @returns its length in bytes
- * @throws BackupFileError when there is one already; the errors of `parts`
+ * @param check reads the file before it has its name; what it throws leaves no file
+ * @returns its length, and what `check` found
+ * @throws BackupFileError when there is one already; the errors of `parts` and `check`
  */
-export async function writeBackupFile(file: string, parts: AsyncIterable<BackupPart>): Promise<number> {
-  if (await exists(file)) throw new BackupFileError(`${file} is there already: a backup overwrites nothing`);
-  const partial = `${file}.partial`;
-  await rm(partial, { force: true });
+export async function writeBackupFile<Checked>(
+  file: string,
+  parts: AsyncIterable<BackupPart>,
+  check: (partial: string) => Promise<Checked>,
+): Promise<{ readonly bytes: number; readonly checked: Checked }> {
+  if (await exists(file)) throw isThere(file);
+  // Its own, since another process may be writing the same backup.
+  const partial = `${file}.${randomUUID().slice(0, 8)}.partial`;
   try {
     const output = createWriteStream(partial, { mode: 0o600, flags: 'wx', flush: true });
     await pipeline(Readable.from(encode(parts), { objectMode: false }), createGzip({ level: 6 }), output);
-    await rename(partial, file);
+    const checked = await check(partial);
+    await giveName(partial, file);
     await syncFolder(path.dirname(path.resolve(file)));
-    return output.bytesWritten;
+    return { bytes: output.bytesWritten, checked };
   } catch (error) {
     await rm(partial, { force: true });
     const { code } = error as NodeJS.ErrnoException;
@@ -47,6 +56,21 @@ export async function writeBackupFile(file: string, parts: AsyncIterable<BackupP
     throw error;
   }
 }
+
+/** Unlike a mere rename, this replaces no file that has appeared since. @throws BackupFileError when there is one */
+async function giveName(partial: string, file: string): Promise<void> {
+  try {
+    await link(partial, file);
+    await rm(partial);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || (await exists(file))) throw isThere(file);
+    if (!WITHOUT_LINKS.includes(code)) throw error;
+    await rename(partial, file);
+  }
+}
+
+const isThere = (file: string) => new BackupFileError(`${file} is there already: a backup overwrites nothing`);
 
 async function* encode(parts: AsyncIterable<BackupPart>): AsyncGenerator<Buffer> {
   yield MAGIC;
@@ -129,7 +153,8 @@ class ByteReader {
 }
 
 async function exists(file: string): Promise<boolean> {
-  return access(file).then(
+  // A link that leads nowhere is a file as well.
+  return lstat(file).then(
     () => true,
     () => false,
   );

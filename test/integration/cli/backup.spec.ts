@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { Client } from 'pg';
 import { DAY, HOUR } from '../../../src/common/clock';
 import { type BackupPart, readBackupFile, writeBackupFile } from '../../../src/database/backup/backup-file';
@@ -14,6 +15,8 @@ const NO_TIMERS = [
   ...(['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const),
   ...(['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const),
 ];
+
+const unchecked = () => Promise.resolve();
 
 let cli: CliKit;
 let target: TestDatabase;
@@ -92,7 +95,7 @@ async function rewrite(from: string, to: string, change: (value: Record<string, 
       yield part.type === 'json' ? { type: 'json', value: change(part.value as Record<string, unknown>) } : part;
     }
   }
-  await writeBackupFile(to, changed());
+  await writeBackupFile(to, changed(), unchecked);
 }
 
 const restore = (args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<CliResult> =>
@@ -171,6 +174,55 @@ describe('waybill backup and restore', () => {
       status: 'ok',
       details: { file, createdAt: expect.any(String) },
     });
+  });
+
+  it('of two that write the same file one stays, whole, and the other says so', async () => {
+    const to = path.join(folder, 'both.backup');
+    const part = (value: unknown): BackupPart => ({ type: 'json', value });
+    let firstIsDone = (): void => undefined;
+    const first = new Promise<void>((resolve) => (firstIsDone = resolve));
+    let secondHasBegun = (): void => undefined;
+    const second = new Promise<void>((resolve) => (secondHasBegun = resolve));
+    async function* slow() {
+      yield part('slow');
+      secondHasBegun();
+      await first;
+      yield part('end');
+    }
+    async function* fast() {
+      yield part('fast');
+      writing = writeBackupFile(to, slow(), unchecked);
+      writing.catch(() => undefined);
+      await second;
+      yield part('end');
+    }
+    let writing: Promise<unknown> | undefined;
+    await writeBackupFile(to, fast(), unchecked);
+    const found: unknown[] = [];
+    for await (const read of readBackupFile(to)) found.push(read);
+    firstIsDone();
+    await expect(writing).rejects.toThrow('is there already');
+    expect(found).toEqual([part('fast'), part('end')]);
+    expect((await readdir(folder)).filter((name) => name.startsWith('both'))).toEqual(['both.backup']);
+  });
+
+  it('leave no file when it cannot be read again', async () => {
+    const to = path.join(folder, 'bad.backup');
+    const parts = Readable.from([{ type: 'json', value: 1 }]) as AsyncIterable<BackupPart>;
+    const found: string[] = [];
+    const check = async () => {
+      found.push(...(await readdir(folder)).filter((name) => name.startsWith('bad')));
+      throw new Error('unreadable');
+    };
+    await expect(writeBackupFile(to, parts, check)).rejects.toThrow('unreadable');
+    expect(found).toEqual([expect.stringMatching(/^bad\.backup\.\w+\.partial$/)]);
+    expect((await readdir(folder)).filter((name) => name.startsWith('bad'))).toEqual([]);
+  });
+
+  it('take a link for a file, also one that leads nowhere', async () => {
+    const to = path.join(folder, 'link.backup');
+    await symlink(path.join(folder, 'nowhere'), to);
+    expect((await cli.failure('backup', to)).message).toContain('is there already');
   });
 
   it('replace data only when forced, and keep nothing of it then', async () => {
