@@ -18,7 +18,7 @@ export async function prepare(bench) {
     contenders: [
       {
         name: 'validate only',
-        run: post(floor.started.port, '/bench/validate'),
+        run: post(floor.started.port, '/v1/emails'),
         processes: { api: floor.pid, load: load.pid },
       },
       {

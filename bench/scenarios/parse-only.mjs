@@ -23,7 +23,7 @@ export async function prepare(bench) {
       },
       {
         name: 'product',
-        run: post(api.started.port, '/bench/validate'),
+        run: post(api.started.port, '/v1/emails'),
         processes: { api: api.pid, load: load.pid },
       },
     ],

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { ClientGoneError } from './errors/app-error';
 
 /** Live mail leaves the service; test mail goes to the simulator. Their data never mix. */
 export type Mode = 'live' | 'test';
@@ -88,9 +89,12 @@ export function clientGone(): AbortSignal | undefined {
   const request = currentRequest();
   if (!request || request.signal) return request?.signal;
   const controller = new AbortController();
-  void request.closed.then(() => controller.abort());
+  void request.closed.then(() => controller.abort(CLIENT_GONE));
   return (request.signal = controller.signal);
 }
+
+/** The reason of such signals, made once: that of an abort without one is a new DOMException with its stack, 2 % of a read's time. */
+export const CLIENT_GONE = new ClientGoneError();
 
 /** Routes that take mail name the organizations in each statement, so that nothing need be tracked before Node 24. */
 const EXPLICIT_ROUTES = /^POST \/v1\/emails(\/batch)?(\?|$)/;

@@ -22,10 +22,11 @@ describe('TenantTurnsGuard', () => {
 
   const CONFIG = configOf(6);
 
-  function ask(guard: TenantTurnsGuard, method = 'GET', hasOwnTurns = false) {
+  function ask(guard: TenantTurnsGuard, method = 'GET', hasOwnTurns = false, hasGone = false) {
     const handler = (): void => undefined;
     if (hasOwnTurns) Reflect.defineMetadata(OWN_TURNS_METADATA, true, handler);
     const response = new FakeResponse();
+    response.destroyed = hasGone;
     const request: Asked = { method, principal: { organizationId: 'a' } };
     const http = { getRequest: () => request, getResponse: () => response };
     const answer = guard.canActivate({
@@ -73,6 +74,7 @@ describe('TenantTurnsGuard', () => {
     const [first, , third] = [ask(guard), ask(guard), ask(guard)];
     third.response.emit('close');
     await expect(third.answer).rejects.toThrow(ClientGoneError);
+    expect(() => ask(guard, 'GET', false, true)).toThrow(ClientGoneError);
     first.request.onResponded?.();
     expect(ask(guard).answer).toBe(true);
   });

@@ -5,6 +5,7 @@ import { SECOND } from '../common/clock';
 import { HolderTurns, leavingOthers } from '../common/async/holder-turns';
 import { ClientGoneError } from '../common/errors/app-error';
 import { OWN_TURNS_METADATA } from '../common/http/request-limits';
+import { CLIENT_GONE } from '../common/tenant';
 import { AppConfig } from '../config/config';
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
@@ -49,9 +50,7 @@ export class TenantTurnsGuard implements CanActivate {
     const turns = this.turnsOf(request, context);
     if (organizationId === undefined || !turns) return true;
     const response = http.getResponse<Response>();
-    const gone = new AbortController();
-    response.once('close', () => gone.abort());
-    const waits = turns.begin(organizationId, gone.signal);
+    const waits = turns.begin(organizationId, () => goneSignal(response));
     const hold = (): true => holdUntilResponded(() => turns.end(organizationId), request, response);
     return waits ? waits.then(hold) : hold();
   }
@@ -61,6 +60,14 @@ export class TenantTurnsGuard implements CanActivate {
     const hasOwn = this.reflector.get<true | undefined>(OWN_TURNS_METADATA, context.getHandler());
     return hasOwn ? undefined : this.writes;
   }
+}
+
+/** Most requests do not wait and need none: with its abort it took 5 % of the time of a request that does little. */
+function goneSignal(response: Response): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort(CLIENT_GONE));
+  if (response.destroyed) gone.abort(CLIENT_GONE);
+  return gone.signal;
 }
 
 /** Releases the place once the response begins or the client has disconnected: a client that reads slowly holds none. */

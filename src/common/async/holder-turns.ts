@@ -101,19 +101,21 @@ export class HolderTurns {
   /**
    * Takes a place, at once or in turn; each is to be returned by `end`.
    *
-   * @param signal while it waits, an abort takes it out of the queue: its client has gone
+   * @param signal while it waits, an abort takes it out of the queue: its client has gone. A function is called only if it waits
    * @returns undefined when it has its place at once; otherwise it rejects with ClientGoneError after an abort
    * @throws TooManyAtATimeError when too much of the holder waits; ClientGoneError when the signal is aborted already
    */
-  begin(holder: string, signal?: AbortSignal): Promise<void> | undefined {
+  begin(holder: string, signal?: AbortSignal | (() => AbortSignal)): Promise<void> | undefined {
     // The signal of an abort that has happened fires no event.
-    if (signal?.aborted) throw new ClientGoneError();
+    if (typeof signal === 'object' && signal.aborted) throw new ClientGoneError();
     if (this.waitingOf(holder) === 0 && this.isFreeFor(holder)) {
       this.enter(holder);
       return undefined;
     }
     if (this.waitingOf(holder) >= this.mostWaiting) throw new TooManyAtATimeError();
-    return this.turn(holder, signal);
+    const gone = typeof signal === 'function' ? signal() : signal;
+    if (gone?.aborted) throw new ClientGoneError();
+    return this.turn(holder, gone);
   }
 
   /** Takes a place beyond the holder's share: for work that must not wait because of what it holds already. */
