@@ -59,6 +59,13 @@ export class AddressFinder {
     return false;
   }
 
+  /** As `holds`, also within a longer address (`welcome-ann@x.example`): where finding too much loses nothing. */
+  holdsWithin(text: string): boolean {
+    const spelled = (each: string) => this.pattern.occurrencesIn(each, () => true);
+    for (const step of occurrencesIn(text, { ...this.sought, spelled })) if (step) return true;
+    return false;
+  }
+
   /** As `holds`, with turns of the event loop. */
   async holdsLong(text: string): Promise<boolean> {
     for await (const _found of inTurns(occurrencesIn(text, this.sought))) return true;

@@ -133,10 +133,13 @@ describe('whatever an address hides in', () => {
 
   it('a repeated request with an idempotency key that contained the address gets the stored response', async () => {
     const mail = { to: [BOB, 'keyqz@x.example'] };
-    const { id } = await scene.send(mail, { key: 'for keyqz@x.example' });
+    // Keys are often joined from a word and the address, which looks like another address.
+    const keys = ['for keyqz@x.example', 'welcome-keyqz@x.example', '7_keyqz%40x.example', 'keyqz@x.examples'];
+    const ids: string[] = [];
+    for (const key of keys) ids.push((await scene.send(mail, { key })).id);
     await erase('keyqz@x.example');
     expect(await tablesShowing('keyqz')).toEqual([]);
-    expect((await scene.send(mail, { key: 'for keyqz@x.example' })).id).toBe(id);
+    for (const [index, key] of keys.entries()) expect((await scene.send(mail, { key })).id).toBe(ids[index]);
   });
 
   it('keys that look like the hash of a key are keys of their own, and one that expired is hashed again', async () => {

@@ -123,7 +123,7 @@ export class SubjectErasureService {
     const erased = await subject.finder.turns.map(found, async (row) => ({
       ...row,
       response: await subject.finder.cleanValue(row.response),
-      isHashed: subject.finder.holds(row.key),
+      isHashed: subject.finder.holdsWithin(row.key),
     }));
     const changed = erased.filter(({ isHashed, response }, index) => isHashed || response !== found[index]?.response);
     if (changed.length > 0) this.emails.writeStoredKeys(subject, changed, tx);
