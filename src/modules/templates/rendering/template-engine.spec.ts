@@ -1,6 +1,6 @@
 import * as liquidjs from 'liquidjs';
 import { Metrics } from '../../../common/metrics/metrics';
-import { RenderThreads } from './render-threads';
+import { countCreatedText, RenderThreads } from './render-threads';
 import { type CheckResult, type RenderResult, TemplateEngine, type TemplateParts } from './template-engine';
 
 /** Of processor time: by elapsed time, a busy machine would end what takes microseconds. */
@@ -8,7 +8,7 @@ const cpuMs = () => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 };
-const engine = new TemplateEngine(liquidjs, cpuMs);
+const engine = new TemplateEngine(liquidjs, cpuMs, countCreatedText);
 let versions = 0;
 
 function render(parts: Partial<TemplateParts>, variables: object = {}) {
@@ -61,6 +61,36 @@ describe('TemplateEngine', () => {
       });
     },
   );
+
+  it.each([
+    ['captures of itself', '{% capture b %}{{b}}{{b}}{% endcapture %}'.repeat(22) + '{{ b | size }}'],
+    ['captures in a loop', '{% for i in (1..30) %}{% capture c %}{{ a }}{% endcapture %}{% endfor %}x'],
+    ['replacements by less', '{% for i in (1..30) %}{{ a | replace: a, b }}{% endfor %}x'],
+  ])('counts the text of %s: a thread that runs out of memory can end the process', (_what, text) => {
+    expect(render({ text }, { a: 'x'.repeat(200_000), b: 'xx' })).toEqual({
+      kind: 'failed',
+      field: 'text',
+      message: 'it creates too much text: shorten its loops and texts',
+    });
+  });
+
+  it('names a variable in part whose name is a long value', () => {
+    expect(render({ text: `{{ o[a] }}` }, { o: {}, a: 'x'.repeat(200_000) })).toEqual({
+      kind: 'missing',
+      names: [expect.stringMatching(/^o?.{0,2}x{190,200}$/)],
+    });
+  });
+
+  it('captures what the library captures', () => {
+    const text =
+      '{% capture a %}{% for i in list %}{{ i }}{% if i == 2 %}{% break %}{% endif %},{% endfor %}{% endcapture %}[{{ a }}]';
+    expect(render({ text }, { list: [1, 2, 3] })).toMatchObject({ kind: 'rendered', text: '[1,2]' });
+    expect(render({ text: '{% capture a %}{{ b }}{% endcapture %}{{ a }}' })).toEqual({
+      kind: 'missing',
+      names: ['b', 'a'],
+    });
+    expect(htmlOf('{% capture a %}<i>{{ b }}</i>{% endcapture %}{{ a | raw }}', { b: '<' })).toBe('<i>&lt;</i>');
+  });
 
   it('names what is missing in part, of a template from before that was refused', () => {
     const { names } = htmlOf(`{{ a${'.b'.repeat(50_000)} }}`) as RenderResult & { kind: 'missing' };
@@ -149,7 +179,7 @@ describe('TemplateEngine', () => {
   });
 
   it('ends no template for the work of others: a thread that waits for its turn is not slow', () => {
-    const others = new TemplateEngine(liquidjs, () => 0);
+    const others = new TemplateEngine(liquidjs, () => 0, countCreatedText);
     const text = '{% for i in (1..5000) %}{% for j in (1..100) %}{% endfor %}{% endfor %}done';
     const template = { organizationId: 'acme', key: 'waiting', subject: 's', html: undefined, text };
     expect(others.render(template, '{}')).toMatchObject({ kind: 'rendered', text: 'done' });

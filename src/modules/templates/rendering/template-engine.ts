@@ -50,8 +50,11 @@ export class TemplateEngine {
   static readonly RENDER_MS = 100;
   /** Bytes of all parts of one result. */
   static readonly MAX_OUTPUT = 1024 * 1024;
-  /** Characters and elements that filters and ranges may create. */
-  static readonly MEMORY = 16_000_000;
+  /**
+   * Characters and elements that filters, ranges and captures may create. An element takes up to 40 bytes, and the memory must stay
+   * far below that of the thread: running out of it can end the whole process.
+   */
+  static readonly MEMORY = 4_000_000;
   static readonly MAX_NAMED = 50;
   /** Variables of one part of a template: lists of templates and errors contain their names. */
   static readonly MAX_VARIABLES = 500;
@@ -64,10 +67,14 @@ export class TemplateEngine {
   private readonly plain: Liquidjs.Liquid;
   private readonly parsed = new Map<string, Map<string, { size: number; parts: Map<Field, Parsed> }>>();
 
-  /** @param cpuMs CPU time of this thread: the load of others must not end a rendering */
+  /**
+   * @param cpuMs CPU time of this thread: the load of others must not end a rendering
+   * @param countText counts text against `MEMORY` that the library does not count
+   */
   constructor(
     private readonly library: typeof Liquidjs,
     private readonly cpuMs: () => number,
+    private readonly countText: (liquid: Liquidjs.Liquid, toText: (value: unknown) => string) => void,
   ) {
     this.markup = this.createLiquid({ outputEscape: 'escape' });
     this.plain = this.createLiquid({});
@@ -165,6 +172,7 @@ export class TemplateEngine {
       locale: 'en-US',
     });
     for (const tag of ['include', 'render', 'layout', 'block']) delete liquid.tags[tag];
+    this.countText(liquid, (value) => this.stringify(value));
     return liquid;
   }
 
@@ -239,6 +247,8 @@ export class TemplateEngine {
 
   /** Without `order`, `{{ order.number }}` needs `order.number`: the name in the template's list of variables. */
   private asWritten(name: string, expression: string): string {
+    // A look-up by a long text (`a[b]`): too large for an expression.
+    if (name.length > TemplateEngine.MAX_VARIABLE_LENGTH) return name;
     const literal = name.replace(/[^\w]/g, '\\$&');
     return new RegExp(`(?<![\\w.-])${literal}(?:\\.[a-zA-Z_][\\w-]*)*`).exec(expression)?.[0] ?? name;
   }
