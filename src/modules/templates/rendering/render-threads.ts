@@ -52,7 +52,8 @@ const MAX_SLOW = 1_000;
 const DEADLINE_MS = 2 * TemplateEngine.RENDER_MS;
 /** Elapsed time, in multiples of the deadline, on a machine that is too busy to run the thread. */
 const MAX_DEADLINES = 10;
-const MEMORY = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
+/** More than the engine's own limit lets a rendering take: a thread without memory can end the process. */
+const MEMORY = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
 const MAX_WAITING = 5_000;
 const MAX_WAITING_PER_ORGANIZATION = 1_000;
 

@@ -51,10 +51,10 @@ export class TemplateEngine {
   /** Bytes of all parts of one result. */
   static readonly MAX_OUTPUT = 1024 * 1024;
   /**
-   * Characters and elements that filters, ranges and captures may create. An element takes up to 40 bytes, and the memory must stay
-   * far below that of the thread: running out of it can end the whole process.
+   * Characters and elements that filters, ranges and captures may create. An element takes up to 100 bytes, and all of them must fit
+   * into the memory of the thread however fast they are made: running out of it can end the whole process.
    */
-  static readonly MEMORY = 4_000_000;
+  static readonly MEMORY = 2_000_000;
   static readonly MAX_NAMED = 50;
   /** Variables of one part of a template: lists of templates and errors contain their names. */
   static readonly MAX_VARIABLES = 500;
