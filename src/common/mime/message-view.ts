@@ -35,28 +35,37 @@ export interface ReadMessage extends PlacedParts {
 export async function readMessage(message: Buffer): Promise<ReadMessage> {
   const { fields, parts } = await findParts(message);
   const { shown, attached } = sort(parts);
-  return {
-    ...{ fields, parts },
-    text: await textOf(message, shown.plain),
-    html: await textOf(message, shown.html),
-    files: await toFiles(message, attached),
-  };
+  const files: MessageFile[] = [];
+  for await (const { bytes: _dropped, ...file } of decodedFiles(message, attached)) files.push(file);
+  return { fields, parts, ...(await textsOf(message, shown)), files };
 }
 
-async function toFiles(message: Buffer, parts: readonly PlacedPart[]): Promise<MessageFile[]> {
-  const files: MessageFile[] = [];
+/** The texts of a message, and its first `most` files with their decoded bytes. Never throws, whatever its bytes are. */
+export async function readMessageAndFiles(message: Buffer, most: number) {
+  const { shown, attached } = sort((await findParts(message)).parts);
+  const files: DecodedFile[] = [];
+  for await (const file of decodedFiles(message, attached.slice(0, most))) files.push(file);
+  return { ...(await textsOf(message, shown)), files };
+}
+
+interface DecodedFile extends MessageFile {
+  readonly bytes: Buffer;
+}
+
+async function* decodedFiles(message: Buffer, parts: readonly PlacedPart[]): AsyncGenerator<DecodedFile> {
   for (const [index, part] of parts.entries()) {
     if (part.end - part.start > LARGE_BYTES) await nextTurn();
-    files.push(toFile(part, index, (await bytesOf(message, part)).length));
+    const bytes = await bytesOf(message, part);
+    yield { ...toFile(part, index, bytes.length), bytes };
   }
-  return files;
+}
+
+async function textsOf(message: Buffer, { plain, html }: Record<'plain' | 'html', readonly PlacedPart[]>) {
+  return { text: await textOf(message, plain), html: await textOf(message, html) };
 }
 
 /** The decoded bytes of a file; undefined when there is none of that index. */
-export async function readFile(
-  message: Buffer,
-  index: number,
-): Promise<(MessageFile & { readonly bytes: Buffer }) | undefined> {
+export async function readFile(message: Buffer, index: number): Promise<DecodedFile | undefined> {
   const part = sort((await findParts(message)).parts).attached[index];
   if (!part) return undefined;
   const bytes = await bytesOf(message, part);

@@ -110,11 +110,6 @@ const MAX_FIELDS = 300;
 const MAX_FIELD_LENGTH = 4_000;
 const NAME_LENGTH = 100;
 
-const UNREADABLE: Readonly<Record<'too-large' | 'malformed', string>> = {
-  'too-large': 'This message is too large to be parsed here.',
-  malformed: 'The structure of this message is broken, or deeper than any mail program would follow.',
-};
-
 /** One message: envelope, its html in a sandbox, its text, its attachments, its header. */
 export function messagePage({ message, head, content }: OpenMessage): string {
   const title = message.subject || '(no subject)';
@@ -124,7 +119,7 @@ export function messagePage({ message, head, content }: OpenMessage): string {
     </header>
     <main>
       ${envelope(message, head)}
-      ${content.kind === 'parts' ? parts(message.id, content) : unreadable(content.kind)}
+      ${content.kind === 'parts' ? parts(message.id, content) : unreadable()}
       ${headerFields(head)}
     </main>`;
   return layout({ title, body });
@@ -193,8 +188,8 @@ function attachmentTable(id: string, attachments: readonly MessagePart[]): Marku
       </section>`;
 }
 
-function unreadable(kind: keyof typeof UNREADABLE): Markup {
-  return escapeHtml`<p class="card">${UNREADABLE[kind]} Its header is below; the download holds all of it.</p>`;
+function unreadable(): Markup {
+  return escapeHtml`<p class="card">This message is too large to be parsed here. Its header is below; the download holds all of it.</p>`;
 }
 
 function headerFields(head: readonly HeaderField[]): Markup {

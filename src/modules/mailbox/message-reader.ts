@@ -1,7 +1,6 @@
-import { Worker } from 'node:worker_threads';
-import PostalMime, { type Attachment, type Email, type PostalMimeOptions } from 'postal-mime';
-import { SECOND } from '../../common/clock';
+import PostalMime from 'postal-mime';
 import type { InlinePart } from '../../common/mime/inline-images';
+import { readMessageAndFiles } from '../../common/mime/message-view';
 import { displayLine } from './page-layout';
 
 export interface HeaderField {
@@ -63,7 +62,7 @@ export interface MessagePart extends InlinePart {
   readonly filename: string;
 }
 
-/** The parts of a message, or why they cannot be separated. */
+/** The parts of a message, unless it is too large to be taken apart here. */
 export type MessageContent =
   | {
       readonly kind: 'parts';
@@ -71,90 +70,23 @@ export type MessageContent =
       readonly html: string | undefined;
       readonly attachments: readonly MessagePart[];
     }
-  | { readonly kind: 'too-large' | 'malformed' };
+  | { readonly kind: 'too-large' };
 
-const MIB = 1024 * 1024;
-/** Larger messages are not parsed: the parser holds several copies of a message. */
-const MAX_PARSED_BYTES = 10 * MIB;
-/** Up to this size any message is parsed within a few milliseconds; starting a thread would take longer. */
-const SHORT_BYTES = 4 * 1024;
-/** Attachments that are shown; a hostile message can have hundreds of thousands of parts. */
+const MAX_PARSED_BYTES = 10 * 1024 * 1024;
+/** Attachments that are shown. */
 const MAX_ATTACHMENTS = 200;
-const LIMITS = { maxNestingDepth: 100, maxHeadersSize: MIB, forceRfc822Attachments: true };
 const MAX_FILENAME_LENGTH = 150;
 const MAX_TYPE_LENGTH = 100;
 
-/** Parses a message. Never throws: a message that the parser refuses is `malformed`. */
+/** Takes a message apart, in turns of the event loop. Never throws. */
 export async function parseMessage(raw: Buffer): Promise<MessageContent> {
   if (raw.length > MAX_PARSED_BYTES) return { kind: 'too-large' };
-  const parsed = raw.length > SHORT_BYTES ? await parseInThread(raw, LIMITS) : await parseHere(raw);
-  return parsed ? toContent(parsed) : { kind: 'malformed' };
-}
-
-async function parseHere(raw: Buffer): Promise<ParsedEmail | undefined> {
-  try {
-    return await PostalMime.parse(raw, LIMITS);
-  } catch {
-    return undefined;
-  }
-}
-
-function toContent({ text, html, attachments }: ParsedEmail): MessageContent {
-  return { kind: 'parts', text, html, attachments: attachments.slice(0, MAX_ATTACHMENTS).map(toPart) };
-}
-
-function toPart(attachment: Attachment, index: number): MessagePart {
-  const lastSegment = (attachment.filename ?? '').split(/[\\/]/).at(-1) ?? '';
-  return {
-    filename: displayLine(lastSegment, MAX_FILENAME_LENGTH) || `attachment-${index + 1}`,
-    type: displayLine(attachment.mimeType, MAX_TYPE_LENGTH) || 'application/octet-stream',
-    contentId: attachment.contentId?.replace(/^<|>$/g, ''),
-    bytes: toBuffer(attachment.content),
-  };
-}
-
-function toBuffer(content: Attachment['content']): Buffer {
-  if (typeof content === 'string') return Buffer.from(content);
-  if (ArrayBuffer.isView(content)) return Buffer.from(content.buffer, content.byteOffset, content.byteLength);
-  return Buffer.from(content);
-}
-
-/** Converts a parsed message to what the pages show. */
-export type ParsedEmail = Pick<Email, 'attachments' | 'html' | 'text'>;
-
-/** The thread's program, as text: it does not depend on how this file was loaded. */
-const THREAD = `
-  const { parentPort, workerData } = require('node:worker_threads');
-  const library = require(workerData.library);
-  const parser = library.default ?? library;
-  parser.parse(workerData.raw, workerData.options).then(
-    ({ text, html, attachments }) => parentPort.postMessage({ text, html, attachments }),
-    () => parentPort.postMessage(undefined),
-  );
-`;
-
-const TIMEOUT_MS = 10 * SECOND;
-const MAX_MEMORY_MB = 512;
-
-/**
- * Parses a message in a thread of its own, which is terminated after ten seconds: the parser takes 80 ms for 20 kB that consist
- * of parts only, and the time grows with the square of the size.
- * @returns undefined for a message that it refuses, or does not finish
- */
-function parseInThread(raw: Buffer, options: PostalMimeOptions): Promise<ParsedEmail | undefined> {
-  const thread = new Worker(THREAD, {
-    eval: true,
-    workerData: { raw, options, library: require.resolve('postal-mime') },
-    resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
-  });
-  const timer = setTimeout(() => void thread.terminate(), TIMEOUT_MS);
-  return new Promise<ParsedEmail | undefined>((resolve) => {
-    thread.once('message', (parsed: ParsedEmail | undefined) => resolve(parsed));
-    // For example out of memory.
-    thread.once('error', () => resolve(undefined));
-    thread.once('exit', () => resolve(undefined));
-  }).finally(() => {
-    clearTimeout(timer);
-    void thread.terminate();
-  });
+  const { text, html, files } = await readMessageAndFiles(raw, MAX_ATTACHMENTS);
+  const attachments = files.map(({ filename, contentType, contentId, bytes, index }) => ({
+    filename: displayLine(filename, MAX_FILENAME_LENGTH) || `attachment-${index + 1}`,
+    type: displayLine(contentType, MAX_TYPE_LENGTH) || 'application/octet-stream',
+    contentId,
+    bytes,
+  }));
+  return { kind: 'parts', text, html, attachments };
 }

@@ -27,7 +27,7 @@ describe('the pages', () => {
       listPage({ messages: [MESSAGE], page: 2, pageCount: 3, total: 101, search: EVIL }, FIRST_STEPS),
       listPage({ messages: [], page: 1, pageCount: 1, total: 0, search: '' }, FIRST_STEPS),
       messagePage({ message: MESSAGE, head, content: { kind: 'parts', html: EVIL, text: EVIL, attachments: [part] } }),
-      messagePage({ message: MESSAGE, head, content: { kind: 'malformed' } }),
+      messagePage({ message: MESSAGE, head, content: { kind: 'too-large' } }),
     ];
     for (const page of pages) {
       const tags = tagsOf(page);
