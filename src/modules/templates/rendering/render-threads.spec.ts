@@ -32,7 +32,8 @@ describe('the threads that render', () => {
     await closing.close();
     await expect(closing.render(TEMPLATE, '{}')).rejects.toThrow('stopping');
     for (const result of await ended) {
-      expect(result).toMatchObject({ status: 'rejected', reason: expect.any(UnavailableError) });
+      expect(result).toEqual({ status: 'rejected', reason: expect.any(UnavailableError) });
+      expect((result as PromiseRejectedResult).reason).toMatchObject({ message: 'The service is stopping' });
     }
     expect(await metrics.registry.metrics()).not.toContain('templates_stopped_total');
   });

@@ -129,7 +129,7 @@ export class RenderThreads {
       if (result === undefined) this.noteStopped(job.organizationId);
       job.resolve(result);
     } catch (error) {
-      job.reject(error);
+      job.reject(this.closed ? stopping() : error);
     }
     this.inWork.delete(job.organizationId);
     this.dispatch();
@@ -160,7 +160,10 @@ class RenderThread {
   async run(task: Task): Promise<CheckResult | RenderResult | undefined> {
     this.busy = true;
     try {
-      const { worker, cpuMs } = await (this.worker ?? this.begin());
+      const starting = this.worker ?? this.begin();
+      const { worker, cpuMs } = await starting;
+      // It has been closed, or has ended, while it started.
+      if (this.worker !== starting) throw new Error('The thread has ended');
       worker.ref();
       const result = await resultOf(worker, cpuMs, task);
       // An idle thread must not keep a process alive.
