@@ -75,6 +75,7 @@ import { HorizonOfOthers1700000000092 } from './migrations/0092-horizon-of-other
 import { ChangingColumnsLast1700000000093 } from './migrations/0093-changing-columns-last';
 import { PackedTraces1700000000094 } from './migrations/0094-packed-traces';
 import { HowLongItIsKept1700000000095 } from './migrations/0095-how-long-it-is-kept';
+import { CompactEvents1700000000096 } from './migrations/0096-compact-events';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -161,4 +162,5 @@ export const MIGRATIONS = [
   ChangingColumnsLast1700000000093,
   PackedTraces1700000000094,
   HowLongItIsKept1700000000095,
+  CompactEvents1700000000096,
 ];

@@ -1,6 +1,7 @@
+import { expandEvents } from '../../src/common/compact-events';
 import type { Queryable } from './tenants';
 
-/** All rows that one email has, as the driver reads them. */
+/** All rows that one email has, as the driver reads them; of a row that records several events, a row for each. */
 export interface StoredEmail {
   email: Record<string, any>;
   content: Record<string, any>;
@@ -34,9 +35,20 @@ async function readTables(db: Queryable, id: string): Promise<StoredEmail> {
     content: content ?? {},
     recipients: await rows('email_recipients', 'position'),
     deliveries: await rows('deliveries', 'position'),
-    events: await rows('email_events', 'sequence'),
+    events: expandRows(await rows('email_events', 'sequence')),
     attachments: await rows('email_attachments', 'position'),
   };
+}
+
+function expandRows(rows: Record<string, any>[]): Record<string, any>[] {
+  const named = rows.map(({ event_type, occurred_at, sending_ms, also_sent, ...row }) => ({
+    ...(row as { id: string; sequence: number; source: string; data: Record<string, unknown> }),
+    ...{ eventType: event_type, occurredAt: occurred_at, sendingMs: sending_ms, alsoSent: also_sent },
+  }));
+  return expandEvents(named).map(({ eventType, occurredAt, sendingMs: _ms, alsoSent: _sent, ...event }) => ({
+    ...event,
+    ...{ event_type: eventType, occurred_at: occurredAt },
+  }));
 }
 
 /** How many emails there are, of one organization or of all. */

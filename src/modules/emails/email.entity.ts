@@ -59,7 +59,7 @@ export class EmailRecipient {
   @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
 }
 
-/** Something that happened to an email; append-only. */
+/** Something that happened to an email; append-only. A row may record several events: read it by `expandEvents`. */
 @Entity('email_events')
 export class EmailEvent {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
@@ -75,6 +75,9 @@ export class EmailEvent {
   @Column('jsonb', { nullable: true }) trace!: StoredTrace | null;
   /** The trace of an attempt that succeeded, as `packTrace` makes it; null for other events. */
   @Column('text', { nullable: true }) attempt!: string | null;
+  /** Which events right before this one the row records too (`CompactEvent`). */
+  @Column('integer', { name: 'sending_ms', nullable: true }) sendingMs!: number | null;
+  @Column('boolean', { name: 'also_sent', nullable: true }) alsoSent!: boolean | null;
 }
 
 /** The mailboxes in the header fields To, Cc and Reply-To. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, LessThanOrEqual, Not, type Repository } from 'typeorm';
+import { expandEvents } from '../../common/compact-events';
 import { INLINE_IMAGE_TYPES, type InlinePart, MAX_INLINE_IMAGE_BYTES } from '../../common/mime/inline-images';
 import { groupByTenant, type Tenant, acrossTenants, currentRequest } from '../../common/tenant';
 import { Database } from '../../database/database.service';
@@ -72,8 +73,8 @@ export class EmailsRepository {
   }
 
   /** The events in the order in which they were recorded, since times come from several clocks. */
-  findEvents({ organizationId, mode, emailId }: EmailKey, events = this.events): Promise<EmailEvent[]> {
-    return events.find({ where: { organizationId, mode, emailId }, order: { sequence: 'ASC' } });
+  async findEvents({ organizationId, mode, emailId }: EmailKey, events = this.events): Promise<EmailEvent[]> {
+    return expandEvents(await events.find({ where: { organizationId, mode, emailId }, order: { sequence: 'ASC' } }));
   }
 
   /** The deferred attempts of some emails, per email in the order in which they were recorded. */

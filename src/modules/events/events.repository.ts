@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { expandEvents } from '../../common/compact-events';
 import { groupByTenant, acrossTenants } from '../../common/tenant';
 import { Database } from '../../database/database.service';
-import type { EventKey, FeedEvent, FeedStream } from './feed-event';
+import type { EventKey, FeedEvent, FeedRow, FeedStream } from './feed-event';
 import {
   findFeedEvents,
   findInboundEvents,
@@ -30,7 +31,11 @@ export class EventsRepository {
         readInboundFeed(stream, horizon, limitEach),
       ]),
     );
-    return streams.map((_stream, n) => merge(parts[2 * n] ?? [], parts[2 * n + 1] ?? []).slice(0, limitEach));
+    return streams.map(({ after }, n) => {
+      const events = toEvents(merge(parts[2 * n] ?? [], parts[2 * n + 1] ?? []));
+      // The position may be at an event in the middle of a row.
+      return events.filter(({ id }) => id > after).slice(0, limitEach);
+    });
   }
 
   async find(keys: readonly EventKey[]): Promise<FeedEvent[]> {
@@ -41,12 +46,22 @@ export class EventsRepository {
       ...ofEmails.map(({ tenant, rows }) => findFeedEvents(tenant, rows)),
       ...ofMail.map(({ tenant, rows }) => findInboundEvents(tenant, rows)),
     ];
-    return (await this.database.runAll(statements)).flat();
+    const found = toEvents((await this.database.runAll(statements)).flat());
+    const wanted = new Set(keys.map(nameOf));
+    return [...new Map(found.filter((event) => wanted.has(nameOf(event))).map((event) => [event.id, event])).values()];
   }
 }
 
+function toEvents(rows: readonly FeedRow[]): FeedEvent[] {
+  return expandEvents(rows).map(({ sendingMs: _ms, alsoSent: _sent, ...event }) => event);
+}
+
+function nameOf({ emailId, sequence }: EventKey): string {
+  return `${emailId} ${sequence}`;
+}
+
 /** Merges both lists by id; inbound mail is rare compared with the events of emails. */
-function merge(events: FeedEvent[], mail: FeedEvent[]): FeedEvent[] {
+function merge(events: FeedRow[], mail: FeedRow[]): FeedRow[] {
   if (mail.length === 0) return events;
   return [...events, ...mail].sort((one, other) => (one.id < other.id ? -1 : 1));
 }

@@ -1,3 +1,4 @@
+import type { CompactEvent } from '../../common/compact-events';
 import { INBOUND_RECEIVED } from '../../common/event-types';
 import type { EmailKey } from '../../delivery/ports/delivery';
 import { withPresentPhase } from '../../delivery/ports/attempt-trace';
@@ -18,6 +19,9 @@ export interface FeedEvent extends EmailKey {
   /** The only webhook that receives the event, when an inbound route names one; else null. */
   readonly webhookId?: string | null;
 }
+
+/** A row that records one or several events. */
+export type FeedRow = FeedEvent & CompactEvent;
 
 /** One organization's events of one mode, after a position. */
 export interface FeedStream {

@@ -37,6 +37,7 @@ describe('migrations since release 0.1.0, on a full database', () => {
     const superuser = new Client(Object.assign(new URL(db.url), { username: 'postgres' }).href);
     await superuser.connect();
     await fillWithAnyRows(superuser, large, ROWS);
+    await fillWithAnyRows(superuser, ['organizations'], 1);
     await superuser.end();
     runner = db.dataSource.createQueryRunner();
   });
@@ -62,6 +63,13 @@ describe('migrations since release 0.1.0, on a full database', () => {
       if (isTransaction) await runner.commitTransaction();
       expect([migration.name, isTransaction ? faults : []]).toEqual([migration.name, []]);
     }
+  });
+
+  it('leave processes of the release before a week to be replaced, until rows record several events', async () => {
+    const [row] = await db.query<{ days: number }>(
+      'select round(extract(epoch from compact_events_since() - now()) / 86400)::int as days',
+    );
+    expect(row?.days).toBe(7);
   });
 
   it.each([

@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { findKeyByHash, touchKeys } from '../../../src/auth/sql/api-keys.sql';
 import { HOUR } from '../../../src/common/clock';
+import { plainEvents } from '../../../src/common/compact-events';
 import { firstIdAt, newId, timeOfId } from '../../../src/common/ids';
 import { groupByTenant, type Tenant, type TenantGroup } from '../../../src/common/tenant';
 import { beginWith, createDataSource, poolOf } from '../../../src/database/data-source';
@@ -100,7 +101,7 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
   'search by recipient': ({ emails }) =>
     searchEmails(scopeOf(emails), hourOf(emails), { ...NO_TERMS, recipient: 'r7@x.example' }, PAGE),
   'write outcomes': ({ emails }) => writeOutcomes(emails.map(changesOf), new Date()),
-  'insert events': ({ emails }) => insertEvents(emails.map(changesOf)),
+  'insert events': ({ emails }) => insertEvents(emails.flatMap((email) => plainEvents(changesOf(email).events))),
   'find suppressed': ({ addresses }) => findSuppressed(addresses, new Date()),
   'refuse listed': ({ addresses }) =>
     refuseListed(

@@ -98,6 +98,47 @@ describe('the event feed', () => {
     expect(await feed.find([{ organizationId: newId(), mode: 'live', emailId, sequence: 2 }])).toEqual([]);
   });
 
+  it('shows each event of a row that records several, and continues in the middle of one', async () => {
+    const { organizationId } = tenant;
+    const { emailId, eventIds } = await insertEvents(db, tenant, ['queued', 'delivered', 'opened']);
+    await db.query('update email_events set sequence = sequence + 2 where email_id = $1 and sequence > 1', [emailId]);
+    await db.query('update email_events set sending_ms = 250, also_sent = true where email_id = $1 and sequence = 4', [
+      emailId,
+    ]);
+    await nextMillisecond();
+    const [all = []] = await feed.readAfter([stream()], 10);
+    expect(all.map(({ eventType, sequence }) => [eventType, sequence])).toEqual([
+      ['queued', 1],
+      ['sending', 2],
+      ['sent', 3],
+      ['delivered', 4],
+      ['opened', 5],
+    ]);
+    const [, sending, sent, delivered] = all;
+    expect(delivered?.id).toBe(eventIds[1]);
+    expect(Number(delivered?.occurredAt) - Number(sending?.occurredAt)).toBe(250);
+    expect(sent).toMatchObject({
+      occurredAt: delivered?.occurredAt,
+      source: 'smtp',
+      data: { recipient: 'r@x.example' },
+    });
+    const ids = all.map(({ id }) => id);
+    expect(ids).toEqual([...ids].sort());
+    for (const limit of [1, 2, 3, 4]) {
+      const pulled: string[] = [];
+      for (let after: string | undefined; ;) {
+        const page = await feed.pull(tenant.as('live'), after, limit);
+        expect(page.events.length).toBeLessThanOrEqual(limit);
+        pulled.push(...page.events.map(({ id }) => id));
+        if (!page.hasMore) break;
+        after = page.next;
+      }
+      expect(pulled).toEqual(ids);
+    }
+    const key = (sequence: number) => ({ organizationId, mode: 'live' as const, emailId, sequence });
+    expect(await feed.find([key(2), key(4)])).toEqual([sending, delivered]);
+  });
+
   it('reads many streams at once, each up to the limit', async () => {
     const other = await createTenant(db);
     const { eventIds: own } = await insertEvents(db, tenant, ['queued', 'sent', 'delivered']);

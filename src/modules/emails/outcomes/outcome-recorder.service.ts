@@ -40,7 +40,7 @@ export class OutcomeRecorder extends OutcomeSink {
     if (changes.length === 0) return;
     const deltas = changes.flatMap((change) => change.deltas);
     const suppressions = changes.flatMap((change) => change.suppressions);
-    this.outcomes.write(changes, this.clock.now(), tx);
+    await this.outcomes.write(changes, this.clock.now(), tx);
     this.stats.record(deltas, tx);
     this.suppressions.suppress(suppressions, tx);
     this.suppressions.recordSoftBounces(
@@ -58,7 +58,7 @@ export class OutcomeRecorder extends OutcomeSink {
     const [email] = await this.outcomes.lock([complaint], tx);
     if (!email || (await this.outcomes.hasComplaint(complaint, tx))) return;
     const changes = applyComplaint(email, complaint);
-    this.outcomes.write([changes], this.clock.now(), tx);
+    await this.outcomes.write([changes], this.clock.now(), tx);
     this.stats.record(changes.deltas, tx);
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Not, type Repository } from 'typeorm';
+import { compactEvents, plainEvents } from '../../../common/compact-events';
 import { groupByTenant, type Tenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
@@ -16,13 +17,15 @@ import {
   type StoredReply,
 } from './sql/stored-events.sql';
 import { claimStatsCheck, recountAccepted, recountEvents } from './sql/stats-check.sql';
-import { insertEvents, writeOutcomes } from './sql/write-outcomes.sql';
+import { insertEvents, readCompactSince, writeOutcomes } from './sql/write-outcomes.sql';
 import { StatsCheckRun } from './stats-check.entity';
 import type { RecountedRow, RecountPage } from './stats-counts';
 
 /** The state that outcomes change, and the events that are recounted to check the statistics. */
 @Injectable()
 export class OutcomesRepository {
+  private compactSince: Date | undefined;
+
   constructor(
     private readonly database: Database,
     @InjectRepository(StatsCheckRun) private readonly checks: Repository<StatsCheckRun>,
@@ -69,10 +72,13 @@ export class OutcomesRepository {
     return (await db.run(findComplaint(key))).length > 0;
   }
 
-  write(changes: readonly EmailChanges[], now: Date, tx: Transaction): void {
+  async write(changes: readonly EmailChanges[], now: Date, tx: Transaction): Promise<void> {
     if (!this.database.isDistributed) tx.write(writeOutcomes(changes, now));
     else for (const { tenant, rows } of groupByTenant(changes)) tx.write(writeOutcomes(rows, now, tenant));
-    if (changes.some(({ events }) => events.length > 0)) tx.write(insertEvents(changes));
+    if (!changes.some(({ events }) => events.length > 0)) return;
+    this.compactSince ??= (await tx.run(readCompactSince()))[0]?.since;
+    const asRows = this.compactSince && this.compactSince <= now ? compactEvents : plainEvents;
+    tx.write(insertEvents(changes.flatMap(({ events }) => asRows(events))));
   }
 
   recountEvents(page: RecountPage, limit: number): Promise<RecountedRow[]> {

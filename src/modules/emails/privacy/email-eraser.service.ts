@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
+import { idsOf } from '../../../common/compact-events';
 import type { Transaction } from '../../../database/transaction';
 import { erasedAddress } from '../outcomes/erased-recipient';
 import { eraseContent, eraseEventData, eraseHead, type SubjectIn } from './erase-texts';
@@ -105,8 +106,8 @@ export class EmailEraser {
       });
       const changed = erased.filter(({ data }, index) => data !== found[index]?.data);
       if (changed.length > 0) this.emails.writeEvents(subject, changed, tx);
-      count += changed.length;
-      for (const { id } of found) eventIds.push(id);
+      count += changed.flatMap(idsOf).length;
+      for (const row of found) eventIds.push(...idsOf(row));
       places.push(...nextPlaces(found));
     }
     return { events: count, eventIds };

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { expandEvents } from '../../../common/compact-events';
 import { addressKey } from '../../../common/mail-address';
 import type { Tenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
@@ -216,8 +217,8 @@ export class SubjectEmailsRepository {
   }
 
   /** The events of the emails, per email in the order in which they were recorded. */
-  findEvents(tenant: Tenant, emailIds: readonly string[]): Promise<SubjectEvent[]> {
-    return this.reads.run(readSubjectEvents(tenant, emailIds));
+  async findEvents(tenant: Tenant, emailIds: readonly string[]): Promise<SubjectEvent[]> {
+    return expandEvents(await this.reads.run(readSubjectEvents(tenant, emailIds)));
   }
 }
 

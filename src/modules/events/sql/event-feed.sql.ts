@@ -7,7 +7,7 @@ import { INBOUND_RECEIVED } from '../../../common/event-types';
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { EmailKey } from '../../../delivery/ports/delivery';
-import type { EventKey, FeedEvent, FeedStream } from '../feed-event';
+import type { EventKey, FeedRow, FeedStream } from '../feed-event';
 
 /** The id below which no event will be added (migration 0017). To be read in a statement of its own, before the feed. */
 export function readEventHorizon(): Statement<{ horizon: string }> {
@@ -27,7 +27,9 @@ const COLUMNS = `
     e.data,
     m.tags,
     m.metadata,
-    null::uuid as "webhookId"`;
+    null::uuid as "webhookId",
+    e.sending_ms as "sendingMs",
+    e.also_sent as "alsoSent"`;
 
 const FEED = `
   select ${COLUMNS}
@@ -39,8 +41,8 @@ const FEED = `
   order by e.id
   limit $5`;
 
-/** @param horizon from `readEventHorizon`; events from it on are left out @param limit rows at most */
-export function readEventFeed(stream: FeedStream, horizon: string, limit: number): Statement<FeedEvent> {
+/** Rows to be expanded. @param horizon from `readEventHorizon`; events from it on are left out @param limit rows at most */
+export function readEventFeed(stream: FeedStream, horizon: string, limit: number): Statement<FeedRow> {
   return { name: 'read-event-feed', text: FEED, values: feedValues(stream, horizon, limit) };
 }
 
@@ -73,7 +75,9 @@ const INBOUND_COLUMNS = `
     ) as data,
     null::text[] as tags,
     null::jsonb as metadata,
-    i.webhook_id as "webhookId"`;
+    i.webhook_id as "webhookId",
+    null::int as "sendingMs",
+    null::boolean as "alsoSent"`;
 
 const INBOUND_FEED = `
   select ${INBOUND_COLUMNS}
@@ -83,11 +87,11 @@ const INBOUND_FEED = `
   limit $5`;
 
 /** @param horizon from `readEventHorizon` @param limit rows at most */
-export function readInboundFeed(stream: FeedStream, horizon: string, limit: number): Statement<FeedEvent> {
+export function readInboundFeed(stream: FeedStream, horizon: string, limit: number): Statement<FeedRow> {
   return { name: 'read-inbound-feed', text: INBOUND_FEED, values: feedValues(stream, horizon, limit) };
 }
 
-// Finds events of one tenant's emails by their keys.
+// Finds the rows that record events of one tenant's emails, by the events' keys: the first with that sequence or a later one.
 // Reads: email_events, emails (primary keys). Locks: none. Rows: a batch of webhook messages.
 // Lateral subqueries, so that the planner looks up key by key whatever its statistics say.
 // Not the ORM: a batch of keys joined across two partitioned tables.
@@ -98,7 +102,8 @@ const BY_KEY = `
   cross join lateral (
     select *
     from email_events
-    where organization_id = $1 and mode = $2 and email_id = wanted.email_id and sequence = wanted.sequence
+    where organization_id = $1 and mode = $2 and email_id = wanted.email_id and sequence >= wanted.sequence
+    order by sequence
     limit 1
   ) e
   cross join lateral (
@@ -108,8 +113,8 @@ const BY_KEY = `
     limit 1
   ) m`;
 
-/** @param keys of this tenant */
-export function findFeedEvents({ organizationId, mode }: Tenant, keys: readonly EventKey[]): Statement<FeedEvent> {
+/** Rows to be expanded; one may be of a later event, or be there twice. @param keys of this tenant */
+export function findFeedEvents({ organizationId, mode }: Tenant, keys: readonly EventKey[]): Statement<FeedRow> {
   return {
     name: 'find-feed-events',
     text: BY_KEY,
@@ -127,7 +132,7 @@ const INBOUND_BY_ID = `
   join inbound_emails i on i.organization_id = $1 and i.mode = $2 and i.id = wanted.id`;
 
 /** @param keys of this tenant's mail */
-export function findInboundEvents({ organizationId, mode }: Tenant, keys: readonly EmailKey[]): Statement<FeedEvent> {
+export function findInboundEvents({ organizationId, mode }: Tenant, keys: readonly EmailKey[]): Statement<FeedRow> {
   const ids = keys.map(({ emailId }) => emailId);
   return { name: 'find-inbound-events', text: INBOUND_BY_ID, values: [organizationId, mode, ids] };
 }

@@ -7,11 +7,15 @@ import type { RecountedRow, RecountPage } from '../stats-counts';
 
 const EVENTS = `
   with page as materialized (
-    select id, email_id, sequence, event_type, occurred_at, data
+    select id, email_id, sequence, event_type, occurred_at, data, also_sent
     from email_events
     where organization_id = $1 and mode = $2 and id > $3
     order by id
     limit $4
+  ), events as (
+    select id, email_id, sequence, event_type, occurred_at, data from page
+    union all
+    select id, email_id, sequence, 'sent', occurred_at, data from page where also_sent
   ), counted as (
     select
       m.domain_id,
@@ -29,7 +33,7 @@ const EVENTS = `
         when 'clicked' then 'clicks'
         else p.event_type
       end as counter
-    from page p
+    from events p
     join emails m on m.organization_id = $1 and m.mode = $2 and m.id = p.email_id
     where p.occurred_at >= $5 and p.occurred_at < $6
       and p.event_type not in ('queued', 'scheduled', 'sending')

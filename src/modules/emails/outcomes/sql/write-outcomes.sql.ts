@@ -5,6 +5,7 @@
 // index scan. Elsewhere all three columns of the keys come from the arrays: with a tenant as a parameter, a plan made while the
 // tables were empty would scan all rows of the tenant.
 // Not the ORM: two tables for a whole batch in one round trip.
+import type { AsRow } from '../../../../common/compact-events';
 import type { Tenant } from '../../../../common/tenant';
 import { TextArray } from '../../../../database/pg-array';
 import type { Statement } from '../../../../database/statement';
@@ -84,26 +85,28 @@ function emailColumns(changes: readonly EmailChanges[]): unknown[] {
   ];
 }
 
-// Adds the events of outcomes, those of all tenants of a batch.
+// Adds the events of outcomes, those of all tenants of a batch; a row may record several (`compactEvents`).
 // Writes: email_events (insert only). Locks: none beyond the new rows. Rows: those of one settle batch.
 // A separate statement: within the update above it could not be routed to the tenant's node.
 // Not the ORM: a batch in one round trip, with ids that the database generates.
 
 const INSERT_EVENTS = `
-  insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data, trace, attempt)
+  insert into email_events (
+    organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data, trace, attempt, sending_ms, also_sent
+  )
   select
     n.organization_id, n.mode, n.email_id, n.sequence, event_id(clock_timestamp(), n.number) as id, n.event_type, n.source,
-    n.occurred_at, n.data::jsonb as data, n.trace::jsonb as trace, n.attempt
+    n.occurred_at, n.data::jsonb as data, n.trace::jsonb as trace, n.attempt, n.sending_ms, n.also_sent
   from unnest(
     $1::uuid[], $2::text[], $3::uuid[], $4::int[], $5::text[], $6::text[], $7::timestamptz[], $8::text[],
-    $9::text[], $10::text[]
+    $9::text[], $10::text[], $11::int[], $12::boolean[]
   ) with ordinality as n (
-    organization_id, mode, email_id, sequence, event_type, source, occurred_at, data, trace, attempt, number
+    organization_id, mode, email_id, sequence, event_type, source, occurred_at, data, trace, attempt, sending_ms, also_sent,
+    number
   )`;
 
-/** Their ids increase in the order of the changes and their events. */
-export function insertEvents(changes: readonly EmailChanges[]): Statement<never> {
-  const events = changes.flatMap((change) => change.events);
+/** Their ids increase in the order of the changes and their events. @param events of one email each, in the order of their sequence */
+export function insertEvents(events: readonly AsRow<NewEvent>[]): Statement<never> {
   return {
     name: 'insert-events',
     text: INSERT_EVENTS,
@@ -116,6 +119,8 @@ export function insertEvents(changes: readonly EmailChanges[]): Statement<never>
       new TextArray(events.map((event) => JSON.stringify(event.data))),
       new TextArray(events.map((event) => (event.trace && !isSuccess(event) ? JSON.stringify(event.trace) : null))),
       new TextArray(events.map(successOf)),
+      events.map((event) => event.sendingMs),
+      events.map((event) => event.alsoSent),
     ],
   };
 }
@@ -127,6 +132,14 @@ function isSuccess({ eventType }: NewEvent): boolean {
 /** The trace of a success, which has no rule, in its shorter form. */
 function successOf(event: NewEvent): string | null {
   return event.trace && isSuccess(event) ? packTrace(event.trace, event.occurredAt) : null;
+}
+
+// Reads the time from which on a row may record several events. Reads: no table. Locks: none. Rows: one. Not the ORM: a function.
+const COMPACT_SINCE = 'select compact_events_since() as since';
+
+/** A week after the upgrade of a database in use: processes of the release before do not read such rows (docs/upgrading.md). */
+export function readCompactSince(): Statement<{ since: Date }> {
+  return { name: 'read-compact-since', text: COMPACT_SINCE, values: [] };
 }
 
 /** The three columns of emails' keys. */

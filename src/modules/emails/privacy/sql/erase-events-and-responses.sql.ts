@@ -1,6 +1,7 @@
 // Reads the next events of each email after a sequence.
 // Reads: email_events (range of the primary key). Locks: none; the emails are locked. Rows: up to $5 of each email.
 // Not the ORM: a position in each email's events.
+import type { CompactEvent } from '../../../../common/compact-events';
 import type { EventType } from '../../../../common/event-types';
 import type { Statement } from '../../../../database/statement';
 import type { ErasedSubject } from './erased.sql';
@@ -17,14 +18,16 @@ export interface ErasableEvent extends EventPlace {
   readonly data: Record<string, unknown>;
 }
 
-/** An event with its id, which webhook messages have too. */
-export type FoundEvent = ErasableEvent & { readonly id: string };
+/** A row of events with what their ids are made of, which webhook messages have too. */
+export type FoundEvent = ErasableEvent & Pick<CompactEvent, 'id' | 'sendingMs' | 'alsoSent'>;
 
 const READ = `
-  select v."emailId", v.sequence, v.id, v."eventType", v.data
+  select v.*
   from unnest($3::uuid[], $4::int[]) as given (id, sequence)
   cross join lateral (
-    select e.email_id as "emailId", e.sequence, e.id, e.event_type as "eventType", e.data
+    select
+      e.email_id as "emailId", e.sequence, e.id, e.event_type as "eventType", e.data,
+      e.sending_ms as "sendingMs", e.also_sent as "alsoSent"
     from email_events e
     where e.organization_id = $1 and e.mode = $2 and e.email_id = given.id and e.sequence > given.sequence
     order by e.sequence

@@ -2,7 +2,7 @@
 // event.
 // Reads: email_recipients (email_recipients_address), emails, email_contents, email_attachments (primary keys; of contents the
 // lengths only). Locks: none. Rows: up to $6. Not the ORM: a running sum, which limits the memory of the page.
-import type { EventType } from '../../../../common/event-types';
+import type { CompactEvent } from '../../../../common/compact-events';
 import type { Mode, Tenant } from '../../../../common/tenant';
 import type { Statement } from '../../../../database/statement';
 import type { EmailStatus } from '../../outcomes/email-state';
@@ -105,12 +105,8 @@ export interface SubjectAttachment {
   readonly sizeBytes: number;
 }
 
-export interface SubjectEvent {
+export interface SubjectEvent extends CompactEvent {
   readonly emailId: string;
-  readonly id: string;
-  readonly eventType: EventType;
-  readonly occurredAt: Date;
-  readonly data: Record<string, unknown>;
 }
 
 const EMAILS = `
@@ -151,17 +147,19 @@ export function readSubjectEmails(
 
 /** The inner order leaves the planner only the primary key: by the index of the feed it would scan all events of the tenant. */
 const EVENTS = `
-  select v."emailId", v.id, v."eventType", v."occurredAt", v.data
+  select v.*
   from unnest($3::uuid[]) with ordinality as wanted (email_id, place)
   cross join lateral (
-    select e.email_id as "emailId", e.sequence, e.id, e.event_type as "eventType", e.occurred_at as "occurredAt", e.data
+    select
+      e.email_id as "emailId", e.sequence, e.id, e.event_type as "eventType", e.source, e.occurred_at as "occurredAt", e.data,
+      e.sending_ms as "sendingMs", e.also_sent as "alsoSent"
     from email_events e
     where e.organization_id = $1 and e.mode = $2 and e.email_id = wanted.email_id
     order by e.sequence
   ) v
   order by wanted.place, v.sequence`;
 
-/** Per email, in the order in which they were recorded. */
+/** Per email, in the order in which they were recorded; to be expanded. */
 export function readSubjectEvents(
   { organizationId, mode }: Tenant,
   emailIds: readonly string[],

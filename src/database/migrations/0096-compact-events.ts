@@ -1,0 +1,27 @@
+// Old code still runs against it: it adds columns. Rows that use them are written from a week later on, since old processes would
+// not show the events that these record in addition.
+import { commentOn } from './data-map/comment-on';
+import { ForwardOnlyMigration } from './forward-only';
+
+/** Owner: emails. One row records the events of a mail that is sent in one short attempt. */
+export class CompactEvents1700000000096 extends ForwardOnlyMigration {
+  readonly name = 'CompactEvents1700000000096';
+
+  protected readonly sql = `
+    alter table email_events add column sending_ms integer, add column also_sent boolean;
+
+    -- A new installation has no old processes.
+    do $body$
+    begin
+      execute format(
+        'create function compact_events_since() returns timestamptz language sql immutable parallel safe as $f$ select %L::timestamptz $f$',
+        case when exists (select from organizations) then now() + interval '7 days' else 'epoch'::timestamptz end
+      );
+    end $body$;
+
+    ${commentOn('email_events', 'RETENTION_EMAILS_MONTHS', {
+      sending_ms: 'none: milliseconds since the attempt began',
+      also_sent: 'none: whether the mail was handed over at the same moment',
+    })}
+  `;
+}
