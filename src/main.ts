@@ -1,4 +1,5 @@
 import { ApiModule } from './api.module';
+import { lowerPoolPriority } from './bootstrap/pool-priority';
 import type { Modules } from './bootstrap/process.module';
 import { limitHeapGrowth, logFailedStart, runProcess } from './bootstrap/run-process';
 import { createLogger } from './common/logging/logger';
@@ -21,6 +22,7 @@ const MODULES: Record<Role, Modules> = {
 
 /** Starts the roles of this process and serves until a signal stops it. */
 limitHeapGrowth();
+lowerPoolPriority();
 try {
   loadEnvFile();
   const config = loadConfig();

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '../setup/wait-for';
@@ -21,6 +21,14 @@ async function sendAsPrinted(output: string): Promise<string> {
   });
   expect(response.status).toBe(202);
   return ((await response.json()) as { data: { id: string } }).data.id;
+}
+
+/** Those of the pool yield to the event loop. */
+function nicenessOfThreads(pid: number | undefined): number[] {
+  return readdirSync(`/proc/${pid}/task`).map((id) => {
+    const [, fields = ''] = readFileSync(`/proc/${pid}/task/${id}/stat`, 'utf8').split(') ');
+    return Number(fields.split(' ')[16]);
+  });
 }
 
 /** The first minutes of a newcomer: one command, one mail, and what remains after Ctrl-C. */
@@ -76,6 +84,7 @@ describe('a first start', () => {
     for (const path of ['/health', '/health/startup', '/health/detailed', '/openapi.json', '/docs']) {
       expect(await api.as(undefined).get(path)).toMatchObject({ status: 200 });
     }
+    if (process.platform === 'linux') expect(nicenessOfThreads(service.child.pid).filter((nice) => nice === 10)).toHaveLength(4);
     const metrics = await new ApiClient(service.metricsPort, undefined).get('/metrics');
     expect(metrics.body).toContain('waybill_deliveries_total{outcome="delivered"} 2');
     const postmaster = postmasterPid();
