@@ -1,4 +1,4 @@
-import { sourcesNamed } from './source-files';
+import { MIGRATION_SOURCES, sourcesNamed } from './source-files';
 
 /**
  * The tables that can be distributed over nodes by organization (docs/scaling.md). A statement about them is sent to the
@@ -22,9 +22,9 @@ const IMMUTABLE = ['array_position', 'jsonb_set', 'lower', 'octet_length', 'unne
 const WORDS = ['all', 'and', 'any', 'array', 'coalesce', 'exists', 'in', 'least', 'not', 'or', 'set', 'where'];
 
 const NAMES = LARGE.join('|');
-const OTHERS = sourcesNamed(/\/migrations\/\d{4}-/)
-  .flatMap(({ text }) => [...text.matchAll(/create (?:unlogged )?table (\w+) \(/gi)].map(([, table = '']) => table))
-  .filter((table) => !LARGE.includes(table));
+const OTHERS = MIGRATION_SOURCES.flatMap(({ text }) =>
+  [...text.matchAll(/create (?:unlogged )?table (\w+) \(/gi)].map(([, table = '']) => table),
+).filter((table) => !LARGE.includes(table));
 const BESIDE = new RegExp(`\\b(?:from|join|into|update|using)\\s+(?:only\\s+)?(${OTHERS.join('|')})\\b`, 'gi');
 const NO_ALIAS =
   'where|on|set|using|order|limit|cross|left|inner|join|group|values|select|returning|union|as\\s+materialized';
@@ -168,7 +168,7 @@ describe('statements about the large tables', () => {
 
 describe('migrations of the large tables', () => {
   /** The first for which they can be distributed. */
-  const FIRST = '0043';
+  const FIRST = 43;
 
   it.each([
     ['alter table emails add column a uuid, add column b numeric(3, 1) not null default 0;', []],
@@ -180,12 +180,11 @@ describe('migrations of the large tables', () => {
   ])('are distinguished: %s', (sql, tables) => expect(changesOfTables(sql)).toEqual(tables));
 
   it('check whether a table is distributed before they change more than its columns', () => {
-    const unasked = sourcesNamed(/\/migrations\/\d{4}-/).flatMap(({ name, text }) => {
-      if ((/(\d{4})-/.exec(name)?.[1] ?? '') <= FIRST) return [];
-      return changesOfTables(text)
+    const unasked = MIGRATION_SOURCES.filter(({ number }) => number > FIRST).flatMap(({ name, text }) =>
+      changesOfTables(text)
         .filter((table) => !text.includes(`is_distributed('${table}'::regclass)`))
-        .map((table) => `${name}: ${table}`);
-    });
+        .map((table) => `${name}: ${table}`),
+    );
     expect(unasked).toEqual([]);
   });
 });

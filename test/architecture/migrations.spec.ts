@@ -1,5 +1,5 @@
 import { INSTEAD, RELEASED, SMALL_TABLES } from '../setup/large-tables';
-import { sourcesNamed } from './source-files';
+import { MIGRATION_SOURCES, sourcesNamed } from './source-files';
 
 interface Rule {
   readonly forbidden: RegExp;
@@ -50,11 +50,9 @@ function faultsOf(sql: string, large: readonly string[], made: readonly string[]
     );
 }
 
-const MIGRATIONS = sourcesNamed(/\/migrations\/\d{4}-/).map(({ name, text }) => ({
-  name,
-  text,
-  number: Number(/\d{4}/.exec(name)?.[0]),
-  tables: [...text.matchAll(/create (?:unlogged )?table (\w+) \(/gi)].map((match) => match[1] ?? ''),
+const MIGRATIONS = MIGRATION_SOURCES.map((source) => ({
+  ...source,
+  tables: [...source.text.matchAll(/create (?:unlogged )?table (\w+) \(/gi)].map((match) => match[1] ?? ''),
 }));
 const LARGE = MIGRATIONS.filter(({ number }) => number <= RELEASED)
   .flatMap(({ tables }) => tables)
@@ -62,14 +60,20 @@ const LARGE = MIGRATIONS.filter(({ number }) => number <= RELEASED)
 const LATER = MIGRATIONS.filter(({ number }) => number > RELEASED);
 
 describe('migrations', () => {
+  it('are all found', () => {
+    const classes = sourcesNamed(/\/migrations\/\d{4}-/).flatMap(({ text }) => text.match(/\bextends \w+Migration\b/g));
+    expect(MIGRATIONS).toHaveLength(classes.length);
+  });
+
   it('have numbers of their own', () => {
     const numbers = MIGRATIONS.map(({ number }) => number);
     expect(numbers).toEqual([...new Set(numbers)]);
   });
 
-  it('say in their first line whether old code still runs against the schema', () => {
-    const silent = MIGRATIONS.filter(({ text }) => !/^\/\/ Old code (?:still runs|no longer runs)/.test(text));
-    expect(silent.map(({ name }) => name)).toEqual([]);
+  it('say above the class whether old code still runs against the schema', () => {
+    const REMARK =
+      /^\/\/ Old code (?:still runs|no longer runs).*\n(?:\/\/ .*\n)*(?:\/\*\*(?:(?!\*\/)[^])*\*\/\n)?export class/m;
+    expect(MIGRATIONS.filter(({ text }) => !REMARK.test(text)).map(({ name }) => name)).toEqual([]);
   });
 
   it('neither rewrite nor lock nor fill a table that may be large', () => {
