@@ -22,6 +22,9 @@ import {
   tooLarge,
 } from './submission-refusal';
 
+/** In place of bytes that are not UTF-8: mail to the address with it would go to nobody. */
+const REPLACEMENT = '\ufffd';
+
 /** What the listener replies to MAIL, RCPT and the end of data. */
 @Injectable()
 export class SubmissionReception {
@@ -53,6 +56,7 @@ export class SubmissionReception {
   admit(address: SMTPServerAddress): void {
     const parsed = parseAddress(address.address);
     if (!parsed.ok) throw badAddress(parsed.message);
+    if (parsed.email.includes(REPLACEMENT)) throw badAddress('is not UTF-8');
     address.address = parsed.email;
   }
 

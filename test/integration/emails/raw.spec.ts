@@ -119,6 +119,10 @@ describe('raw messages', () => {
         { raw: base64(`X-Waybill-Metadata: {no\r\n${from()}\r\nhi`), to },
         { details: { validation: { metadata: ['metadata must be JSON, with nothing named twice'] } } },
       ],
+      [
+        { raw: base64(`X-Waybill-Tags: =?utf-8?q?a=00b?=\r\n${from()}\r\nhi`), to },
+        { details: { validation: { tags: ['tags must not contain NUL characters'] } } },
+      ],
       [{ raw: Buffer.alloc(25 * MIB + 3, 'a').toString('base64'), to }, { code: 'payload_too_large' }],
     ];
     for (const [fields, error] of refused) await expect(accept(fields)).rejects.toMatchObject(error);

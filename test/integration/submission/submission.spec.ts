@@ -175,6 +175,9 @@ describe('SMTP submission', () => {
     await client.command('MAIL FROM:<>');
     expect(await client.command('RCPT TO:<"a b"@x.example>')).toMatch(/^5\d\d /);
     expect(await client.command('RCPT TO:<a@x>')).toMatch(/^553 5\.1\.3 /);
+    const inLatin1 = Buffer.from('RCPT TO:<m\xfcller@x.example>\r\n', 'latin1');
+    expect(await client.send(inLatin1).reply()).toMatch(/^553 5\.1\.3 /);
+    expect(await client.command('RCPT TO:<müller@x.example>')).toMatch(/^250 /);
   });
 
   it('takes a whole conversation in one packet', async () => {

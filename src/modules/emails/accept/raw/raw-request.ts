@@ -60,6 +60,8 @@ function readOwn(reader: FieldReader, option: string, value: string): unknown {
   if (option === 'metadata') return readMetadata(reader, text);
   if (option === 'category') return text.toLowerCase();
   if (option !== 'tags') return text;
+  // An encoded word can contain it, unlike a header or a body of JSON.
+  if (text.includes('\0')) reader.add(option, 'must not contain NUL characters');
   return text
     .split(',')
     .map((tag) => tag.trim())
