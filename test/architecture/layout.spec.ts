@@ -22,12 +22,19 @@ const REPOSITORIES = {
   ...{ 'modules/webhooks': 2 },
 };
 
+/**
+ * How many files may be longer than 180 lines. A number and not a share of all files, which merging small ones would raise.
+ * Migrations do not count: a reader looks one up, and does not read the file.
+ */
+const LONG = 75;
+
 describe('the size of the code base', () => {
   it('has files of a readable length: split what is longer, merge what is always read together', () => {
     const lines = SOURCES.map(linesOf).sort((one, other) => one - other);
+    const long = SOURCES.filter((file) => linesOf(file) > 180 && !/\/migrations\/\d/.test(file.name));
     expect(names(SOURCES.filter((file) => linesOf(file) > 300))).toEqual([]);
-    expect(lines[Math.floor(lines.length * 0.9)]).toBeLessThanOrEqual(180);
-    expect(lines[Math.floor(lines.length / 2)]).toBeLessThanOrEqual(120);
+    expect(long.length).toBeLessThanOrEqual(LONG);
+    expect(lines[Math.floor(lines.length / 2)]).toBeLessThanOrEqual(130);
     expect(lines[Math.floor(lines.length / 2)]).toBeGreaterThanOrEqual(60);
   });
 

@@ -50,6 +50,8 @@ function faultsOf(sql: string, large: readonly string[], made: readonly string[]
     );
 }
 
+const FILES = sourcesNamed(/\/migrations\/\d{4}-/).toSorted((one, other) => (one.name < other.name ? -1 : 1));
+const LIST = sourcesNamed(/^database\/migrations\.ts$/)[0]?.text ?? '';
 const MIGRATIONS = MIGRATION_SOURCES.map((source) => ({
   ...source,
   tables: [...source.text.matchAll(/create (?:unlogged )?table (\w+) \(/gi)].map((match) => match[1] ?? ''),
@@ -61,22 +63,36 @@ const LATER = MIGRATIONS.filter(({ number }) => number > RELEASED);
 
 describe('migrations', () => {
   it('are all found', () => {
-    const classes = sourcesNamed(/\/migrations\/\d{4}-/).flatMap(
-      ({ text }) => text.match(/\bextends \w+Migration\b/g) ?? [],
-    );
+    const classes = FILES.flatMap(({ text }) => text.match(/\bextends \w+Migration\b/g) ?? []);
     expect(MIGRATIONS).toHaveLength(classes.length);
-  });
-
-  it('have numbers of their own', () => {
-    const numbers = MIGRATIONS.map(({ number }) => number);
-    expect(numbers).toEqual([...new Set(numbers)]);
-  });
-
-  it('say in the first line of their file whether old code still runs against the schema', () => {
-    const silent = sourcesNamed(/\/migrations\/\d{4}-/).filter(
-      ({ text }) => !/^\/\/ Old code (?:still runs|no longer runs)/.test(text),
+    expect(FILES.filter(({ name }) => !LIST.includes(`'./${name.slice('database/'.length, -'.ts'.length)}'`))).toEqual(
+      [],
     );
-    expect(silent.map(({ name }) => name)).toEqual([]);
+  });
+
+  it('are numbered in the order of the files, and each file names the first and the last number in it', () => {
+    const numbers = MIGRATIONS.map(({ number }) => number);
+    expect(numbers).toEqual([...new Set(numbers)].sort((one, other) => one - other));
+    const names = FILES.map(({ name }) => /[\d-]+(?=-[a-z])/.exec(name)?.[0]);
+    expect(names).toEqual(
+      FILES.map(({ name }) => {
+        const held = MIGRATIONS.filter(({ file }) => file === name).map(({ number }) =>
+          String(number).padStart(4, '0'),
+        );
+        return [...new Set([held[0], held.at(-1)])].join('-');
+      }),
+    );
+  });
+
+  it('are merged once there are six in files of their own: into one file, or into the one before', () => {
+    const single = FILES.filter(({ name }) => MIGRATIONS.filter(({ file }) => file === name).length === 1);
+    expect(single.length).toBeLessThanOrEqual(5);
+  });
+
+  it('say above the class whether old code still runs against the schema', () => {
+    const REMARK =
+      /^\/\/ Old code (?:still runs|no longer runs).*\n(?:\/\/ .*\n)*(?:\/\*\*(?:(?!\*\/)[^])*\*\/\n)?export class/m;
+    expect(MIGRATIONS.filter(({ text }) => !REMARK.test(text)).map(({ name }) => name)).toEqual([]);
   });
 
   it('neither rewrite nor lock nor fill a table that may be large', () => {

@@ -1,6 +1,6 @@
-// Old code still runs against it: it only adds tables.
 import { ForwardOnlyMigration } from './forward-only';
 
+// Old code still runs against it: it only adds tables.
 /** Owners: suppressions; stats. */
 export class SuppressionsAndStats1700000000006 extends ForwardOnlyMigration {
   readonly name = 'SuppressionsAndStats1700000000006';
@@ -71,5 +71,70 @@ export class SuppressionsAndStats1700000000006 extends ForwardOnlyMigration {
       recipients integer not null,
       primary key (organization_id, domain_id, day)
     );
+  `;
+}
+
+// Old code still runs against it: it only adds a table.
+/**
+ * Owner: throttling. Unlogged: the counters of the current windows may be lost with a crash of the database, and writing
+ * them to the log would cost more than they are worth.
+ */
+export class ThrottleHits1700000000007 extends ForwardOnlyMigration {
+  readonly name = 'ThrottleHits1700000000007';
+
+  protected readonly sql = `
+    create unlogged table throttle_hits (
+      key text not null,
+      window_start timestamptz not null,
+      hits bigint not null,
+      expires_at timestamptz not null,
+      primary key (key, window_start)
+    ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+    create index throttle_hits_expired on throttle_hits (expires_at);
+  `;
+}
+
+// Old code still runs against it: it only adds tables.
+/** Owner: mailbox. */
+export class Mailbox1700000000008 extends ForwardOnlyMigration {
+  readonly name = 'Mailbox1700000000008';
+
+  protected readonly sql = `
+    create table mailbox_messages (
+      id uuid primary key,
+      received_at timestamptz not null default now(),
+      return_path text not null,
+      recipients text[] not null,
+      sender text not null,
+      subject text not null,
+      size integer not null,
+      raw bytea not null
+    );
+    -- Compressing every message costs more than the space is worth here.
+    alter table mailbox_messages alter column raw set storage external;
+  `;
+}
+
+// Old code still runs against it: it only adds tables.
+/** Owner: inbound. */
+export class InboundReports1700000000009 extends ForwardOnlyMigration {
+  readonly name = 'InboundReports1700000000009';
+
+  protected readonly sql = `
+    -- Bounce messages with a Return-Path line before them, committed before the listener's 250.
+    create table inbound_reports (
+      organization_id uuid not null,
+      mode text not null,
+      email_id uuid not null,
+      position smallint not null,
+      -- SHA-256 of the raw bytes: the same report twice is stored once.
+      digest bytea not null,
+      id uuid not null,
+      received_at timestamptz not null default now(),
+      raw bytea not null,
+      primary key (organization_id, mode, email_id, position, digest)
+    );
+    -- Retention and the parser go by the order of arrival.
+    create index inbound_reports_id on inbound_reports (id);
   `;
 }

@@ -1,6 +1,7 @@
-// Old code still runs against it: it replaces functions by ones that answer the same.
-import { ForwardOnlyMigration } from './forward-only';
+import { commentOn } from './data-map/comment-on';
+import { BuildIndexesMigration, ForwardOnlyMigration } from './forward-only';
 
+// Old code still runs against it: it replaces functions by ones that answer the same.
 /**
  * Owner: emails. The functions of 0017 and 0027 for tables whose rows are on several nodes (docs/scaling.md). Without the
  * extension that spreads them they do what they did.
@@ -121,5 +122,120 @@ export class DistributedTables1700000000043 extends ForwardOnlyMigration {
       end loop;
       return uuid_v7_floor(horizon);
     end $$;
+  `;
+}
+
+// Old code still runs against it: it only adds tables.
+/** Owner: templates. */
+export class Templates1700000000044 extends ForwardOnlyMigration {
+  readonly name = 'Templates1700000000044';
+
+  protected readonly sql = `
+    create table templates (
+      organization_id uuid not null,
+      id uuid not null,
+      name text not null,
+      version integer not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null,
+      primary key (organization_id, id)
+    );
+    create unique index templates_name on templates (organization_id, name);
+    ${commentOn('templates', 'until it is deleted', {
+      organization_id: 'none: the tenant',
+      id: 'none: the template',
+      name: 'none: the customer’s own name for it',
+      version: 'none: the latest version',
+      created_at: 'none: when it was made',
+      updated_at: 'none: when it was changed',
+    })}
+    create table template_versions (
+      organization_id uuid not null,
+      template_id uuid not null,
+      version integer not null,
+      subject text not null,
+      html text,
+      text text,
+      variables text[] not null,
+      created_at timestamptz not null,
+      primary key (organization_id, template_id, version)
+    );
+    ${commentOn('template_versions', 'until the template is deleted, or 200 versions later', {
+      organization_id: 'none: the tenant',
+      template_id: 'none: the template',
+      version: 'none: counts from 1',
+      subject: 'none: what all mails made from it say',
+      html: 'none: what all mails made from it say',
+      text: 'none: what all mails made from it say',
+      variables: 'none: names of what is filled in for each mail',
+      created_at: 'none: when it was made',
+    })}
+  `;
+}
+
+// Old code still runs against it: it only adds a table.
+/** Owner: database. */
+export class BackfillRuns1700000000045 extends ForwardOnlyMigration {
+  readonly name = 'BackfillRuns1700000000045';
+
+  protected readonly sql = `
+    create table backfill_runs (
+      name text primary key,
+      position text not null,
+      total bigint not null,
+      examined bigint not null,
+      changed bigint not null,
+      started_at timestamptz not null,
+      updated_at timestamptz not null,
+      finished_at timestamptz
+    );
+    ${commentOn('backfill_runs', 'as long as the installation', {
+      name: 'none: the backfill',
+      position: 'none: ids of the row from which it goes on',
+      total: 'none: about how many rows it examines',
+      examined: 'none: how many it has examined',
+      changed: 'none: how many it has changed',
+      started_at: 'none: when it began',
+      updated_at: 'none: when it last came on',
+      finished_at: 'none: when it was done',
+    })}
+  `;
+}
+
+// Old code still runs against it: it only changes indexes, to ones that its queries are answered by as well.
+/** Owners: audit (what was done in any organization, newest first), delivery (what ends by its time, also while it is held). */
+export class OperatorIndexes1700000000046 extends BuildIndexesMigration {
+  readonly name = 'OperatorIndexes1700000000046';
+
+  protected readonly indexes = [
+    { name: 'audit_log_newest', table: 'audit_log', definition: '(id)' },
+    {
+      name: 'deliveries_first_due',
+      table: 'deliveries',
+      definition: `(first_due_at) where state in ('waiting', 'ready', 'held')`,
+      replaces: true,
+    },
+    {
+      name: 'deliveries_expiring',
+      table: 'deliveries',
+      definition: `(expires_at) where state in ('waiting', 'ready', 'held') and expires_at is not null`,
+      replaces: true,
+    },
+  ];
+}
+
+// Old code still runs against it: it adds a column with a default, which rewrites nothing. It would send a raw message as an
+// empty one with an attachment, so accept raw messages once no worker of the release before is left.
+/** Owner: emails. */
+export class RawMessages1700000000047 extends ForwardOnlyMigration {
+  readonly name = 'RawMessages1700000000047';
+
+  protected readonly sql = `
+    -- The message itself lies in email_attachments, in parts of 1 MiB: a column of its own would double what has to be
+    -- exported, erased and removed in time.
+    alter table email_contents add column is_raw boolean not null default false;
+    ${commentOn('email_contents', 'RETENTION_CONTENTS_DAYS after the end of the delivery', {
+      is_raw: 'none: whether it came as a whole message',
+    })}
   `;
 }

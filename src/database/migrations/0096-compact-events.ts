@@ -1,8 +1,8 @@
-// Old code still runs against it: it adds columns. Rows that use them are written from a week later on, since old processes would
-// not show the events that these record in addition.
 import { commentOn } from './data-map/comment-on';
 import { ForwardOnlyMigration } from './forward-only';
 
+// Old code still runs against it: it adds columns. Rows that use them are written from a week later on, since old processes would
+// not show the events that these record in addition.
 /** Owner: emails. One row records the events of a mail that is sent in one short attempt. */
 export class CompactEvents1700000000096 extends ForwardOnlyMigration {
   readonly name = 'CompactEvents1700000000096';
