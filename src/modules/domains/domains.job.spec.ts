@@ -1,10 +1,10 @@
-import { SystemClock } from '../../../common/clock';
-import type { InstallationGauges } from '../../../common/jobs/installation-gauges';
-import type { PeriodicJob, PeriodicJobs } from '../../../common/jobs/periodic-jobs';
-import { loadConfig } from '../../../config/load-config';
-import type { DomainsRepository } from '../registry/domains.repository';
-import { DomainRecheckJob } from '../domains.job';
-import type { DomainVerificationService } from './domain-verification.service';
+import { SystemClock } from '../../common/clock';
+import type { InstallationGauges } from '../../common/jobs/installation-gauges';
+import type { PeriodicJob, PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { loadConfig } from '../../config/load-config';
+import type { DomainsRepository } from './registry/domains.repository';
+import { DomainRecheckJob } from './domains.job';
+import type { DomainVerificationService } from './verification/domain-verification.service';
 
 function jobsWith(env: Record<string, string>): string[] {
   const started: string[] = [];
