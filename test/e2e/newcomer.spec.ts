@@ -84,7 +84,8 @@ describe('a first start', () => {
     for (const path of ['/health', '/health/startup', '/health/detailed', '/openapi.json', '/docs']) {
       expect(await api.as(undefined).get(path)).toMatchObject({ status: 200 });
     }
-    if (process.platform === 'linux') expect(nicenessOfThreads(service.child.pid).filter((nice) => nice === 10)).toHaveLength(4);
+    if (process.platform === 'linux')
+      expect(nicenessOfThreads(service.child.pid).filter((nice) => nice === 10)).toHaveLength(4);
     const metrics = await new ApiClient(service.metricsPort, undefined).get('/metrics');
     expect(metrics.body).toContain('waybill_deliveries_total{outcome="delivered"} 2');
     const postmaster = postmasterPid();
