@@ -19,6 +19,10 @@ export const AREAS = {
     mutate: ['src/modules/emails/outcomes/apply-outcomes.ts'],
     tests: ['src/modules/emails/outcomes/*.spec.ts'],
   },
+  'compact-events': {
+    mutate: ['src/common/compact-events.ts'],
+    tests: ['src/common/compact-events.spec.ts'],
+  },
   'idempotency-plan': {
     mutate: ['src/modules/emails/accept/idempotency.ts', 'src/modules/emails/accept/accept-plan.ts'],
     tests: ['src/modules/emails/accept/accept-plan.spec.ts', 'src/modules/emails/accept/idempotency.spec.ts'],

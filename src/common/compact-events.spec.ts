@@ -1,7 +1,9 @@
 import fc from 'fast-check';
-import { type CompactEvent, compactEvents, expandEvents, idsOf } from './compact-events';
+import { type CompactEvent, compactEvents, expandEvents, idsOf, plainEvents } from './compact-events';
 
 const AT = Date.UTC(2026, 10, 25, 12);
+/** Of two events that share it. */
+const DATA = { recipient: 'ann@x.example', attempt: 1 };
 const ID = '019abc00-0000-7000-8000-00000000a001';
 
 type Plain = Omit<CompactEvent, 'id' | 'sendingMs' | 'alsoSent'>;
@@ -49,8 +51,23 @@ describe('compactEvents', () => {
     ['weeks before', [event('sending', { occurredAt: new Date(0) }), event('sent')]],
     ['with other data', [event('sent', { data: { recipient: 'ann@x.example' } }), event('delivered')]],
     ['at the end', [event('sending')]],
+    ['of another kind', [event('failed', { source: 'worker' }), event('sent')]],
+    ['of another source', [event('sending', { source: 'smtp' }), event('sent')]],
+    ['that is not `sent`', [event('deferred', { data: DATA }), event('delivered', { data: DATA })]],
+    ['not followed by `delivered`', [event('sent', { data: DATA }), event('bounced', { data: DATA })]],
+    ['from another source', [event('sent', { data: DATA, source: 'dsn' }), event('delivered', { data: DATA })]],
+    [
+      'of another time',
+      [event('sent', { data: DATA, occurredAt: new Date(AT - 1) }), event('delivered', { data: DATA })],
+    ],
+    ['too long before for the column', [event('sending', { occurredAt: new Date(AT - 2 ** 31) }), event('sent')]],
   ])('keeps an event %s in a row of its own', (_case, events) => {
     expect(stored(events)).toHaveLength(events.length);
+  });
+
+  it('makes one row up to the limit of the column', () => {
+    const [row] = stored([event('sending', { occurredAt: new Date(AT - 2 ** 31 + 1) }), event('sent')]);
+    expect(row).toMatchObject({ eventType: 'sent', sendingMs: 2 ** 31 - 1 });
   });
 
   it('loses no event and changes none, whatever comes in whatever order', () => {
@@ -76,12 +93,30 @@ describe('compactEvents', () => {
   });
 });
 
+describe('plainEvents', () => {
+  it('makes a row for each event', () => {
+    const events = attempt('sending', 'sent', 'delivered');
+    expect(plainEvents(events)).toEqual(events.map((one) => ({ ...one, sendingMs: null, alsoSent: null })));
+  });
+});
+
 describe('expandEvents', () => {
   const row = { ...event('delivered', { sequence: 4 }), id: ID, sendingMs: 20, alsoSent: true };
 
   it('gives the trace of the attempt to its last event only', () => {
-    const traced = { ...row, trace: null, attempt: '[1,2]' };
-    expect(expandEvents([traced]).map(({ attempt }) => attempt)).toEqual([null, null, '[1,2]']);
+    const traced = { ...row, trace: { ms: 1 }, attempt: '[1,2]' };
+    expect(expandEvents([traced]).map(({ trace, attempt }) => [trace, attempt])).toEqual([
+      [null, null],
+      [null, null],
+      [{ ms: 1 }, '[1,2]'],
+    ]);
+  });
+
+  it('makes events of the same columns that stand for themselves alone', () => {
+    const expanded = expandEvents([row]);
+    for (const one of expanded) expect(Object.keys(one).sort()).toEqual(Object.keys(row).sort());
+    expect(expanded.map(({ sendingMs, alsoSent }) => [sendingMs, alsoSent])).toEqual(expanded.map(() => [null, null]));
+    expect(expandEvents(expanded)).toEqual(expanded);
   });
 
   it('makes ids that are UUIDs right before the one of the row', () => {
