@@ -1,5 +1,19 @@
 import fc from 'fast-check';
-import { sizeOfValue } from './values';
+import { cutText, sizeOfValue } from './values';
+
+describe('cutText', () => {
+  it.each([
+    ['abc', 2, 'ab'],
+    ['abc', 3, 'abc'],
+    ['a😀b', 1, 'a'],
+    ['a😀b', 2, 'a'],
+    ['a😀b', 3, 'a😀'],
+    ['a😀', 3, 'a😀'],
+    ['', 0, ''],
+  ])('keeps of %j at most %i', (text, most, kept) => {
+    expect(cutText(text, most)).toBe(kept);
+  });
+});
 
 describe('sizeOfValue', () => {
   it.each<[unknown, number]>([

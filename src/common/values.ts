@@ -3,6 +3,12 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The beginning of a text, which does not end with half of a surrogate pair: Postgres refuses JSON with one. */
+export function cutText(text: string, maxLength: number): string {
+  const beginning = text.slice(0, maxLength);
+  return text.length > maxLength ? beginning.replace(/[\ud800-\udbff]$/, '') : beginning;
+}
+
 /**
  * How many characters the texts and names of a JSON value have together, plus one for each value. Counts no further than to
  * `limit`, so that it distinguishes a small value from a large one at the price of a small one.

@@ -1,4 +1,5 @@
 import { closest, distance } from 'fastest-levenshtein';
+import { cutText } from '../values';
 
 /** Keys come from the client; a message needs no more of them. */
 const MAX_KEY_LENGTH = 64;
@@ -7,9 +8,9 @@ const MAX_KEY_LENGTH = 64;
 export function fieldPath(segments: readonly (string | number)[]): string {
   let path = '';
   for (const segment of segments) {
-    if (path === '') path = String(segment).slice(0, MAX_KEY_LENGTH);
+    if (path === '') path = cutText(String(segment), MAX_KEY_LENGTH);
     else if (typeof segment === 'number') path += `[${segment}]`;
-    else path += `.${segment.slice(0, MAX_KEY_LENGTH)}`;
+    else path += `.${cutText(segment, MAX_KEY_LENGTH)}`;
   }
   return path === '' ? 'body' : path;
 }
@@ -23,7 +24,8 @@ const MAX_NAMED = 50;
 export function unknownFields(value: object, known: ReadonlySet<string>): [name: string, message: string][] {
   const unknown = Object.keys(value).filter((name) => !known.has(name));
   const more = unknown.length - MAX_NAMED;
-  const named = unknown.slice(0, MAX_NAMED).map((name): [string, string] => [name.slice(0, MAX_KEY_LENGTH), NOT_KNOWN]);
+  const names = unknown.slice(0, MAX_NAMED);
+  const named = names.map((name): [string, string] => [cutText(name, MAX_KEY_LENGTH), NOT_KNOWN]);
   for (const field of named.slice(0, MAX_SUGGESTED)) field[1] = unknownField(field[0], known);
   const last = named.at(-1);
   if (last && more > 0) last[1] = `${NOT_KNOWN}, nor are ${more} more`;

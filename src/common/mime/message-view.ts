@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { cutText } from '../values';
 import { parametersOf } from './mime-message';
 import { decodeCharset, decodeCharsetInTurns, decodeField } from './part-text';
 import { findParts, type PlacedPart, type PlacedParts } from './message-parts';
@@ -121,7 +122,7 @@ function filenameOf({ fields, contentType }: PlacedPart): string | undefined {
   const disposition = fields.first('content-disposition') ?? '';
   const given = parameter(parametersOf(disposition), 'filename') ?? parameter(contentType.parameters, 'name');
   const name = clean((given ?? '').split(/[\\/]/).at(-1) ?? '').trim();
-  return name === '' || /^\.{1,4096}$/.test(name) ? undefined : name.slice(0, MAX_FILENAME);
+  return name === '' || /^\.{1,4096}$/.test(name) ? undefined : cutText(name, MAX_FILENAME);
 }
 
 /** Of a long value in the form of RFC 2231. */

@@ -1,6 +1,7 @@
 import { addressKey } from '../../common/mail-address';
 import { type HeaderFields, readHeader } from '../../common/mime/mime-message';
 import { decodeField } from '../../common/mime/part-text';
+import { cutText } from '../../common/values';
 import { INDEXED_ADDRESSES, type InboundEmailData } from './inbound-email';
 import { addressesIn, namedAddresses } from './named-addresses';
 
@@ -27,7 +28,7 @@ export function showHeader(fields: HeaderFields): ShownHeader {
     from: line(fields.first('from')),
     to: entries(fields.all('to')),
     cc: entries(fields.all('cc')),
-    subject: line(fields.first('subject')).slice(0, MAX_SUBJECT),
+    subject: cutText(line(fields.first('subject')), MAX_SUBJECT),
     messageId: idsIn(fields.first('message-id'))[0] ?? null,
     ...(inReplyTo !== undefined && { inReplyTo }),
     references: idsIn(fields.first('references')),
@@ -65,7 +66,7 @@ function idsIn(value = ''): string[] {
 }
 
 function line(value = ''): string {
-  return storable(decodeField(value)).trim().slice(0, MAX_LINE);
+  return cutText(storable(decodeField(value)).trim(), MAX_LINE);
 }
 
 /** JSON of Postgres takes neither NUL nor halves of surrogate pairs. */

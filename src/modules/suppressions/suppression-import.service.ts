@@ -3,6 +3,7 @@ import { EVENT_LOOP } from '../../common/async/fair-turns';
 import { AppError } from '../../common/errors/app-error';
 import { parseAddress } from '../../common/mail-address';
 import type { Tenant } from '../../common/tenant';
+import { cutText } from '../../common/values';
 import { type FormLine, readForm, type SuppressionForm } from './suppression-forms';
 import { isOwnReason, type SuppressionReason } from './suppression';
 import { type NewEntry, SuppressionListService } from './suppression-list.service';
@@ -96,7 +97,7 @@ class ImportRun {
     if (this.counted.total > MAX_IMPORT_LINES) throw tooMany();
     if ('fault' in entry) return this.refuse({ line, error: entry.fault });
     const address = parseAddress(entry.email);
-    const email = entry.email.slice(0, SHOWN_ADDRESS);
+    const email = cutText(entry.email, SHOWN_ADDRESS);
     if (!address.ok) return this.refuse({ line, email, error: `The address ${address.message}` });
     if (/^\*+@/.test(email)) {
       return this.refuse({ line, email, error: 'The address is a pattern, which matches no one' });

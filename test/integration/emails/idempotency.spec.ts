@@ -229,6 +229,15 @@ describe('idempotency keys', () => {
       expect(await emails()).toBe(1);
     });
 
+    it('keep the reasons of refused items, whatever the names in them', async () => {
+      const names = ['x', 'xx'].map((start) => `${start}${'😀'.repeat(50)}`);
+      const wrong = names.flatMap((name) => [{ [name]: 1 }, { tracking: { [name]: 1 } }, { headers: { [name]: '1' } }]);
+      const bodies = [sendBody(), ...wrong.map((fields) => sendBody(fields))];
+      const { results } = await sendBatch(bodies, 'k');
+      expect(results[0]).toMatchObject({ kind: 'accepted' });
+      expect((await sendBatch(bodies, 'k')).results).toEqual(results);
+    });
+
     it('let an item be mended that was refused', async () => {
       const items = await sendBatch([sendBody({ idempotencyKey: 'k', subject: '' })]);
       expect(items.results).toMatchObject([{ code: 'invalid_request' }]);

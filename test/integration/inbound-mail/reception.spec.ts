@@ -134,6 +134,17 @@ describe('mail to inbound routes', () => {
     expect((await deliver([`b@${acme.domain}`])).admitted[0]).toMatch(/^550 /);
   });
 
+  it('is stored with the beginning of long fields, which is text as well', async () => {
+    await route(acme, `a@${acme.domain}`);
+    for (const start of ['x', 'xx']) {
+      const long = `${start}${'😀'.repeat(600)}`;
+      const message = `From: ${long} <ada@sender.example>\r\nTo: ${long}\r\nSubject: ${long}\r\n\r\nhi\r\n`;
+      expect((await deliver([`a@${acme.domain}`], message)).taken).toMatch(/^250 /);
+    }
+    const subjects = (await list(acme)).map(({ subject }: { subject: string }) => subject);
+    expect(subjects).toEqual([`xx${'😀'.repeat(498)}`, `x${'😀'.repeat(498)}`]);
+  });
+
   it('that comes twice is stored once; to another recipient of the route it is new', async () => {
     await route(acme, `*@${acme.domain}`);
     for (const local of ['a', 'a', 'b']) expect((await deliver([`${local}@${acme.domain}`])).taken).toMatch(/^250 /);

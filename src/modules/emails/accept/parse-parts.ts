@@ -1,6 +1,7 @@
 import { lookup } from 'mime-types';
 import { AppError } from '../../../common/errors/app-error';
 import { decodeBase64, decodedLength } from '../../../common/mime/transfer-encoding';
+import { cutText } from '../../../common/values';
 import { CONTROL_CHARACTER, type FieldReader } from './field-reader';
 import type { Attachment } from './send-request';
 
@@ -33,9 +34,9 @@ export function readHeaders(reader: FieldReader, value: unknown): Record<string,
   const headers: Record<string, string> = {};
   for (const name of names) {
     // A name may have a megabyte: only its start is examined, since longer names are refused anyway.
-    const start = name.slice(0, MAX_NAME + 1);
+    const start = cutText(name, MAX_NAME + 1);
     const problem = headerProblem(start, given[name], seen);
-    if (problem) reader.add(`headers.${name.slice(0, MAX_NAME)}`, problem);
+    if (problem) reader.add(`headers.${cutText(name, MAX_NAME)}`, problem);
     else headers[name] = given[name] as string;
     seen.add(start.toLowerCase());
   }

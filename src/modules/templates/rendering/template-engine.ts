@@ -264,7 +264,7 @@ export class TemplateEngine {
   /** Shortens names: templates of earlier releases may have longer ones. */
   private inShort(names: readonly string[]): string[] {
     const { MAX_NAMED, MAX_VARIABLE_LENGTH } = TemplateEngine;
-    return names.slice(0, MAX_NAMED).map((name) => name.slice(0, MAX_VARIABLE_LENGTH));
+    return names.slice(0, MAX_NAMED).map((name) => this.storable(name.slice(0, MAX_VARIABLE_LENGTH)));
   }
 
   private reasonOf(fault: Fault): string {
@@ -274,7 +274,7 @@ export class TemplateEngine {
     if (fault.message.startsWith('memory alloc limit')) return 'it creates too much text: shorten its loops and texts';
     if (fault.message.startsWith('Maximum call stack')) return 'it is nested too deeply';
     // Removes the position that the library appends to the message.
-    return fault.message.replace(/, line:\d+, col:\d+$/, '').slice(0, 200);
+    return this.storable(fault.message.replace(/, line:\d+, col:\d+$/, '').slice(0, 200));
   }
 
   /** Replaces characters that text in the database or in mail must not contain; filters that decode or cut can produce them. */
