@@ -50,6 +50,8 @@ describe('TemplateEngine', () => {
   it.each([
     ['many', Array.from({ length: 501 }, (_, index) => `{{ v${index} }}`).join(''), 'it uses more than 500 variables'],
     ['long', `{{ a${'.b'.repeat(100)} }}`, 'it uses a variable whose name is longer than 200 characters'],
+    ['odd', '{{ ["a\\u0000"] }}', 'it uses a variable whose name has a NUL character or half of a surrogate pair'],
+    ['odd', '{{ a["\\ud83d"].b }}', 'it uses a variable whose name has a NUL character or half of a surrogate pair'],
     ['deep', '{% for i in (1..9) %}'.repeat(10_000), 'it is nested too deeply'],
   ])(
     'refuses variables that are too %s: what lists and refusals say of a template is bounded',
@@ -90,6 +92,13 @@ describe('TemplateEngine', () => {
       names: ['b', 'a'],
     });
     expect(htmlOf('{% capture a %}<i>{{ b }}</i>{% endcapture %}{{ a | raw }}', { b: '<' })).toBe('<i>&lt;</i>');
+  });
+
+  it('names what is missing in text that can be stored', () => {
+    const text = `{% assign nul = "%00" | url_decode %}{{ o[nul] }}{{ o[a] }}`;
+    const { names } = render({ text }, { o: {}, a: `x${'😀'.repeat(200)}` }) as RenderResult & { kind: 'missing' };
+    expect(names).toHaveLength(2);
+    for (const name of names) expect(name).not.toMatch(/\0|\p{Cs}/u);
   });
 
   it('names what is missing in part, of a template from before that was refused', () => {

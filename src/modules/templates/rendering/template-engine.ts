@@ -87,7 +87,7 @@ export class TemplateEngine {
     for (const field of TemplateEngine.FIELDS) {
       try {
         const names = this.plain.globalFullVariablesSync(this.parse(field, source[field] ?? ''));
-        const message = this.excessOf(names);
+        const message = this.faultOf(names);
         if (message !== undefined) problems.push({ field, message, line: 1, column: 1 });
         names.forEach((name) => variables.add(name));
       } catch (error) {
@@ -253,11 +253,15 @@ export class TemplateEngine {
     return new RegExp(`(?<![\\w.-])${literal}(?:\\.[a-zA-Z_][\\w-]*)*`).exec(expression)?.[0] ?? name;
   }
 
-  private excessOf(names: readonly string[]): string | undefined {
+  private faultOf(names: readonly string[]): string | undefined {
     const { MAX_VARIABLES, MAX_VARIABLE_LENGTH } = TemplateEngine;
     if (names.length > MAX_VARIABLES) return `it uses more than ${MAX_VARIABLES} variables`;
-    return names.some((name) => name.length > MAX_VARIABLE_LENGTH)
-      ? `it uses a variable whose name is longer than ${MAX_VARIABLE_LENGTH} characters`
+    if (names.some((name) => name.length > MAX_VARIABLE_LENGTH)) {
+      return `it uses a variable whose name is longer than ${MAX_VARIABLE_LENGTH} characters`;
+    }
+    // By an escape in a literal, `{{ ["\u0000"] }}`; no request could give it.
+    return names.some((name) => this.storable(name) !== name)
+      ? 'it uses a variable whose name has a NUL character or half of a surrogate pair'
       : undefined;
   }
 
