@@ -6,6 +6,9 @@ import { AT_SIGN, charactersAfter, charactersBefore, type SpelledCharacter } fro
 /** Each costs up to 64 characters on either side: a fraction of a millisecond for all. */
 const AT_SIGNS_PER_STEP = 32;
 
+/** The letter that has a form of its own at the end of a word. */
+const SIGMAS: readonly string[] = ['Σ', 'σ', 'ς'];
+
 /** Reads the characters that may stand at a place of a text. */
 type Read = (text: string, place: number) => SpelledCharacter[];
 
@@ -107,7 +110,8 @@ function formsOf(texts: readonly string[]): string[] {
 function unitsOf(text: string, isBackwards: boolean): Unit[] {
   const ordered = <T>(list: T[]) => (isBackwards ? list.toReversed() : list);
   return ordered([...text]).map((character) => {
-    const cases = new Set([character, character.toLowerCase(), character.toUpperCase()]);
+    const others = SIGMAS.includes(character) ? SIGMAS : [];
+    const cases = new Set([character, character.toLowerCase(), character.toUpperCase(), ...others]);
     const forms = Array.from(cases, (form) => ordered(Array.from(form, (each) => each.codePointAt(0) ?? 0)));
     return forms.every(({ length }) => length === 1)
       ? [[forms.flat()]]

@@ -265,6 +265,8 @@ describe('whatever an address hides in', () => {
   it.each([
     ['zoëqz@x.example', ['Zoëqz@x.example', 'ZOËQZ@x.example', 'ZOëQZ@x.example', 'zOËqz@x.example']],
     ['ZOËQZ@x.example', ['zoëqz@x.example', 'ZOËQZ@x.example']],
+    ['νικος.παππας@x.example', ['νικος.παππας@x.example', 'ΝΙΚΟΣ.ΠΑΠΠΑΣ@x.example']],
+    ['ΝΙΚΟΣ.ΠΑΠΠΑΣ@x.example', ['νικος.παππας@x.example', 'ΝΙΚΟΣ.ΠΑΠΠΑΣ@x.example']],
   ])('%s is found in any case, also where the database has no locale', async (email, stored) => {
     const { keys } = scene.worker.get(SubjectErasureService).subjectOf(scene.tenant.as('live'), email);
     for (const collation of ['C', 'default']) {
@@ -273,6 +275,24 @@ describe('whatever an address hides in', () => {
     }
     expect(keys).not.toContain('zoeqz@x.example');
   });
+
+  it.each(['νικος.παππας@x.example', 'ΝΙΚΟΣ.ΠΑΠΠΑΣ@x.example'])(
+    '%s is erased however its sigmas are written',
+    async (email) => {
+      const spellings = ['νικος.παππας@x.example', 'Νικος.Παππας@x.example', 'ΝΙΚΟΣ.ΠΑΠΠΑΣ@x.example'];
+      const sent = [];
+      for (const spelling of spellings) {
+        sent.push((await scene.send({ to: [spelling, BOB], subject: `For ${spelling}`, text: `To ${spelling}.` })).id);
+      }
+      expect((await erase(email)).receipt).toMatchObject({ recipientsAnonymized: 3 });
+      const kept = await scene.db.query(
+        `select e.subject, e.to_emails, c.text, e.organization_id from emails e join email_contents c on c.email_id = e.id where e.id = any($1)`,
+        [sent],
+      );
+      expect(kept).toHaveLength(3);
+      expect(JSON.stringify(kept)).not.toMatch(/παππ/i);
+    },
+  );
 
   it('an address without a letter’s other case is no other person’s', () => {
     const subject = (email: string) =>

@@ -88,5 +88,11 @@ function placeholderOf({ position }: SubjectIn): string {
 }
 
 function isOf(keys: readonly string[], address: string): boolean {
-  return keys.includes(address.toLowerCase());
+  const key = address.toLowerCase();
+  return keys.includes(key) || keys.includes(everySigma(key));
+}
+
+/** Greek has two small letters for one capital. */
+export function everySigma(text: string): string {
+  return text.replaceAll('ς', 'σ');
 }

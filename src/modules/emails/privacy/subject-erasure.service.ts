@@ -10,6 +10,7 @@ import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.
 import { OutcomeRecorder } from '../outcomes/outcome-recorder.service';
 import { AttachmentEraser, type AttachmentPlace } from './attachment-eraser.service';
 import { EmailEraser, type ErasedCounts, type NamedEmail } from './email-eraser.service';
+import { everySigma } from './erase-texts';
 import type { ErasableEmail } from './sql/find-erasable.sql';
 import {
   ErasableEmailsRepository,
@@ -65,7 +66,8 @@ export class SubjectErasureService {
 
   /** @param email normal form */
   subjectOf({ organizationId, mode }: Tenant, email: string): ErasedSubject {
-    const keys = [...new Set([addressKey(email), email.toLowerCase(), lowerInC(email), lowerInC(upperCase(email))])];
+    const forms = [addressKey(email), email.toLowerCase(), lowerInC(email), lowerInC(upperCase(everySigma(email)))];
+    const keys = [...new Set(forms.flatMap(withSigmas))];
     return { organizationId, mode, keys, finder: new AddressFinder(email) };
   }
 
@@ -172,6 +174,12 @@ export class SubjectErasureService {
 /** The result of SQL `lower` with the locale C: non-ASCII letters stay as they are. */
 function lowerInC(email: string): string {
   return email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/** A small sigma is σ or ς: by its place in the word, also for `toLowerCase`, but not for SQL `lower` of the embedded database. */
+function withSigmas(form: string): string[] {
+  const always = everySigma(form);
+  return [form, always, always.replace(/σ(?!\p{L})/gu, 'ς')];
 }
 
 /** Upper case for letters with exactly one capital letter, so that the result cannot be another person's address. */
