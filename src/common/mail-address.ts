@@ -81,6 +81,40 @@ export function addressKey(email: string): string {
   return email.toLowerCase().normalize('NFC');
 }
 
+/** Whether two addresses, in any case, are those of one person. */
+export function isSameAddress(one: string, other: string): boolean {
+  return everySigma(addressKey(one)) === everySigma(addressKey(other));
+}
+
+/** What SQL `lower` makes of an address that is the same as this one, with whichever locale. */
+export function lowerForms(email: string): string[] {
+  const forms = [addressKey(email), email.toLowerCase(), lowerInC(email), lowerInC(upperCase(everySigma(email)))];
+  return [...new Set(forms.flatMap(withSigmas))];
+}
+
+/** The result of SQL `lower` with the locale C: non-ASCII letters stay as they are. */
+function lowerInC(email: string): string {
+  return email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/** Upper case for letters with exactly one capital letter, so that the result cannot be another person's address. */
+function upperCase(email: string): string {
+  return email.replace(/\p{Ll}/gu, (letter) => {
+    const capital = letter.toUpperCase();
+    return capital.toLowerCase() === letter ? capital : letter;
+  });
+}
+
+/** A small sigma is σ or ς: by its place in the word, also for `toLowerCase`, but not for SQL `lower` of the embedded database. */
+function withSigmas(form: string): string[] {
+  const always = everySigma(form);
+  return [form, always, always.replace(/σ(?!\p{L})/gu, 'ς')];
+}
+
+export function everySigma(text: string): string {
+  return text.replaceAll('ς', 'σ');
+}
+
 /** The part after the @. */
 export function domainOf(email: string): string {
   return email.slice(email.lastIndexOf('@') + 1);

@@ -127,6 +127,15 @@ describe('an export', () => {
     });
   });
 
+  it('holds mail to the address in capitals, also where a small letter has two forms', async () => {
+    const [small, capital] = ['νικος.παππας@example.com', 'ΝΙΚΟΣ.ΠΑΠΠΑΣ@example.com'];
+    for (const to of [small, capital]) await storeEmail(scene.db, { organizationId: acme.organizationId, to: [to] });
+    for (const email of [small, capital]) {
+      const { exportedData } = await scene.export(acme.api, email);
+      expect(exportedData.emails.map(({ toEmails }: { toEmails: string[] }) => toEmails)).toEqual([[small], [capital]]);
+    }
+  });
+
   it('holds what is of its organization and mode, and belongs to them', async () => {
     const other = await scene.requester();
     const mine = await store();

@@ -1,6 +1,6 @@
 import type { EventType } from '../../../common/event-types';
 import { REPLACEMENT } from '../../../common/erasure/address-finder';
-import { domainOf, type Mailbox } from '../../../common/mail-address';
+import { domainOf, everySigma, type Mailbox } from '../../../common/mail-address';
 import { ERASED_SENDER, erasedAddress } from '../outcomes/erased-recipient';
 import type { AttachmentName, ErasableContent } from './sql/erase-contents.sql';
 import type { EmailHead } from './sql/erase-emails.sql';
@@ -90,9 +90,4 @@ function placeholderOf({ position }: SubjectIn): string {
 function isOf(keys: readonly string[], address: string): boolean {
   const key = address.toLowerCase();
   return keys.includes(key) || keys.includes(everySigma(key));
-}
-
-/** Greek has two small letters for one capital. */
-export function everySigma(text: string): string {
-  return text.replaceAll('ς', 'σ');
 }

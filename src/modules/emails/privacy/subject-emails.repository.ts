@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { expandEvents } from '../../../common/compact-events';
-import { addressKey } from '../../../common/mail-address';
+import { lowerForms } from '../../../common/mail-address';
 import type { Tenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import { ReadDatabase } from '../../../database/read-database.service';
@@ -201,7 +201,7 @@ export class SubjectEmailsRepository {
     { after, before }: SubjectRange,
     limits: PageLimits,
   ): Promise<SenderPage> {
-    const subject = { organizationId, mode, keys: [addressKey(address)] };
+    const subject = { organizationId, mode, keys: lowerForms(address) };
     const page = { after, lastId: before };
     const [found] = await this.reads.run(findSenders(subject, page, { examined: EXAMINED, found: limits.emails }));
     if (!found || found.ids.length === 0) return { ids: [], lastId: found?.lastId ?? null };

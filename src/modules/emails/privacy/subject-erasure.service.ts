@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import { AddressFinder } from '../../../common/erasure/address-finder';
-import { addressKey } from '../../../common/mail-address';
+import { lowerForms } from '../../../common/mail-address';
 import type { Tenant } from '../../../common/tenant';
 import type { Transaction } from '../../../database/transaction';
 import type { DeliveryKey } from '../../../delivery/ports/delivery';
@@ -10,7 +10,6 @@ import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.
 import { OutcomeRecorder } from '../outcomes/outcome-recorder.service';
 import { AttachmentEraser, type AttachmentPlace } from './attachment-eraser.service';
 import { EmailEraser, type ErasedCounts, type NamedEmail } from './email-eraser.service';
-import { everySigma } from './erase-texts';
 import type { ErasableEmail } from './sql/find-erasable.sql';
 import {
   ErasableEmailsRepository,
@@ -66,9 +65,7 @@ export class SubjectErasureService {
 
   /** @param email normal form */
   subjectOf({ organizationId, mode }: Tenant, email: string): ErasedSubject {
-    const forms = [addressKey(email), email.toLowerCase(), lowerInC(email), lowerInC(upperCase(everySigma(email)))];
-    const keys = [...new Set(forms.flatMap(withSigmas))];
-    return { organizationId, mode, keys, finder: new AddressFinder(email) };
+    return { organizationId, mode, keys: lowerForms(email), finder: new AddressFinder(email) };
   }
 
   /** Finds the next emails to the subject. @throws UnavailableError */
@@ -169,25 +166,6 @@ export class SubjectErasureService {
     });
     await this.outcomes.record(cancelled, tx);
   }
-}
-
-/** The result of SQL `lower` with the locale C: non-ASCII letters stay as they are. */
-function lowerInC(email: string): string {
-  return email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-}
-
-/** A small sigma is σ or ς: by its place in the word, also for `toLowerCase`, but not for SQL `lower` of the embedded database. */
-function withSigmas(form: string): string[] {
-  const always = everySigma(form);
-  return [form, always, always.replace(/σ(?!\p{L})/gu, 'ς')];
-}
-
-/** Upper case for letters with exactly one capital letter, so that the result cannot be another person's address. */
-function upperCase(email: string): string {
-  return email.replace(/\p{Ll}/gu, (letter) => {
-    const capital = letter.toUpperCase();
-    return capital.toLowerCase() === letter ? capital : letter;
-  });
 }
 
 type DeliveryTo = PreparedEmail & { readonly position: number };

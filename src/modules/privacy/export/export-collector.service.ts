@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { addressKey } from '../../../common/mail-address';
+import { addressKey, isSameAddress } from '../../../common/mail-address';
 import {
   type SubjectEmail,
   SubjectEmailsService,
@@ -73,7 +73,7 @@ export class ExportCollector {
     const emails: ExportedEmail[] = [];
     let bytes = 0;
     for (const email of await this.subjects.read(scope, ids)) {
-      const bodies = isSame(email.fromAddress, scope.address) ? await this.inbound.bodiesOf(email) : {};
+      const bodies = isSameAddress(email.fromAddress, scope.address) ? await this.inbound.bodiesOf(email) : {};
       emails.push(toExportedInbound(email, bodies, scope.address));
       bytes += lengthOf(bodies);
       if (bytes > INBOUND_PAGE_BYTES) return { last: email.id, emails, events: [] };
@@ -124,7 +124,7 @@ function toExportedEmail(email: SubjectEmail, subject: string): ExportedEmail {
     fromEmail: email.fromEmail,
     toEmails: shown(email.toEmails),
     ccEmails: shown(email.ccEmails),
-    bccEmails: (email.bccEmails ?? []).filter((address) => isSame(address, subject)),
+    bccEmails: (email.bccEmails ?? []).filter((address) => isSameAddress(address, subject)),
     subject: email.subject,
     createdAt: email.createdAt.toISOString(),
     status: email.status,
@@ -141,13 +141,13 @@ function toOtherFields({ replyTo, tags, metadata, headers, attachments }: Subjec
 }
 
 function isTo({ toEmails, ccEmails, bccEmails }: SubjectEmail, subject: string): boolean {
-  return [...toEmails, ...(ccEmails ?? []), ...(bccEmails ?? [])].some((address) => isSame(address, subject));
+  return [...toEmails, ...(ccEmails ?? []), ...(bccEmails ?? [])].some((address) => isSameAddress(address, subject));
 }
 
 /** The events about the subject, and those about the whole email. */
 function toExportedEvents({ events }: SubjectEmail, subject: string): ExportedEvent[] {
   return events
-    .filter(({ data: { recipient } }) => typeof recipient !== 'string' || isSame(recipient, subject))
+    .filter(({ data: { recipient } }) => typeof recipient !== 'string' || isSameAddress(recipient, subject))
     .map((event) => ({
       id: event.id,
       emailId: event.emailId,
@@ -155,8 +155,4 @@ function toExportedEvents({ events }: SubjectEmail, subject: string): ExportedEv
       timestamp: event.occurredAt.toISOString(),
       eventData: redactOthers(event.data, subject),
     }));
-}
-
-function isSame(address: string, subject: string): boolean {
-  return addressKey(address) === addressKey(subject);
 }

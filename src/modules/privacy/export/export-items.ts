@@ -1,4 +1,4 @@
-import { addressKey } from '../../../common/mail-address';
+import { isSameAddress } from '../../../common/mail-address';
 import type { ExportSection } from '../requests/privacy-request.entity';
 import { NIL_ID } from '../../../common/ids';
 
@@ -63,7 +63,7 @@ const FINAL_SIGNS = /[.!]+$/;
 
 /** An address as shown to the subject: another person's is redacted. */
 export function redactAddress(address: string, subject: string): string {
-  return addressKey(address) === addressKey(subject) ? address : REDACTED;
+  return isSameAddress(address, subject) ? address : REDACTED;
 }
 
 /** A copy of a JSON value in which every address but the subject's is redacted, in all texts. */

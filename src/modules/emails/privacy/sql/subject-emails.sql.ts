@@ -3,6 +3,7 @@
 // Reads: email_recipients (email_recipients_address), emails, email_contents, email_attachments (primary keys; of contents the
 // lengths only). Locks: none. Rows: up to $6. Not the ORM: a running sum, which limits the memory of the page.
 import type { CompactEvent } from '../../../../common/compact-events';
+import { lowerForms } from '../../../../common/mail-address';
 import type { Mode, Tenant } from '../../../../common/tenant';
 import type { Statement } from '../../../../database/statement';
 import type { EmailStatus } from '../../outcomes/email-state';
@@ -32,10 +33,16 @@ const EVENT_BYTES = 1_000;
 
 const LIST = `
   with received as materialized (
-    select distinct email_id
-    from email_recipients
-    where lower(address) = lower($1) and organization_id = $2 and mode = $3 and email_id > $4 and email_id < $5
-    order by email_id
+    select distinct r.email_id
+    from unnest($1::text[]) as k (key)
+    cross join lateral (
+      select distinct email_id
+      from email_recipients
+      where lower(address) = k.key and organization_id = $2 and mode = $3 and email_id > $4 and email_id < $5
+      order by email_id
+      limit $6
+    ) r
+    order by r.email_id
     limit $6
   ), weighed as (
     select r.email_id as id,
@@ -67,7 +74,7 @@ export function listSubjectEmails(
   return {
     name: 'list-subject-emails',
     text: LIST,
-    values: [address, organizationId, mode, after, before, limits.emails, limits.bytes],
+    values: [lowerForms(address), organizationId, mode, after, before, limits.emails, limits.bytes],
   };
 }
 
