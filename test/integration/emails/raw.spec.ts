@@ -120,6 +120,10 @@ describe('raw messages', () => {
         { details: { validation: { metadata: ['metadata must be JSON, with nothing named twice'] } } },
       ],
       [
+        { raw: base64(`X-Waybill-Tags: a\r\n${from()}x-waybill-tags: b\r\n\r\nhi`), to },
+        { details: { validation: { tags: ['tags is given twice'] } } },
+      ],
+      [
         { raw: base64(`X-Waybill-Tags: =?utf-8?q?a=00b?=\r\n${from()}\r\nhi`), to },
         { details: { validation: { tags: ['tags must not contain NUL characters'] } } },
       ],

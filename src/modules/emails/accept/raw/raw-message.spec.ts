@@ -18,8 +18,8 @@ describe('readRawMessage', () => {
     );
     expect(bytes.toString()).toBe('FROM: a@b.example\r\nSubject: a\r\n  b\r\nX-Other: 1\r\n\r\nBcc: body\r\n');
     expect([...own]).toEqual([
-      ['tags', 'one, two'],
-      ['metadata', '{"a": 1}'],
+      ['tags', ['one, two']],
+      ['metadata', ['{"a": 1}']],
     ]);
   });
 

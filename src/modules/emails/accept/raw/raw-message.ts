@@ -26,8 +26,8 @@ export interface RawMessage {
   readonly to: ReadonlySet<string>;
   readonly cc: ReadonlySet<string>;
   readonly replyTo: readonly Mailbox[];
-  /** The fields `X-Waybill-…`, by the rest of their names in lower case. */
-  readonly own: ReadonlyMap<string, string>;
+  /** The values of the fields `X-Waybill-…`, by the rest of their names in lower case. */
+  readonly own: ReadonlyMap<string, readonly string[]>;
 }
 
 /** `sender`: the From is not one mailbox in one field. `form`: not a valid message, or one that must not be sent. */
@@ -85,10 +85,12 @@ function tryParse(bytes: Buffer): ParsedHeader | undefined {
   }
 }
 
-function ownFields(header: ParsedHeader): ReadonlyMap<string, string> {
-  const own = new Map<string, string>();
-  for (const [name, [field]] of header.fields) {
-    if (field && name.startsWith(OWN_PREFIX)) own.set(name.slice(OWN_PREFIX.length), valueOf(header, field));
+function ownFields(header: ParsedHeader): RawMessage['own'] {
+  const own = new Map<string, string[]>();
+  for (const [name, fields] of header.fields) {
+    if (!name.startsWith(OWN_PREFIX)) continue;
+    const values = fields.map((field) => valueOf(header, field));
+    own.set(name.slice(OWN_PREFIX.length), values);
   }
   return own;
 }

@@ -49,8 +49,10 @@ function kindOf(email: string, { to, cc }: RawMessage): RecipientKind {
 function fromHeader(reader: FieldReader, { own }: RawMessage): Record<string, unknown> {
   const options: Record<string, unknown> = {};
   for (const [field, option] of Object.entries(OWN_FIELDS)) {
-    const value = own.get(field);
-    if (value !== undefined && value !== '') options[option] = readOwn(reader, option, value);
+    const [value, ...others] = own.get(field) ?? [];
+    // As a name that a JSON object has twice.
+    if (others.length > 0) reader.add(option, 'is given twice');
+    else if (value !== undefined && value !== '') options[option] = readOwn(reader, option, value);
   }
   return options;
 }
