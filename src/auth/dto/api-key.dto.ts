@@ -12,7 +12,7 @@ import {
 } from 'class-validator';
 import { ValidationError } from '../../common/errors/app-error';
 import { ALL_SCOPES, type Scope } from '../../common/http/scopes';
-import { parseTimestamp } from '../../common/http/timestamps';
+import { parseTimestamp, WITHIN_YEARS } from '../../common/http/timestamps';
 import { type Mode, MODES } from '../../common/tenant';
 import type { NewApiKey } from '../api-keys.service';
 import type { ApiKey } from '../auth.entity';
@@ -76,7 +76,9 @@ export class RevokedApiKeyDto {
 export function toNewApiKey(body: CreateApiKeyDto): NewApiKey {
   const expiresAt = body.expiresAt === undefined ? undefined : parseTimestamp(body.expiresAt);
   if (body.expiresAt !== undefined && expiresAt === undefined) {
-    throw new ValidationError({ expiresAt: ['expiresAt must be an ISO 8601 timestamp with an offset'] });
+    throw new ValidationError({
+      expiresAt: [`expiresAt must be an ISO 8601 timestamp with an offset, ${WITHIN_YEARS}`],
+    });
   }
   return { name: body.name, mode: body.mode, scopes: body.scopes, expiresAt, domainId: body.domainId };
 }

@@ -1,6 +1,6 @@
 import { Transform } from 'class-transformer';
 import { ValidateBy, type ValidationArguments } from 'class-validator';
-import { parseTimestamp } from './timestamps';
+import { parseTimestamp, WITHIN_YEARS } from './timestamps';
 
 /** Digits only: no sign, no blank, no exponent, no leading zero, although `Number()` accepts them. */
 const INTEGER = /^(0|[1-9]\d{0,9})$/;
@@ -43,7 +43,7 @@ export function Timestamp(): PropertyDecorator {
   return converted(
     (value) => parseTimestamp(typeof value === 'string' ? value.replace(DECODED_PLUS, '+') : value) ?? value,
     (value) => value instanceof Date,
-    'must be an ISO 8601 timestamp with an offset, or a date',
+    `must be an ISO 8601 timestamp with an offset, or a date, ${WITHIN_YEARS}`,
   );
 }
 

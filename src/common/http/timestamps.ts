@@ -6,6 +6,9 @@ const SHAPE = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?
 const EARLIEST = Date.UTC(1970, 0, 1);
 const END = Date.UTC(3000, 0, 1);
 
+/** The same for messages. */
+export const WITHIN_YEARS = 'in the years 1970 to 2999';
+
 const LONGEST = 40;
 
 /**

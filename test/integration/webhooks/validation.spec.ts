@@ -69,8 +69,11 @@ describe('the rules for a webhook', () => {
   });
 
   it.each([
-    [{}, { from: ['from must be an ISO 8601 timestamp with an offset, or a date'] }],
-    [{ from: '2026-11-01T00:00:00' }, { from: ['from must be an ISO 8601 timestamp with an offset, or a date'] }],
+    [{}, { from: ['from must be an ISO 8601 timestamp with an offset, or a date, in the years 1970 to 2999'] }],
+    [
+      { from: '2026-11-01T00:00:00' },
+      { from: ['from must be an ISO 8601 timestamp with an offset, or a date, in the years 1970 to 2999'] },
+    ],
     [{ from: '2026-11-02', to: '2026-11-02' }, { from: ['from must be before to, which is now by default'] }],
     [{ from: '2999-01-01' }, { from: ['from must be before to, which is now by default'] }],
     [{ from: '2026-01-01', to: '2026-02-01' }, { from: ['from and to must be at most 30 days apart'] }],

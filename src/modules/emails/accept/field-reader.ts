@@ -1,6 +1,6 @@
 import type { FieldErrors } from '../../../common/errors/app-error';
 import { unknownFields } from '../../../common/http/field-path';
-import { parseTimestamp } from '../../../common/http/timestamps';
+import { parseTimestamp, WITHIN_YEARS } from '../../../common/http/timestamps';
 import { isRecord } from '../../../common/values';
 
 /** Control characters, which no header field may contain: CR and LF would start another field. */
@@ -76,7 +76,8 @@ export class FieldReader {
   optionalTimestamp(value: unknown, path: string): Date | undefined {
     if (value === undefined) return undefined;
     const time = typeof value === 'string' ? parseTimestamp(value) : undefined;
-    if (!time) this.add(path, 'must be an ISO 8601 timestamp with an offset, such as 2026-11-20T10:00:00Z');
+    if (!time)
+      this.add(path, `must be an ISO 8601 timestamp with an offset, such as 2026-11-20T10:00:00Z, ${WITHIN_YEARS}`);
     return time;
   }
 
