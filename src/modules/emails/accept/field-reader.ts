@@ -6,6 +6,8 @@ import { isRecord } from '../../../common/values';
 /** Control characters, which no header field may contain: CR and LF would start another field. */
 export const CONTROL_CHARACTER = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 
+const EXAMPLE = '2026-11-20T10:00:00Z';
+
 /**
  * Reads the fields of a JSON value and collects their errors. Plain code instead of class-validator, because the batch route
  * validates 100 emails per request: decorators reached 380 requests/s there, plain code 1,300.
@@ -76,8 +78,7 @@ export class FieldReader {
   optionalTimestamp(value: unknown, path: string): Date | undefined {
     if (value === undefined) return undefined;
     const time = typeof value === 'string' ? parseTimestamp(value) : undefined;
-    if (!time)
-      this.add(path, `must be an ISO 8601 timestamp with an offset, such as 2026-11-20T10:00:00Z, ${WITHIN_YEARS}`);
+    if (!time) this.add(path, `must be an ISO 8601 timestamp with an offset, such as ${EXAMPLE}, ${WITHIN_YEARS}`);
     return time;
   }
 
