@@ -111,6 +111,7 @@ function withSigmas(form: string): string[] {
   return [form, always, always.replace(/σ(?!\p{L})/gu, 'ς')];
 }
 
+/** With σ for both small forms of the Greek letter. */
 export function everySigma(text: string): string {
   return text.replaceAll('ς', 'σ');
 }

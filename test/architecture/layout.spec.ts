@@ -34,7 +34,7 @@ describe('the size of the code base', () => {
     const long = SOURCES.filter((file) => linesOf(file) > 180 && !/\/migrations\/\d/.test(file.name));
     expect(names(SOURCES.filter((file) => linesOf(file) > 300))).toEqual([]);
     expect(long.length).toBeLessThanOrEqual(LONG);
-    expect(lines[Math.floor(lines.length / 2)]).toBeLessThanOrEqual(130);
+    expect(lines[Math.floor(lines.length / 2)]).toBeLessThanOrEqual(120);
     expect(lines[Math.floor(lines.length / 2)]).toBeGreaterThanOrEqual(60);
   });
 
