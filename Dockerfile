@@ -40,6 +40,6 @@ VOLUME /data
 EXPOSE 3000 9464 2526 2587 2465 5354/tcp 5354/udp
 # tini reaps the embedded server's children and forwards signals.
 ENTRYPOINT ["tini", "--"]
-CMD ["node", "dist/main.js"]
+CMD ["node", "--max-semi-space-size=16", "dist/main.js"]
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "scripts/healthcheck.mjs"]

@@ -6,11 +6,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 10_000;
 
+/** As the image and the systemd unit start it: docs/operations.md, Memory. */
+const PRODUCTION = {
+  flags: ['--max-semi-space-size=16'],
+  env: { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' },
+};
+
 /** One process of the product, with its log in a file as under a service manager. */
 export async function startProduct({ main, logFile, env, profile }) {
   const log = openSync(logFile, 'w');
-  const args = [...profilerArguments(profile, env.WAYBILL_ROLES), main];
-  const child = spawn(process.execPath, args, { env: { ...inherited(), ...env }, stdio: ['ignore', log, log] });
+  const args = [...PRODUCTION.flags, ...profilerArguments(profile, env.WAYBILL_ROLES), main];
+  const settings = { ...inherited(), ...PRODUCTION.env, ...env };
+  const child = spawn(process.execPath, args, { env: settings, stdio: ['ignore', log, log] });
   const ready = await waitForLine(logFile, child);
   const { port, submissionPort } = ready;
   return { pid: child.pid, port, submissionPort, stop: () => stop(child, 'SIGTERM') };
@@ -80,6 +87,6 @@ function profilerArguments(folder, process) {
 
 /** The product's configuration comes from the bench only, not from the caller's environment. */
 function inherited() {
-  const { PATH, HOME, TMPDIR, LANG } = process.env;
-  return Object.fromEntries(Object.entries({ PATH, HOME, TMPDIR, LANG }).filter(([, value]) => value !== undefined));
+  const { PATH, HOME, TMPDIR, LANG, NODE_OPTIONS } = process.env;
+  return Object.fromEntries(Object.entries({ PATH, HOME, TMPDIR, LANG, NODE_OPTIONS }).filter(([, value]) => value));
 }

@@ -209,10 +209,14 @@ describe('the systemd unit', () => {
     expect(unknown(set.split(' ').map((pair) => pair.split('=')[0]!))).toEqual([]);
   });
 
-  it('sets the memory allocator as the image does', () => {
+  it('bounds memory as the image does, and `npm start`', () => {
     const allocator = (text: string) => /^(?:ENV |Environment=)(MALLOC_.*)$/m.exec(text)?.[1];
     expect(allocator(read(UNIT))).toBe('MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072');
     expect(allocator(read('Dockerfile'))).toBe(allocator(read(UNIT)));
+    const command = 'node --max-semi-space-size=16 dist/main.js';
+    expect(/^ExecStart=\/usr\/bin\/(.*)$/m.exec(read(UNIT))?.[1]).toBe(command);
+    expect(JSON.parse(/^CMD (.*)$/m.exec(read('Dockerfile'))![1]!)).toEqual(command.split(' '));
+    expect(JSON.parse(read('package.json')).scripts.start).toBe(command);
   });
 
   it('is valid for systemd, where it is installed', () => {
