@@ -61,6 +61,17 @@ describe('FairStarts', () => {
     expect(await loopTurnsOf(work)).toBeLessThanOrEqual(12);
     expect(begun).toHaveLength(40);
   });
+
+  it('begins for as long in a turn as its limits say, and of what waited as many', async () => {
+    const turnsWith = async (most: number, turnMs: number): Promise<number> => {
+      const { work } = pieces(new FairStarts({ most, turnMs }), 0.1, Array<string>(40).fill('loud'));
+      return loopTurnsOf(work);
+    };
+    expect(await turnsWith(40, 100)).toBe(0);
+    expect(await turnsWith(40, 2)).toBeLessThanOrEqual(5);
+    expect(await turnsWith(2, 2)).toBeGreaterThanOrEqual(10);
+    expect(await turnsWith(40, 0.2)).toBeGreaterThanOrEqual(15);
+  });
 });
 
 describe('WorkTurns', () => {

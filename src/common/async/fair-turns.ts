@@ -49,23 +49,32 @@ export class FairTurns {
 /** The event loop is the process's one, and so is this. */
 export const EVENT_LOOP = new FairTurns();
 
-/** How much of each turn of the event loop goes to pieces that begin. */
-const STARTS_MS = 0.5;
-const MOST_STARTS = 8;
+interface StartLimits {
+  /** How many of those that have waited begin in a turn of the event loop. */
+  readonly most: number;
+  /** For how long any begin: that much of a turn goes to them. */
+  readonly turnMs: number;
+}
 
 /**
- * Pieces of work that begin at once while they take less than half a millisecond of a turn of the event loop; what comes beyond that
- * waits for a turn, holders in rotation. Forty requests of one client that came together took 24 ms of each turn, and another's request
+ * Pieces of work that begin at once while they take little of a turn of the event loop, by default half a millisecond; what comes beyond
+ * that waits for a turn, holders in rotation. Forty requests of one client that came together took 24 ms of each turn, and another's request
  * waited that long for every reply of the database.
  */
 export class FairStarts {
-  private readonly turns = new FairTurns(MOST_STARTS, STARTS_MS);
+  private readonly turns: FairTurns;
+  private readonly turnMs: number;
   private waiting = 0;
   private beganMs: number | undefined;
 
+  constructor({ most, turnMs }: StartLimits = { most: 8, turnMs: 0.5 }) {
+    this.turns = new FairTurns(most, turnMs);
+    this.turnMs = turnMs;
+  }
+
   /** Undefined when the piece may begin at once. */
   next(holder: string): Promise<void> | undefined {
-    if (this.waiting > 0 || performance.now() - (this.beganMs ?? Infinity) >= STARTS_MS) return this.turn(holder);
+    if (this.waiting > 0 || performance.now() - (this.beganMs ?? Infinity) >= this.turnMs) return this.turn(holder);
     if (this.beganMs === undefined) {
       this.beganMs = performance.now();
       setImmediate(() => (this.beganMs = undefined));

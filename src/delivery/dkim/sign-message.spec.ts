@@ -197,6 +197,7 @@ describe('signMessage', () => {
     const message = withBody('text\r\n');
     const first = await signed(message);
     expect(await signed(message)).toEqual(first);
+    expect(await signMessage(message, key, { signedAt, isUrgent: true })).toEqual(first);
     expect(first.subarray(-message.length)).toEqual(message);
     const signature = signatureOf(first);
     const time = Math.floor(signedAt.getTime() / 1_000);

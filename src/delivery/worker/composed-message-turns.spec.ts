@@ -40,6 +40,27 @@ describe('ComposingTurns', () => {
     expect(begun).toHaveLength(32);
   });
 
+  it('does the only mail of a tenant at once when many of others are in progress, one in a turn', async () => {
+    const { turns, begun, add } = setUp(8);
+    const urgent: string[] = [];
+    const addUrgent = (tenant: string) =>
+      turns.run(tenant, (isUrgent) => {
+        if (isUrgent) urgent.push(tenant);
+        return new Promise(() => undefined);
+      });
+    for (let n = 0; n < 7; n += 1) void add('noisy');
+    void addUrgent('early');
+    expect(urgent).toEqual([]);
+    void add('noisy');
+    for (const tenant of ['quiet', 'quiet', 'second', 'noisy']) void addUrgent(tenant);
+    expect(urgent).toEqual(['quiet']);
+    await new Promise(setImmediate);
+    // It and another tenant's have something in progress.
+    for (const tenant of ['quiet', 'early', 'third']) void addUrgent(tenant);
+    expect(urgent).toEqual(['quiet', 'third']);
+    expect(begun).toHaveLength(7);
+  });
+
   it('goes on after a failure, which is its own', async () => {
     const { turns, add, begun } = setUp(1);
     const failed = turns.run('a', () => Promise.reject(new Error('no key')));

@@ -144,7 +144,7 @@ export class MessageComposer {
     const { raw, organizationId } = message;
     const make = raw
       ? () => signRawMessage(raw, 0, message, parts.key)
-      : async () => this.sign(await this.compose(parts, message, ownFields), parts);
+      : async (isUrgent: boolean) => this.sign(await this.compose(parts, message, ownFields), parts, isUrgent);
     composed.composeAhead(() => this.turns.run(organizationId, make));
     return true;
   }
@@ -171,8 +171,8 @@ export class MessageComposer {
     return composeMessage(await this.tracking.apply(message, recipient), ownFields);
   }
 
-  private sign(bytes: Buffer, { key, message }: MessageParts): Promise<Buffer> {
-    return signMessage(bytes, key, { signedAt: message.date });
+  private sign(bytes: Buffer, { key, message }: MessageParts, isUrgent = false): Promise<Buffer> {
+    return signMessage(bytes, key, { signedAt: message.date, isUrgent });
   }
 }
 

@@ -2,6 +2,7 @@ import { AppError } from '../../../src/common/errors/app-error';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import type { SmtpSinkOptions } from '../../doubles/smtp-sink';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
+import { waitFor } from '../../setup/wait-for';
 import {
   HELO_NAME,
   HUGE_MESSAGE,
@@ -168,6 +169,25 @@ describe('a conversation with a friendly server', () => {
     const first = send(connection);
     await expect(send(connection)).rejects.toThrow(AppError);
     expect(await first).toMatchObject({ kind: 'accepted' });
+  });
+
+  it('goes on after a reply when its turn has come, and then only', async () => {
+    await start();
+    const connection = await clients.ready(endpointOf(sink.port));
+    const turns: (() => void)[] = [];
+    const nextTurn = () => new Promise<void>((resolve) => turns.push(resolve));
+    const result = connection.send(envelopeTo('user@example.org'), MESSAGE, { ...YES, nextTurn });
+    const given = async () => waitFor(() => turns.shift(), { what: 'a turn asked for' });
+    const [atData, ended] = [await given(), jest.fn()];
+    void result.then(ended);
+    expect(sink.messages).toEqual([]);
+    atData();
+    const atEnd = await given();
+    expect(sink.messages).toHaveLength(1);
+    expect(ended).not.toHaveBeenCalled();
+    atEnd();
+    expect(await result).toMatchObject({ kind: 'accepted' });
+    expect(connection.isUsable).toBe(true);
   });
 
   describe('the hook before the final dot', () => {
