@@ -19,8 +19,9 @@ const LONGEST = 40;
  */
 export function parseTimestamp(text: unknown): Date | undefined {
   const match = typeof text === 'string' && text.length <= LONGEST ? SHAPE.exec(text) : null;
-  const instant = match && instantOf(match);
-  return instant && instant >= EARLIEST && instant < END ? new Date(instant) : undefined;
+  // Not by its truth: the first instant of 1970 is zero.
+  const instant = match === null ? undefined : instantOf(match);
+  return instant !== undefined && instant >= EARLIEST && instant < END ? new Date(instant) : undefined;
 }
 
 function instantOf(match: RegExpExecArray): number | undefined {
