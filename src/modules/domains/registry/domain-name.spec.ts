@@ -25,6 +25,8 @@ describe('normalizeDomainName', () => {
     ['xn--bcher-kva.example', 'xn--bcher-kva.example', null],
     ['shop.someone.github.io', 'shop.someone.github.io', 'shop'],
     ['a.io', 'a.io', null],
+    ['a.xn--p1ai', 'a.xn--p1ai', null],
+    ['a.рф', 'a.xn--p1ai', null],
     [`${LONG.slice(0, 249)}.com`, `${LONG.slice(0, 249)}.com`, expect.any(String)],
   ])('takes %j', (text, domain, subdomain) => {
     expect(normalizeDomainName(text)).toEqual({ domain, subdomain });
@@ -53,6 +55,8 @@ describe('normalizeDomainName', () => {
     ['mail.example-.com', 'domain must not have a label that begins or ends with a hyphen'],
     ['example.c', 'domain must end in a label of 2 characters or more'],
     ['example.1st', 'domain must not end in a label that begins with a digit'],
+    ['example.c0m', 'domain must end in a label of letters alone, such as com'],
+    ['example.co-m', 'domain must end in a label of letters alone, such as com'],
     ['localhost', 'domain needs a dot, such as example.com'],
     ['co.uk', 'domain must be a name under a public suffix, not a public suffix itself'],
     ['github.io', 'domain must be a name under a public suffix, not a public suffix itself'],

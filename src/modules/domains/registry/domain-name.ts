@@ -50,6 +50,8 @@ const MISTAKES: readonly [RegExp, string][] = [
   [/^[^.]+$/, 'needs a dot, such as example.com'],
   [/\.\d[^.]*$/, 'must not end in a label that begins with a digit'],
   [/[^a-z\d.\-\u0080-\uffff]/i, 'must consist of letters, digits, hyphens and dots'],
+  // No top-level domain has a digit or a hyphen, except in the A-labels of internationalized ones.
+  [/\.(?!xn--)[^.]*[\d-][^.]*$/i, 'must end in a label of letters alone, such as com'],
 ];
 
 /** The message for a common mistake. The grammar itself is checked afterwards. */
