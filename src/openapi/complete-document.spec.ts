@@ -32,14 +32,19 @@ describe('completeDocument', () => {
   });
 
   it('adds the errors that follow from path, query and body', () => {
-    expect(Object.keys(complete({}).responses)).toEqual(['200', '405']);
-    const byId = complete({ parameters: [{ name: 'id', in: 'path', schema: { type: 'string' } }] });
+    const open = { security: [{}] };
+    expect(Object.keys(complete(open).responses)).toEqual(['200', '405']);
+    const byId = complete({ ...open, parameters: [{ name: 'id', in: 'path', schema: { type: 'string' } }] });
     expect(Object.keys(byId.responses)).toEqual(['200', '404', '405']);
     expect(byId.parameters).toEqual([{ name: 'id', in: 'path', schema: { type: 'string', format: 'uuid' } }]);
-    const search = complete({ parameters: [{ name: 'q', in: 'query' }] });
+    const search = complete({ ...open, parameters: [{ name: 'q', in: 'query' }] });
     expect(Object.keys(search.responses)).toEqual(['200', '400', '405']);
-    const taking = complete({ requestBody: { content: {} } });
+    const taking = complete({ ...open, requestBody: { content: {} } });
     expect(Object.keys(taking.responses)).toEqual(['200', '400', '405', '413', '415']);
+  });
+
+  it('adds the refusal of unknown query fields to every route with a key', () => {
+    expect(Object.keys(complete({}).responses)).toEqual(['200', '400', '405']);
   });
 
   it('keeps what a route says itself, and adds to it only what is missing', () => {

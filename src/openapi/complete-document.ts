@@ -105,12 +105,14 @@ function completeResponses(operation: Operation): ResponsesObject {
   );
 }
 
-function impliedErrors({ parameters = [], requestBody }: Operation): ErrorCode[] {
+/** A route with a key refuses every query field that it does not declare; public routes take any. */
+function impliedErrors(operation: Operation): ErrorCode[] {
+  const { parameters = [], requestBody } = operation;
   const isIn = (place: string) => (parameter: ParameterObject | ReferenceObject) =>
     'in' in parameter && parameter.in === place;
   const codes: ErrorCode[] = ['method_not_allowed'];
   if (parameters.some(isIn('path'))) codes.push('resource_not_found');
-  if (requestBody || parameters.some(isIn('query'))) codes.push('invalid_request');
+  if (!isPublic(operation) || requestBody || parameters.some(isIn('query'))) codes.push('invalid_request');
   if (requestBody) codes.push('payload_too_large', 'unsupported_media_type');
   return codes;
 }
