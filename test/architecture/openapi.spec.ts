@@ -122,6 +122,11 @@ describe('the API documentation', () => {
     expect(Object.keys(raw.properties).sort()).toEqual([...SEND_RAW_FIELDS].sort());
   });
 
+  it('names every form in which an export can be downloaded', () => {
+    const response = document.paths['/v1/gdpr/export/{requestId}']?.get?.responses['200'] as ResponseObject;
+    expect(Object.keys(response.content ?? {})).toEqual(['application/json', 'text/csv', 'application/zip']);
+  });
+
   describe('of every route', () => {
     it('has controllers to look at', () => {
       expect(controllers.length).toBeGreaterThan(3);

@@ -1,27 +1,35 @@
 import { applyDecorators, Param, type PipeTransform, type Type } from '@nestjs/common';
-import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import { ApiExtraModels, ApiResponse, getSchemaPath, type MediaTypeObject, type SchemaObject } from '@nestjs/swagger';
 import { ERROR_CODES, type ErrorCode, NotFoundError } from '../errors/app-error';
 import { isUuid } from '../ids';
 import { ErrorEnvelopeDto } from './envelope.dto';
 
 type Decorator = MethodDecorator & ClassDecorator;
 
+interface DataOptions {
+  readonly status?: number;
+  readonly isArray?: boolean;
+  readonly description?: string;
+  /** Media types of files in which a client may have the same, by its `Accept`. */
+  readonly files?: readonly string[];
+}
+
 /** Documents `{data: Model}`. */
-export function ApiData(
-  model: Type,
-  options: { status?: number; isArray?: boolean; description?: string } = {},
-): Decorator {
+export function ApiData(model: Type, options: DataOptions = {}): Decorator {
   const item = { $ref: getSchemaPath(model) };
+  const schema: SchemaObject = {
+    type: 'object',
+    required: ['data'],
+    properties: { data: options.isArray ? { type: 'array', items: item } : item },
+  };
+  const file: MediaTypeObject = { schema: { type: 'string', format: 'binary' } };
+  const files = Object.fromEntries((options.files ?? []).map((type) => [type, file]));
   return applyDecorators(
     ApiExtraModels(model),
     ApiResponse({
       status: options.status ?? 200,
       description: options.description ?? 'Success',
-      schema: {
-        type: 'object',
-        required: ['data'],
-        properties: { data: options.isArray ? { type: 'array', items: item } : item },
-      },
+      content: { 'application/json': { schema }, ...files },
     }),
   );
 }

@@ -100,7 +100,7 @@ export class ExportsController {
       'Includes its result once completed, for 7 days. `Accept: application/zip` downloads the result as a ZIP file, ' +
       '`Accept: text/csv` one section of it.',
   })
-  @ApiData(PrivacyExportDto)
+  @ApiData(PrivacyExportDto, { files: ['text/csv', 'application/zip'] })
   @ApiErrors('invalid_request', 'domain_not_allowed', 'resource_not_found', 'export_not_available')
   async read(
     @CurrentPrincipal() principal: Principal,
