@@ -156,6 +156,17 @@ describe('DtoPipe', () => {
     expect(pipe.transform('x', { type: 'custom', metatype: Message })).toBe('x');
   });
 
+  it('says of a query field that stands twice that it may not, whatever else is wrong', () => {
+    const query = { subject: ['x', 'y'], limit: ['1', '1'], deep: 'no', unknown: ['a', 'b'] };
+    expect(() => pipe.transform(query, { type: 'query', metatype: Message })).toThrow(
+      expect.objectContaining({
+        details: { validation: { subject: ['subject must be given once'], limit: ['limit must be given once'] } },
+      }),
+    );
+    const tags = ['a', 'b'];
+    expect(pipe.transform({ subject: 'x', tags }, { type: 'body', metatype: Message })).toMatchObject({ tags });
+  });
+
   it('refuses any field for a class that declares none', () => {
     class Empty {
       readonly nothing?: never;

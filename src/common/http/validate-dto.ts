@@ -31,6 +31,7 @@ const plans = new WeakMap<Type, Plan>();
 export class DtoPipe implements PipeTransform {
   transform(value: unknown, { metatype, type }: ArgumentMetadata): unknown {
     if (type === 'custom' || metatype === undefined || UNSHAPED.includes(metatype)) return value;
+    if (type === 'query') refuse(repeatedIn(planOf(metatype), value));
     return validateDto(metatype, value);
   }
 }
@@ -70,6 +71,12 @@ function refuse(errors: FieldErrors): void {
 function unknownIn({ properties }: Plan, value: Record<string, unknown>): FieldErrors {
   const unknown = unknownFields(value, properties);
   return Object.fromEntries(unknown.map(([name, message]) => [fieldPath([name]), [`${fieldPath([name])} ${message}`]]));
+}
+
+/** A query is read into an array where a name stands twice. None of ours takes several values. */
+function repeatedIn({ properties }: Plan, query: unknown): FieldErrors {
+  const repeated = Object.entries(query ?? {}).filter(([name, value]) => properties.has(name) && Array.isArray(value));
+  return Object.fromEntries(repeated.map(([name]) => [name, [`${name} must be given once`]]));
 }
 
 function longArrays({ maxElements }: Plan, value: Record<string, unknown>): FieldErrors {
