@@ -336,6 +336,11 @@ describe('POST /operator/v1/queue/actions', () => {
     expect((await operator.api.post('/operator/v1/queue/actions', body)).status).toBe(400);
   });
 
+  it('says what a filter is when none is given', async () => {
+    const { body } = await operator.api.post('/operator/v1/queue/actions', { action: 'hold', reason: 'x' });
+    expect(body.error.details.validation).toEqual({ filter: ['filter must be an object'] });
+  });
+
   it('returns 404 for an unknown action', async () => {
     expect((await operator.api.get(`/operator/v1/queue/actions/${randomUUID()}`)).status).toBe(404);
   });

@@ -1,16 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import {
-  IsDefined,
-  IsIn,
-  IsObject,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Length,
-  Matches,
-  ValidateNested,
-} from 'class-validator';
+import { IsIn, IsObject, IsOptional, IsString, IsUUID, Length, Matches, ValidateNested } from 'class-validator';
 import { QueryInteger } from '../../../common/http/dto-decorators';
 import { type Mode, MODES } from '../../../common/tenant';
 import { WAITING_REASONS } from '../../../delivery/queue/waiting';
@@ -128,7 +118,6 @@ export class StartQueueActionDto {
   action!: (typeof ACTIONS)[number];
 
   @ApiProperty({ type: QueueFilterDto, ...FILTER_FIELD })
-  @IsDefined()
   @IsObject()
   @ValidateNested()
   @Type(() => QueueFilterDto)
