@@ -1,8 +1,12 @@
 import fc from 'fast-check';
-import { hashKey, mintKey, modeOfKey } from './key-format';
+import { hashKey, invalidKey, mintKey, modeOfKey } from './key-format';
 import { anyCharacter } from '../../test/factories/any-character';
 
 describe('API keys', () => {
+  it("are named by their prefixes when none is valid, operators' ones too", () => {
+    for (const prefix of ['wb_live_', 'wb_test_', 'wb_op_']) expect(invalidKey().suggestion).toContain(prefix);
+  });
+
   it('are recognised by their form and checksum', () => {
     for (const mode of ['live', 'test'] as const) {
       const { key, hash, prefix } = mintKey(mode);

@@ -65,6 +65,6 @@ export function bearerToken(header: string | undefined): string {
 /** The error for a missing, malformed or unknown key. Revoked and expired keys have codes of their own. */
 export function invalidKey(): AppError {
   return new AppError('invalid_api_key', 'The API key is missing or not valid', {
-    suggestion: 'Send the header Authorization: Bearer wb_live_… or wb_test_…',
+    suggestion: 'Send the header Authorization: Bearer wb_live_… or wb_test_…; under /operator/v1, wb_op_…',
   });
 }
