@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { OpenAPIObject, ResponseObject } from '@nestjs/swagger';
+import type { OpenAPIObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { ALL_OPERATOR_SCOPES, ALL_SCOPES } from '../../src/common/http/scopes';
 import { EVENT_TYPES } from '../../src/common/event-types';
@@ -125,6 +125,17 @@ describe('the API documentation', () => {
   it('names every form in which an export can be downloaded', () => {
     const response = document.paths['/v1/gdpr/export/{requestId}']?.get?.responses['200'] as ResponseObject;
     expect(Object.keys(response.content ?? {})).toEqual(['application/json', 'text/csv', 'application/zip']);
+  });
+
+  it('says between which bounds a number in a query has to be', () => {
+    const unbounded = listOperations(document.paths).flatMap(({ path, operation }) =>
+      (operation.parameters ?? []).flatMap((parameter) => {
+        if ('$ref' in parameter || parameter.in !== 'query') return [];
+        const { type, minimum, maximum } = (parameter.schema ?? {}) as SchemaObject;
+        return type !== 'integer' || (minimum !== undefined && maximum !== undefined) ? [] : [path, parameter.name];
+      }),
+    );
+    expect(unbounded).toEqual([]);
   });
 
   describe('of every route', () => {

@@ -39,7 +39,9 @@ export class ChangeDomainDto {
 
 /** Query of `GET /v1/domains`. */
 export class ListDomainsQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 })
+  @QueryInteger(1, 1_000_000)
+  page: number = 1;
 
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 100 })
   @QueryInteger(1, 100)

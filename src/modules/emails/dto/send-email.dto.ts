@@ -20,6 +20,8 @@ const addresses = (minItems: number, description: string) => ({
   description,
 });
 
+const TAG = { type: 'string', minLength: 1, maxLength: 100 };
+
 class AttachmentDto {
   @ApiProperty({ maxLength: 255, example: 'invoice.pdf' }) filename!: string;
   @ApiProperty({ format: 'byte', description: 'Base64' }) content!: string;
@@ -76,7 +78,7 @@ export class SendEmailDto {
   headers?: Record<string, string>;
   @ApiPropertyOptional({ type: [AttachmentDto], maxItems: 10, description: 'At most 25 MiB decoded together' })
   attachments?: AttachmentDto[];
-  @ApiPropertyOptional({ type: [String], maxItems: 10, description: 'Each 1 to 100 characters' }) tags?: string[];
+  @ApiPropertyOptional({ type: 'array', items: TAG, maxItems: 10 }) tags?: string[];
   @ApiPropertyOptional({
     type: 'object',
     additionalProperties: true,
@@ -178,7 +180,12 @@ export class SendRawDto {
   to!: string[];
   @ApiPropertyOptional({ enum: ['transactional', 'bulk'], description: 'Or the field X-Waybill-Category' })
   category?: string;
-  @ApiPropertyOptional({ type: [String], maxItems: 10, description: 'Or the field X-Waybill-Tags, with commas' })
+  @ApiPropertyOptional({
+    type: 'array',
+    items: TAG,
+    maxItems: 10,
+    description: 'Or the field X-Waybill-Tags, with commas',
+  })
   tags?: string[];
   @ApiPropertyOptional({
     type: 'object',

@@ -11,7 +11,9 @@ import type { InboundEmail, ShownInboundEmail } from '../inbound-emails.service'
 const MAX_ADDRESS = 320;
 
 export class ListInboundEmailsQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 })
+  @QueryInteger(1, 1_000_000)
+  page: number = 1;
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 }) @QueryInteger(1, 100) limit: number =
     20;
   @ApiPropertyOptional({ description: 'An address that it came to', example: 'support@in.example.com' })

@@ -31,7 +31,9 @@ export class ChangeInboundRouteDto {
 }
 
 export class ListInboundRoutesQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 })
+  @QueryInteger(1, 1_000_000)
+  page: number = 1;
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 }) @QueryInteger(1, 100) limit: number =
     20;
 }

@@ -17,7 +17,9 @@ export class ListDestinationsQuery {
 
   @ApiPropertyOptional({ enum: STATES }) @IsOptional() @IsIn(STATES) state?: (typeof STATES)[number];
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 })
+  @QueryInteger(1, 1_000_000)
+  page: number = 1;
 
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 50 }) @QueryInteger(1, 100) limit: number =
     50;

@@ -102,7 +102,9 @@ const MAX_MONTHLY = 2_000_000_000;
 const NAME_FIELD = { minLength: 1, maxLength: 200, example: 'Acme' };
 
 export class ListOrganizationsQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 })
+  @QueryInteger(1, 1_000_000)
+  page: number = 1;
 
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 50 }) @QueryInteger(1, 100) limit: number =
     50;

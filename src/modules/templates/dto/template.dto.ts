@@ -53,14 +53,16 @@ export class ChangeTemplateDto {
 
 /** Query of `GET /v1/templates`. */
 export class ListTemplatesQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 })
+  @QueryInteger(1, 1_000_000)
+  page: number = 1;
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 }) @QueryInteger(1, 100) limit: number =
     20;
 }
 
 /** Query of `GET /v1/templates/{id}`. */
 export class TemplateVersionQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, description: 'Absent: the latest' })
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MAX_VERSION, description: 'Absent: the latest' })
   @IsOptional()
   @QueryInteger(1, MAX_VERSION)
   version?: number;
