@@ -4,6 +4,7 @@ import { CONNECTION_TURNS, type SharedTurns } from '../async/shared-turns';
 import { socketInTurns } from '../async/socket-turns';
 import { clientNetworkOf } from '../http/client-address';
 import { SERVER_HANDSHAKES, SERVER_TLS } from '../tls/server-handshakes';
+import { readSenderPath } from './sender-path';
 
 type Connection = SMTPServer['connections'] extends Set<infer Known> ? Known : never;
 type Parser = Exclude<Connection['_parser'], false>;
@@ -61,6 +62,7 @@ export class BulkSmtpServer extends SMTPServer {
   protected adopt(connection: Connection): void {
     this.upgradeInTurn(connection);
     this.endIdleInTurn(connection);
+    takeAnySender(connection);
     const create = connection._createParser.bind(connection);
     const adapt = (parser: Parser) => readInTurns(readInBulk(parser), connection.remoteAddress, this.turns);
     // STARTTLS starts with a new one.
@@ -111,6 +113,17 @@ export class BulkSmtpServer extends SMTPServer {
       });
     };
   }
+}
+
+/** The library refuses senders that RFC 5321 allows, and others that exist. */
+function takeAnySender(connection: Connection): void {
+  const parse = connection._parseAddressCommand.bind(connection);
+  connection._parseAddressCommand = (name, command) => {
+    const known = parse(name, command);
+    const path = known === false && name === 'mail from' ? readSenderPath(String(command)) : undefined;
+    const empty = path ? parse(name, `MAIL FROM:<>${path.parameters}`) : known;
+    return path && empty ? { ...empty, address: path.address } : empty;
+  };
 }
 
 /** A client that sends on after the end is disconnected: reading from hundreds of them took a turn of 300 ms. */

@@ -55,6 +55,18 @@ describe('a report', () => {
     expect((await app.reports())[0]?.raw.toString()).toMatch(/^Return-Path: <someone@example\.com>\r\nSubject:/);
   });
 
+  it.each(['"a b"@b.example', '"<x@y>"@b.example', 'a..b@b.example', 'www-data@my_app_1', 'root'])(
+    'comes from %s, which is a sender as well (RFC 5321 section 4.1.2)',
+    async (sender) => {
+      const client = await app.client();
+      expect(await client.command(`MAIL FROM:<${sender}> BODY=8BITMIME SIZE=99`)).toMatch(/^250 /);
+      await client.command(`RCPT TO:<${app.issue()}@${MAIL_HOST}>`);
+      await client.command('DATA');
+      expect(await client.send(`${REPORT}\r\n.\r\n`).reply()).toMatch(/^250 /);
+      expect((await app.reports()).at(-1)?.raw.toString()).toContain(`Return-Path: <${sender}>\r\n`);
+    },
+  );
+
   it('is stored once however often it comes', async () => {
     const to = `${app.issue()}@${MAIL_HOST}`;
     const before = await app.count('inbound_reports_total{result="duplicate"}');

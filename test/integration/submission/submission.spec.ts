@@ -146,6 +146,13 @@ describe('SMTP submission', () => {
     expect(recipients.map(({ address }) => address)).toEqual(['a@x.example']);
   });
 
+  it.each(['root', 'www-data@my_app_1', '"a b"@x.example'])('takes any envelope sender, such as %s', async (sender) => {
+    const client = await session();
+    for (const line of [`MAIL FROM:<${sender}>`, 'RCPT TO:<a@x.example>']) {
+      expect(await client.command(line)).toMatch(/^250 /);
+    }
+  });
+
   it('refuses bare CR and LF, and ends a message at CRLF.CRLF only', async () => {
     for (const smuggled of ['a\n.\nMAIL FROM:<evil@x.example>', 'a\r.\r\nb', 'a\n.\r\nb', 'a\r\n.\nb']) {
       const client = await session();
