@@ -71,6 +71,9 @@ describe('the text of a part', () => {
   it.each([
     ['=?utf-8?q?caf=C3=A9_au?= =?utf-8?B?IGxhaXQ=?=', 'café au lait'],
     ['plain =?utf-8?x?no?=', 'plain =?utf-8?x?no?='],
+    // Characters that are split between words, as many senders do.
+    ['a =?utf-8?Q?b=F0=9F=98?=\r\n =?UTF-8?Q?=80c?= d', 'a b😀c d'],
+    ['=?utf-8?B?8J+Y?= =?utf-8?q?=80?= =?iso-8859-1?q?=E9?= =?utf-8?B?w6k=?=', '😀éé'],
   ])('reads the field %s', (field, text) => {
     expect(decodeField(field)).toBe(text);
   });

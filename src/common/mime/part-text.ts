@@ -29,11 +29,15 @@ export function textOf(part: MessagePart): string {
   return part.contentType.type === 'text/html' ? withoutTags(text) : text;
 }
 
+/** An encoded word (RFC 2047), with a language or not (RFC 2231 section 5), and words without anything between them. */
+const WORD = /=\?([\w-]{1,40})(?:\*[\w-]{1,20})?\?([bq])\?([^?\s]{0,500})\?=/gi;
+const WORDS = /(?:=\?[\w-]{1,40}(?:\*[\w-]{1,20})?\?[bq]\?[^?\s]{0,500}\?=){1,200}/gi;
+
 /** Undoes encoded words (RFC 2047) in a field, and reads bytes above ASCII as UTF-8 where they are (RFC 6532). */
 export function decodeField(value: string): string {
   return decodeCharset(value, undefined)
     .replace(/\?=\s{1,10}=\?/g, '?==?')
-    .replace(/=\?([\w-]{1,40})(?:\*[\w-]{1,20})?\?([bq])\?([^?\s]{0,500})\?=/gi, decodeWord);
+    .replace(WORDS, decodeWords);
 }
 
 /** Decodes bytes in a named character set; without a known one as UTF-8 if valid, else as Windows-1252. */
@@ -68,12 +72,25 @@ function knownDecoder(charset: string | undefined): TextDecoder | undefined {
   }
 }
 
-function decodeWord(_word: string, charset: string, encoding: string, text: string): string {
-  const bytes =
-    encoding.toLowerCase() === 'b'
-      ? Buffer.from(text, 'base64').toString('latin1')
-      : decodeQuotedPrintable(text.replaceAll('_', ' '));
-  return decodeCharset(bytes, charset);
+/** Words of one character set together: RFC 2047 section 5 forbids to split a character, and many senders do. */
+function decodeWords(words: string): string {
+  let decoded = '';
+  let bytes = '';
+  let known: string | undefined;
+  for (const [, charset = '', encoding, text = ''] of words.matchAll(WORD)) {
+    if (known !== undefined && known !== charset.toLowerCase()) {
+      decoded += decodeCharset(bytes, known);
+      bytes = '';
+    }
+    known = charset.toLowerCase();
+    bytes += bytesOfWord(encoding, text);
+  }
+  return decoded + decodeCharset(bytes, known);
+}
+
+function bytesOfWord(encoding: string | undefined, text: string): string {
+  if (encoding?.toLowerCase() === 'b') return Buffer.from(text, 'base64').toString('latin1');
+  return decodeQuotedPrintable(text.replaceAll('_', ' '));
 }
 
 /** RFC 2045 section 6.7, in one pass; an `=` that starts no escape stands for itself. */
