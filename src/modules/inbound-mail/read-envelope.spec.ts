@@ -32,6 +32,24 @@ describe('showHeader', () => {
     ]);
   });
 
+  it.each([
+    ['"Bo \\"B, Jr\\"" <b@example.com>, c@example.com', ['"Bo \\"B, Jr\\"" <b@example.com>', 'c@example.com']],
+    [
+      'b@example.com (one, (two), three; four), c@example.com',
+      ['b@example.com (one, (two), three; four)', 'c@example.com'],
+    ],
+    ['undisclosed-recipients:;', []],
+    [
+      'Team: "A, B" <a@example.com>, b@example.com;, c@example.com',
+      ['"A, B" <a@example.com>', 'b@example.com', 'c@example.com'],
+    ],
+    ['<a@[IPv6:2001:db8::1]>, "x: y" <b@example.com>', ['<a@[IPv6:2001:db8::1]>', '"x: y" <b@example.com>']],
+    ['"no end, a@example.com', ['"no end', 'a@example.com']],
+    ['(no end, a@example.com', ['(no end', 'a@example.com']],
+  ])('finds the mailboxes of %s', (list, mailboxes) => {
+    expect(showHeader(fieldsOf(`To: ${list}`)).to).toEqual(mailboxes);
+  });
+
   it('shows a message without a header as empty', () => {
     const empty = { from: '', to: [], cc: [], subject: '', messageId: null, references: [] };
     expect(showHeader(fieldsOf(''))).toEqual(empty);

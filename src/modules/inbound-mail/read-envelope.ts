@@ -52,13 +52,29 @@ export async function indexedAddresses(message: Buffer, envelope: readonly strin
   return [...found];
 }
 
-/** One for each mailbox, as it is written. A comma within quotes belongs to the name. */
+/** One for each mailbox, as it is written. */
 function entries(values: readonly string[]): string[] {
-  const parts = values.flatMap((value) => value.match(/(?:"[^"]{0,1000}"|[^,"]){1,2000}/g) ?? []);
-  return parts
+  return values
+    .flatMap(mailboxesIn)
     .map(line)
     .filter((entry) => entry !== '')
     .slice(0, MAX_ENTRIES);
+}
+
+/** What holds no separator: a quoted string, a comment with one level of others in it, what is in brackets; or one sign. */
+const TOKENS =
+  /"(?:[^"\\]|\\.){0,1000}"|\((?:[^()\\]|\\.|\((?:[^()\\]|\\.){0,500}\)){0,1000}\)|<[^<>,;]{0,1000}>|\[[^[\]]{0,100}\]|[^]/g;
+
+/** The mailboxes of a list; of a group (RFC 5322 section 3.4) its members. */
+function mailboxesIn(list: string): string[] {
+  const found = [''];
+  for (const [token] of list.matchAll(TOKENS)) {
+    if (token === ',' || token === ';') found.push('');
+    // The name of a group.
+    else if (token === ':') found[found.length - 1] = '';
+    else found[found.length - 1] += token;
+  }
+  return found;
 }
 
 function idsIn(value = ''): string[] {
