@@ -159,17 +159,18 @@ function putBefore(buffer: Buffer, room: number, start: Buffer): { buffer: Buffe
 }
 
 const ADDRESS_FIELDS = ['from', 'sender', 'reply-to', 'to', 'cc'];
-const ADDRESS = /[^\s<>",;:()]{1,320}@[^\s<>",;:()]{1,320}/g;
-/** Of one field; beyond it no address that needs SMTPUTF8 is looked for. */
+/** No name before angle brackets, and no quoted one, which no @ follows, nor a comment (RFC 5322 section 3.4). */
+const ADDRESS = /[^\s<>",;:()]{1,320}@[^\s<>",;:()]{1,320}(?![^\s<>",;:()]|[ \t\r\n]{0,10}<)/g;
+const NO_ADDRESS = /"(?:[^"\\]|\\.){0,1000}"(?!@)|\([^()]{0,1000}\)/gs;
 const MAX_FIELD = 32 * 1024;
 
-/** True when an address in its header has a non-ASCII local part (RFC 6531); other text in UTF-8 is sent as it is. */
+/** Whether an address has a non-ASCII local part (RFC 6531), in the first bytes of its field; other UTF-8 is sent as it is. */
 export function rawNeedsSmtpUtf8(message: Buffer): boolean {
   const { fields, bodyStart } = parseHeader(message);
   if (!hasHighBytes(message.subarray(0, bodyStart))) return false;
   return ADDRESS_FIELDS.flatMap((name) => fields.get(name) ?? []).some(({ colon, end }) => {
     const value = message.toString('utf8', colon + 1, Math.min(end, colon + 1 + MAX_FIELD));
-    return (value.match(ADDRESS) ?? []).some(needsSmtpUtf8);
+    return (value.replace(NO_ADDRESS, ' ').match(ADDRESS) ?? []).some(needsSmtpUtf8);
   });
 }
 
