@@ -37,6 +37,16 @@ describe('faultOf', () => {
     expect(detail).toHaveLength(300);
   });
 
+  it.each([
+    ['0A00010B', 'ssl3_get_record', 'wrong version number', '../deps/openssl/openssl/ssl/record/ssl3_record.c:350'],
+    ['0A000410', 'ssl3_read_bytes', 'ssl/tls alert handshake failure', 'ssl/record/rec_layer_s3.c:1605'],
+  ])('leaves out where in OpenSSL an error occurred: %s', (number, place, reason, file) => {
+    const message = `80FC09FB4B7F0000:error:${number}:SSL routines:${place}:${reason}:${file}:SSL alert number 40\n`;
+    expect(faultOf(Object.assign(new Error(message), { code: 'ERR_SSL' }), true).detail).toBe(
+      `SSL routines: ${reason}`,
+    );
+  });
+
   it('has a detail even for an error without a message', () => {
     expect(faultOf(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), false).detail).toBe('ECONNREFUSED');
   });

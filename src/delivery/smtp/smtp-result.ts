@@ -134,15 +134,14 @@ const CAUSES: Readonly<Record<string, SmtpFailureCause>> = {
 };
 
 const MAX_DETAIL_CHARACTERS = 300;
+/** Of OpenSSL: a thread, a number, library, function and reason, and a place in its source. */
+const OPENSSL_ERROR = /^[0-9A-F]{1,32}:error:[0-9A-F]{1,16}:([^:]{1,100}):[^:]{0,100}:([^:]{1,200}):.*$/s;
 
-/**
- * The cause of a socket error. Codes of TLS, routing and name resolution are too many to list, so each is the default
- * of its kind.
- */
+/** The cause of a socket error. Codes of TLS, routing and look-ups are too many to list, so each is the default of its kind. */
 export function faultOf(error: NodeJS.ErrnoException & { address?: string }, usesTls: boolean): WireFault {
   const code = error.code ?? '';
   // A connection attempt to several addresses fails with an AggregateError, whose message is empty.
-  const detail = error.message || code;
+  const detail = error.message.replace(OPENSSL_ERROR, '$1: $2') || code;
   // Errors of TLS quote the remote side's certificate.
   return {
     cause: CAUSES[code] ?? (isOutOfPorts(error) ? 'local' : usesTls ? 'tls' : 'unreachable'),
