@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type ContentType, type HeaderFields, readContentType, readHeader } from './mime-message';
+import { type ContentType, type HeaderFields, readContentType, readMessageHeader } from './mime-message';
 
 /** What one message may make `findParts` do. */
 export const PART_LIMITS = {
@@ -59,7 +59,7 @@ class PartFinder {
   /** Returns the fields of the entity that lies there. */
   async read({ start, end }: Span, depth: number): Promise<HeaderFields> {
     const head = this.message.toString('latin1', start, Math.min(end, start + PART_LIMITS.headerBytes));
-    const { fields, rest } = readHeader(head);
+    const { fields, rest } = readMessageHeader(head);
     const bodyStart = start + head.length - rest.length;
     const contentType = readContentType(fields.first('content-type'));
     const boundary = contentType.parameters.get('boundary');

@@ -1,4 +1,4 @@
-import { leavesOf, readContentType, readHeader, splitMessage } from './mime-message';
+import { leavesOf, readContentType, readHeader, readMessageHeader, splitMessage } from './mime-message';
 import { decodeCharset, decodedBody, decodeField, textOf } from './part-text';
 
 const partOf = (message: string) => leavesOf(splitMessage(Buffer.from(message, 'latin1'))!)[0]!;
@@ -10,6 +10,23 @@ describe('readHeader', () => {
     expect(fields.all('x-a')).toEqual(['1', '2']);
     expect(rest).toBe('body: 1');
     expect(fields.has('body')).toBe(false);
+  });
+});
+
+describe('readMessageHeader', () => {
+  it.each([
+    ['Subject: one\r\n \r\n two\r\nTo: a\r\n\r\nbody', 'one two', 'a', 'body'],
+    ['Subject: one\n\t \nTo: a\n\nbody: 1', 'one', 'a', 'body: 1'],
+    // By a mailer that ends the header with white space.
+    ['Subject: one\r\nTo: a\r\n \r\nHello you, read: this', 'one', 'a', 'Hello you, read: this'],
+    ['Subject: one\r\n\r\nTo: a', 'one', undefined, 'To: a'],
+  ])('of %j takes white space for a fold where the header goes on', (text, subject, to, rest) => {
+    const header = readMessageHeader(text);
+    expect([header.fields.first('subject'), header.fields.first('to'), header.rest]).toEqual([subject, to, rest]);
+  });
+
+  it('is no way to read what separates blocks of a delivery status', () => {
+    expect(readHeader('Reporting-MTA: a\r\n \r\nAction: failed').rest).toBe('Action: failed');
   });
 });
 

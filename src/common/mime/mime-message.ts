@@ -68,6 +68,24 @@ const NAME = /^([!-9;-~]{1,100})[ \t]{0,20}:/;
  * @param text one character a byte
  */
 export function readHeader(text: string): HeaderBlock {
+  return readFields(text, () => false);
+}
+
+/**
+ * The same of a message or a part, where a line of white space may be part of a folded field (RFC 5322 section 4.2): it is, when
+ * a field or the rest of one follows. Some mailers write one behind a long subject.
+ */
+export function readMessageHeader(text: string): HeaderBlock {
+  return readFields(text, (line, next) => FOLDED.test(line) && GOES_ON.test(text.slice(next, next + MAX_START)));
+}
+
+const FOLDED = /^[ \t]/;
+const GOES_ON = /^(?:[ \t]{1,100}\S|[!-9;-~]{1,100}[ \t]{0,20}:)/;
+/** More than the start of a line that shows what it is. */
+const MAX_START = 200;
+
+/** @param goesOn whether a line without a text, before what starts at `next`, belongs to the header */
+function readFields(text: string, goesOn: (line: string, next: number) => boolean): HeaderBlock {
   const fields: Field[] = [];
   let at = 0;
   for (let count = 0; count < MIME_LIMITS.headerLines && at < text.length; count++) {
@@ -75,8 +93,8 @@ export function readHeader(text: string): HeaderBlock {
     const end = next === -1 ? text.length : next;
     const line = text.slice(at, Math.min(end, at + MIME_LIMITS.fieldLength));
     at = end + 1;
-    if (line.trim() === '') return { fields: new HeaderFields(fields), rest: text.slice(at), cut: false };
-    addLine(fields, line);
+    if (line.trim() !== '') addLine(fields, line);
+    else if (!goesOn(line, at)) return { fields: new HeaderFields(fields), rest: text.slice(at), cut: false };
   }
   return { fields: new HeaderFields(fields), rest: text.slice(at), cut: at < text.length };
 }
@@ -145,7 +163,7 @@ class MessageSplitter {
 
   split(text: string, depth: number): MessagePart {
     this.parts++;
-    const { fields, rest, cut } = readHeader(text);
+    const { fields, rest, cut } = readMessageHeader(text);
     const contentType = readContentType(fields.first('content-type'));
     const boundary = contentType.parameters.get('boundary');
     const part = { fields, contentType, body: rest };

@@ -14,7 +14,8 @@ const FIELDS: ReadonlySet<string> = new Set([
 ]);
 const NAME = /^([!-9;-~]{1,100})[ \t]{0,20}:/;
 const FOLDED = /^[ \t]/;
-const EMPTY_LINE = /^[ \t\r]*$/;
+/** A line of white space may be in the middle of a header: what is found behind it is no harm. */
+const EMPTY_LINE = /^\r?$/;
 const HEADER_END = /\n[ \t\r]*\n/;
 
 /** Characters searched in one turn of the event loop: some milliseconds. */

@@ -1,5 +1,5 @@
 import { addressKey } from '../../common/mail-address';
-import { type HeaderFields, readHeader } from '../../common/mime/mime-message';
+import { type HeaderFields, readMessageHeader } from '../../common/mime/mime-message';
 import { decodeField } from '../../common/mime/part-text';
 import { cutText } from '../../common/values';
 import { INDEXED_ADDRESSES, type InboundEmailData } from './inbound-email';
@@ -18,7 +18,7 @@ export type ShownHeader = Omit<InboundEmailData, 'marks' | 'authentication'>;
 
 /** The header fields within the first bytes of a message. */
 export function readFields(message: Buffer): HeaderFields {
-  return readHeader(message.toString('latin1', 0, HEADER_BYTES)).fields;
+  return readMessageHeader(message.toString('latin1', 0, HEADER_BYTES)).fields;
 }
 
 /** The decoded fields that lists and events show. */

@@ -1,5 +1,11 @@
 import { matchesPattern, type MessageView, type MessagePattern } from './message-view';
-import { HeaderFields, leavesOf, type MessagePart, readHeader } from '../../../common/mime/mime-message';
+import {
+  HeaderFields,
+  leavesOf,
+  type MessagePart,
+  readHeader,
+  readMessageHeader,
+} from '../../../common/mime/mime-message';
 import { PARSING_LIMITS } from './unpack';
 import { decodedBody } from '../../../common/mime/part-text';
 import { type OriginalMessage, printable, type Report } from './report';
@@ -54,7 +60,7 @@ function readOldForm(view: MessageView, attached: Attached): Report | undefined 
 
 function open(part: MessagePart): Attached {
   const content = decodedBody(part, PARSING_LIMITS.messageLength);
-  return { content, fields: readHeader(content).fields, hasBody: !part.contentType.type.endsWith('headers') };
+  return { content, fields: readMessageHeader(content).fields, hasBody: !part.contentType.type.endsWith('headers') };
 }
 
 function bareReport(leaves: readonly MessagePart[]): MessagePart | undefined {
