@@ -28,6 +28,13 @@ describe('readRawMessage', () => {
     expect(bytes.toString()).toBe('From: a@b.example\r\nResent-To: c@d.example\r\n\r\nhi');
   });
 
+  it('removes a Date and a Message-ID without a value, so that they are added', () => {
+    const { bytes } = message('Date: \r\nFrom: a@b.example\r\nMESSAGE-ID:\r\n\t\r\nSubject:\r\n\r\nDate:\r\n');
+    expect(bytes.toString()).toBe('From: a@b.example\r\nSubject:\r\n\r\nDate:\r\n');
+    const twice = 'From: a@b.example\r\nDate:\r\nDate: x\r\n\r\nhi';
+    expect(message(twice).bytes.toString()).toBe(twice);
+  });
+
   it.each([',', ';', ':'])('reads a thousand addresses of a list at most, of those that end with %s', (sign) => {
     const parse = jest.spyOn(PostalMime, 'addressParser').mockClear();
     message(`From: a@b.example\r\nTo: ${`a@b${sign}`.repeat(5_000)}\r\nCc: c@d.example\r\n\r\nhi`);

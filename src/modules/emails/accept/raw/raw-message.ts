@@ -99,10 +99,18 @@ function isRemoved(name: string): boolean {
   return REMOVED.has(name) || name.startsWith(OWN_PREFIX);
 }
 
+/** Fields that are added where they are missing: without a value they are, too (RFC 5322 section 3.6 demands one). */
+const ADDED: ReadonlySet<string> = new Set(['date', 'message-id']);
+
+function isEmptyOne(header: ParsedHeader, name: string, fields: readonly FieldRange[]): boolean {
+  return ADDED.has(name) && fields.every((field) => valueOf(header, field) === '');
+}
+
 /** Moves the remaining header fields up to the body, so that a large message is not copied. */
-function withoutFields({ bytes, fields, bodyStart }: ParsedHeader): Buffer {
+function withoutFields(header: ParsedHeader): Buffer {
+  const { bytes, fields, bodyStart } = header;
   const removed = [...fields]
-    .filter(([name]) => isRemoved(name))
+    .filter(([name, ranges]) => isRemoved(name) || isEmptyOne(header, name, ranges))
     .flatMap(([, ranges]): readonly FieldRange[] => ranges)
     .sort((one, other) => other.start - one.start);
   let start = bodyStart;
