@@ -101,10 +101,14 @@ function resolveRejection({ smtp, classification }: Rejected, facts: RetryFacts)
   }
 }
 
-/** What this side can tell to be permanent (size, SMTPUTF8) counts as the reply that the server would have sent. */
+/**
+ * What this side can tell to be permanent (size, SMTPUTF8) counts as the reply that the server would have sent. It depends on the
+ * message and on what the host offers, so no later attempt ends otherwise (RFC 6531 section 3.2, RFC 6152 section 3).
+ */
 function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFacts): DeliveryOutcome {
   if ((cause === 'too-large' || cause === 'unsupported') && smtp.enhancedCode?.startsWith('5')) {
-    return resolveRejection(rejection({ ...smtp, code: 554 }, BUILT_IN_CLASSIFIER), facts);
+    const refused = rejection({ ...smtp, code: 554 }, BUILT_IN_CLASSIFIER);
+    return resolveRejection({ ...refused, classification: { ...refused.classification, action: 'bounce' } }, facts);
   }
   return retryOrEnd(afterFinalDot ? 'unknown' : 'deferred', cause, smtp, facts);
 }
