@@ -86,10 +86,20 @@ export function isSameAddress(one: string, other: string): boolean {
   return everySigma(addressKey(one)) === everySigma(addressKey(other));
 }
 
-/** What SQL `lower` makes of an address that is the same as this one, with whichever locale. */
+/** What SQL `lower`, with whichever locale, makes of an address that is the same as this one; with `LOWER_DOTTED_I` for `İ`. */
 export function lowerForms(email: string): string[] {
-  const forms = [addressKey(email), email.toLowerCase(), lowerInC(email), lowerInC(upperCase(everySigma(email)))];
+  const dotted = email.replaceAll('İ', LOWER_DOTTED_I);
+  const forms = [addressKey(email), email.toLowerCase(), lowerInC(dotted), lowerInC(upperCase(everySigma(dotted)))];
   return [...new Set(forms.flatMap(withSigmas))];
+}
+
+/** The lower case of `İ` (U+0130): an `i` and a dot of its own. SQL `lower` makes a plain `i` of the letter, or leaves it as it is. */
+export const LOWER_DOTTED_I = 'i\u0307';
+
+/** What an index of lower-case addresses has a person under who has these `lowerForms`; a plain `i` may be another person's. */
+export function lowerFormsInIndex(forms: readonly string[]): string[] {
+  const written = ['İ', 'i', LOWER_DOTTED_I];
+  return [...new Set(forms.flatMap((form) => written.map((letter) => form.replaceAll(LOWER_DOTTED_I, letter))))];
 }
 
 /** The result of SQL `lower` with the locale C: non-ASCII letters stay as they are. */

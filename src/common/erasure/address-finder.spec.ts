@@ -64,6 +64,11 @@ describe('an address within a text', () => {
     expect(clean('zoë@x.example', 'zoe\u0308@x.example zo%C3%AB@x.example ZOË@x.example')).toBe(
       '[erased] [erased] [erased]',
     );
+    for (const email of ['İbo@x.example', 'i\u0307bo@x.example']) {
+      expect(clean(email, 'İbo@x.example i\u0307BO@x.example I\u0307bo@x.example, not ibo@x.example')).toBe(
+        '[erased] [erased] [erased], not ibo@x.example',
+      );
+    }
   });
 
   const character = fc.constantFrom(...'abzAZ09!#$%&*+/=?^_`{|}~-éЖ');

@@ -1,5 +1,5 @@
 import { domainToUnicode } from 'node:url';
-import { domainOf } from '../mail-address';
+import { domainOf, LOWER_DOTTED_I } from '../mail-address';
 import type { Occurrence, Step } from './encoded-runs';
 import { AT_SIGN, charactersAfter, charactersBefore, type SpelledCharacter } from './spelled-characters';
 
@@ -34,7 +34,9 @@ export class AddressPattern {
   constructor(email: string) {
     const domain = domainOf(email);
     this.domain = domain;
-    this.localParts = formsOf([email.slice(0, -domain.length - 1)]).map((form) => unitsOf(form, true));
+    // `İ` also finds its lower case, which has no composed form that would find it.
+    const localPart = email.slice(0, -domain.length - 1).replaceAll(LOWER_DOTTED_I, 'İ');
+    this.localParts = formsOf([localPart]).map((form) => unitsOf(form, true));
     this.domains = formsOf([domain, domainToUnicode(domain) || domain]).map((form) => unitsOf(form, false));
   }
 

@@ -294,6 +294,27 @@ describe('whatever an address hides in', () => {
     },
   );
 
+  it.each(['İbrahimqz@x.example', 'i̇brahimqz@x.example', 'İBRAHIMQZ@x.example'])(
+    '%s is erased where it is written with an İ, and no other person is',
+    async (email) => {
+      const [dotted, plain] = [['İbrahimqz@x.example', 'i̇brahimqz@x.example'], 'ibrahimqz@x.example'];
+      const send = (to: string) => scene.send({ to: [to, BOB], replyTo: [to], text: `To ${to}.` });
+      const sent = [await send(dotted[0]!), await send(dotted[1]!), await send(plain)].map(({ id }) => id);
+      const shown = async () => {
+        const sql = `
+          select e.to_emails, e.reply_to, c.text, e.organization_id
+          from emails e join email_contents c on c.email_id = e.id where e.id = any($1) order by e.id`;
+        return (await scene.db.query(sql, [sent])).map((row) => JSON.stringify(row));
+      };
+      const before = await shown();
+      expect((await erase(email)).receipt).toMatchObject({ recipientsAnonymized: 2 });
+      const after = await shown();
+      for (const row of after.slice(0, 2)) expect(row).not.toMatch(/brahimqz/i);
+      expect(after[2]).toBe(before[2]);
+      expect((await erase(plain)).receipt).toMatchObject({ recipientsAnonymized: 1 });
+    },
+  );
+
   it('an address without a letter’s other case is no other person’s', () => {
     const subject = (email: string) =>
       scene.worker.get(SubjectErasureService).subjectOf(scene.tenant.as('live'), email);

@@ -136,6 +136,16 @@ describe('an export', () => {
     }
   });
 
+  it('holds mail to an address with an İ, and no mail to the one with an i', async () => {
+    const [dotted, plain] = [['İbrahim@example.com', 'i̇brahim@example.com'], 'ibrahim@example.com'];
+    for (const to of [...dotted, plain]) await storeEmail(scene.db, { organizationId: acme.organizationId, to: [to] });
+    for (const [email, expected] of [...dotted.map((each) => [each, dotted] as const), [plain, [plain]] as const]) {
+      const { exportedData } = await scene.export(acme.api, email);
+      const received = exportedData.emails.map(({ toEmails }: { toEmails: string[] }) => toEmails);
+      expect(received).toEqual(expected.map((each) => [each]));
+    }
+  });
+
   it('holds what is of its organization and mode, and belongs to them', async () => {
     const other = await scene.requester();
     const mine = await store();
