@@ -1,5 +1,13 @@
 import fc from 'fast-check';
-import { addressKey, domainOf, maskAddress, needsSmtpUtf8, parseAddress, parseMailbox } from './mail-address';
+import {
+  addressKey,
+  addressKeys,
+  domainOf,
+  maskAddress,
+  needsSmtpUtf8,
+  parseAddress,
+  parseMailbox,
+} from './mail-address';
 import { anyCharacter } from '../../test/factories/any-character';
 
 const CONTROL = /[\p{Cc}\p{Cs}]/u;
@@ -29,6 +37,17 @@ function parsed(input: unknown) {
   if (!result.ok) throw new Error(result.message);
   return result.mailbox;
 }
+
+describe('addressKeys', () => {
+  it('are one, but for a small sigma, which has two forms', () => {
+    expect(addressKeys('Ann@x.example')).toEqual(['ann@x.example']);
+    const [always, dotted, words] = ['νικοσ.παππασ@x.example', 'νικοσ.παππας@x.example', 'νικος.παππας@x.example'];
+    for (const each of [always, dotted, words, 'ΝΙΚΟΣ.ΠΑΠΠΑΣ@x.example']) {
+      expect(addressKeys(each)).toEqual([words, dotted, always]);
+      expect(addressKeys(each)).toContain(addressKey(each));
+    }
+  });
+});
 
 describe('parseMailbox', () => {
   it.each([

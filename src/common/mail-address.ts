@@ -39,6 +39,8 @@ const UNFIT_IN_NAME = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 const SPECIALS = /[()<>[\]:;@\\,"]/;
 const QUOTED_STRING = /^"((?:[^"\\]|\\.)*)"$/s;
 const NON_ASCII = /[^\x00-\x7f]/;
+/** What has several lower-case forms. */
+const HAS_FORMS = /[σς]/;
 
 /**
  * Reads exactly one mailbox, from a string or from an object {email, name?}; never throws.
@@ -81,6 +83,20 @@ export function addressKey(email: string): string {
   return email.toLowerCase().normalize('NFC');
 }
 
+/**
+ * The keys that entries about a person may be stored under, in order: more than one only of an address with the Greek letter sigma,
+ * whose lower case depends on what stands around it. Stored keys are never rewritten: a hashed one could not be.
+ */
+export function addressKeys(email: string): string[] {
+  const key = addressKey(email);
+  return [...new Set(withSigmas(key))].sort();
+}
+
+/** Whether `addressKeys` of a key are several. */
+export function hasForms(key: string): boolean {
+  return HAS_FORMS.test(key);
+}
+
 /** Whether two addresses, in any case, are those of one person. */
 export function isSameAddress(one: string, other: string): boolean {
   return everySigma(addressKey(one)) === everySigma(addressKey(other));
@@ -115,10 +131,14 @@ function upperCase(email: string): string {
   });
 }
 
-/** A small sigma is σ or ς: by its place in the word, also for `toLowerCase`, but not for SQL `lower` of the embedded database. */
+/**
+ * A small sigma is σ or ς: by its place in the word as people write, by its place between dots as well for `toLowerCase`, and always σ for
+ * SQL `lower` of the embedded database.
+ */
 function withSigmas(form: string): string[] {
+  if (!hasForms(form)) return [form];
   const always = everySigma(form);
-  return [form, always, always.replace(/σ(?!\p{L})/gu, 'ς')];
+  return [form, always, always.replace(/σ(?!\p{L})/gu, 'ς'), always.replaceAll('σ', 'Σ').toLowerCase()];
 }
 
 /** With σ for both small forms of the Greek letter. */

@@ -132,8 +132,8 @@ export class InboundEmailsRepository {
   }
 
   /** Those that are found by an address, in the order of their ids. */
-  async idsOf(tenant: Tenant, address: string, range: IdRange): Promise<string[]> {
-    return (await this.database.run(listInboundEmailsOf(tenant, address, range))).map(({ id }) => id);
+  async idsOf(tenant: Tenant, addresses: readonly string[], range: IdRange): Promise<string[]> {
+    return (await this.database.run(listInboundEmailsOf(tenant, addresses, range))).map(({ id }) => id);
   }
 
   /** Those that name as many as are indexed, or more, in the order of their ids. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { addressKey } from '../../common/mail-address';
+import { addressKeys } from '../../common/mail-address';
 import type { Tenant } from '../../common/tenant';
 import type { Transaction } from '../../database/transaction';
 import type { InboundEmail } from './inbound-email.entity';
@@ -28,8 +28,8 @@ export class InboundSubjectsService {
 
   /** A page of bounded work: it may be empty, and have a next one. @throws UnavailableError */
   async find({ organizationId, mode }: Tenant, email: string, range: IdRange): Promise<NamingMail> {
-    const [tenant, address] = [{ organizationId, mode }, addressKey(email)];
-    const indexed = await this.emails.idsOf(tenant, address, range);
+    const [tenant, addresses] = [{ organizationId, mode }, addressKeys(email)];
+    const indexed = await this.emails.idsOf(tenant, addresses, range);
     const lastIndexed = indexed.length === range.limit ? indexed.at(-1) : undefined;
     const crowded = await this.emails.crowdedIds(tenant, {
       after: range.after,
@@ -39,7 +39,8 @@ export class InboundSubjectsService {
     const next = crowded.length === LOOKED_AT ? crowded.at(-1) : lastIndexed;
     const ids = indexed.filter((id) => next === undefined || id <= next);
     for (const id of crowded) {
-      if (!ids.includes(id) && (await this.names(await this.emails.loadHead({ ...tenant, id }), address))) ids.push(id);
+      if (ids.includes(id)) continue;
+      if (await this.names(await this.emails.loadHead({ ...tenant, id }), addresses)) ids.push(id);
     }
     return { ids: ids.toSorted(), next };
   }
@@ -54,9 +55,9 @@ export class InboundSubjectsService {
     return this.emails.deleteAll({ organizationId, mode }, ids, tx);
   }
 
-  private async names(head: Buffer | undefined, address: string): Promise<boolean> {
+  private async names(head: Buffer | undefined, addresses: readonly string[]): Promise<boolean> {
     if (!head) return false;
-    for await (const named of namedAddresses(head)) if (named === address) return true;
+    for await (const named of namedAddresses(head)) if (addresses.includes(named)) return true;
     return false;
   }
 }

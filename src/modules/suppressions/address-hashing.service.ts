@@ -5,7 +5,13 @@ import { Keyring, type MasterKeys } from '../../common/encryption/encryption';
 import { type EncryptedRecords, masterKeysAfter } from '../../common/encryption/re-encrypt';
 import { AppConfig } from '../../config/config';
 import type { Transaction } from '../../database/transaction';
-import { type AddressLookup, type EncryptedHashKey, isLastingReason, type SuppressionReason } from './suppression';
+import {
+  type AddressLookup,
+  type EncryptedHashKey,
+  formsOf,
+  isLastingReason,
+  type SuppressionReason,
+} from './suppression';
 import { SuppressionsRepository } from './suppressions.repository';
 import { addressKey, maskAddress } from '../../common/mail-address';
 import type { Tenant } from '../../common/tenant';
@@ -32,10 +38,15 @@ export class AddressHashing {
     this.keyring = hashKeyring(config);
   }
 
-  /** The hashed form of an address; undefined when no address of the organization has been erased. */
-  async findHashed(address: AddressLookup, tx?: Transaction): Promise<AddressLookup | undefined> {
+  /** An address under every key that it may be listed under, and hashed, if any address of the organization has been erased. */
+  async namesOf(address: AddressLookup, tx?: Transaction): Promise<AddressLookup[]> {
+    return [...formsOf(address), ...(await this.findHashed(address, tx))];
+  }
+
+  /** The hashed forms of an address; none when no address of the organization has been erased. */
+  async findHashed(address: AddressLookup, tx?: Transaction): Promise<AddressLookup[]> {
     const key = await this.suppressions.findHashKey(address.organizationId, tx);
-    return key ? this.hash(address, key) : undefined;
+    return key ? formsOf(address).map((form) => this.hash(form, key)) : [];
   }
 
   /** The hashed form of an address; creates the organization's key when there is none yet. */
@@ -100,29 +111,30 @@ export class SuppressionErasure {
   /** The reasons that would be kept if the address were erased now. */
   async keptReasons(owner: Tenant, email: string): Promise<SuppressionReason[]> {
     const address = { ...owner, key: addressKey(email) };
-    const hashed = await this.hashing.findHashed(address);
-    const reasons = await this.suppressions.reasonsOf(hashed ? [address, hashed] : [address]);
+    const reasons = await this.suppressions.reasonsOf(await this.hashing.namesOf(address));
     return [...new Set(reasons)].filter(isLastingReason);
   }
 
   /** @param email normal form */
   async erase(owner: Tenant, email: string, tx: Transaction): Promise<ErasedSuppressions> {
     const address = { ...owner, key: addressKey(email) };
-    const entries = await this.suppressions.lock(address, tx);
+    const forms = formsOf(address);
+    const entries = await this.suppressions.lockAll(forms, tx);
     const lasting = entries.filter(({ reason, expiresAt }) => isLastingReason(reason) && expiresAt === null);
-    const others = entries.filter((entry) => !lasting.includes(entry)).map(({ reason }) => reason);
-    const before = await this.hashedBefore(address, tx);
-    if (others.length > 0) await this.suppressions.delete(address, others, tx);
+    const others = entries.filter((entry) => !lasting.includes(entry));
+    const before = await this.suppressions.lockAll(await this.hashing.findHashed(address, tx), tx);
+    await this.delete(address, others, tx);
     await this.hash(address, lasting, { before, email: maskAddress(email) }, tx);
-    await this.suppressions.deleteSoftBounces(address, tx);
-    await this.suppressions.deleteMissingDomain(address, tx);
+    for (const form of forms) {
+      await this.suppressions.deleteSoftBounces(form, tx);
+      await this.suppressions.deleteMissingDomain(form, tx);
+    }
     const kept = [...new Set([...before, ...lasting].map(({ reason }) => reason))];
     return { removed: others.length, hashed: lasting.length, kept };
   }
 
-  private async hashedBefore(address: AddressLookup, tx: Transaction): Promise<Suppression[]> {
-    const hashed = await this.hashing.findHashed(address, tx);
-    return hashed ? this.suppressions.lock(hashed, tx) : [];
+  private async delete(owner: Tenant, entries: readonly Suppression[], tx: Transaction): Promise<void> {
+    for (const { addressKey: key, reason } of entries) await this.suppressions.delete({ ...owner, key }, [reason], tx);
   }
 
   /** Replaces the address by its hash; an entry under the hash that exists already stays, with its date. */
@@ -134,10 +146,10 @@ export class SuppressionErasure {
   ): Promise<void> {
     if (entries.length === 0) return;
     const hashed = await this.hashing.ensureHashed(address, tx);
-    const isThere = (entry: Suppression) => before.some(({ reason }) => reason === entry.reason);
-    const doubles = entries.filter(isThere).map(({ reason }) => reason);
-    if (doubles.length > 0) await this.suppressions.delete(address, doubles, tx);
-    for (const entry of entries.filter((other) => !isThere(other))) {
+    const isThere = (entry: Suppression, index: number) =>
+      [...before, ...entries.slice(0, index)].some(({ reason }) => reason === entry.reason);
+    await this.delete(address, entries.filter(isThere), tx);
+    for (const entry of entries.filter((other, index) => !isThere(other, index))) {
       await this.suppressions.hash(entry, { addressKey: hashed.key, email }, tx);
     }
   }

@@ -12,6 +12,7 @@ import { AddressHashing } from './address-hashing.service';
 import {
   type AddressLookup,
   alreadyListed,
+  formsOf,
   isOwnReason,
   notRemovable,
   strongest,
@@ -50,10 +51,12 @@ export class SuppressionListService {
   ) {}
 
   /** Entries in force, newest first, with their total number. */
-  async page(owner: Tenant, filter: Omit<SuppressionFilter, 'hashedKey'>): Promise<[Suppression[], number]> {
-    const { key } = filter;
-    const hashed = key === undefined ? undefined : await this.hashing.findHashed({ ...owner, key });
-    return this.suppressions.page(owner, { ...filter, hashedKey: hashed?.key }, this.clock.now());
+  async page(
+    owner: Tenant,
+    { key, ...filter }: Omit<SuppressionFilter, 'keys'> & { readonly key?: string | undefined },
+  ): Promise<[Suppression[], number]> {
+    const names = key === undefined ? undefined : await this.hashing.namesOf({ ...owner, key });
+    return this.suppressions.page(owner, { ...filter, keys: names?.map((name) => name.key) }, this.clock.now());
   }
 
   /** @throws AppError suppression_exists */
@@ -99,8 +102,10 @@ export class SuppressionListService {
     const address = { ...owner, key: addressKey(email) };
     return this.database.transaction(async (tx) => {
       const removed = await this.removeWhere(address, () => true, OPERATOR, tx);
-      await this.suppressions.deleteSoftBounces(address, tx);
-      await this.suppressions.deleteMissingDomain(address, tx);
+      for (const form of formsOf(address)) {
+        await this.suppressions.deleteSoftBounces(form, tx);
+        await this.suppressions.deleteMissingDomain(form, tx);
+      }
       return removed;
     });
   }
@@ -140,10 +145,7 @@ export class SuppressionListService {
   /** Locks the entries in force of an address, or of its hash when it has been erased. */
   private async lockInForce(address: AddressLookup, tx: Transaction): Promise<Suppression[]> {
     const now = this.clock.now();
-    const hashed = await this.hashing.findHashed(address, tx);
-    const names = hashed ? [address, hashed] : [address];
-    const entries: Suppression[] = [];
-    for (const name of names) entries.push(...(await this.suppressions.lock(name, tx)));
+    const entries = await this.suppressions.lockAll(await this.hashing.namesOf(address, tx), tx);
     return entries.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
   }
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../../common/errors/app-error';
+import { addressKeys, hasForms } from '../../common/mail-address';
 import type { Tenant } from '../../common/tenant';
 
 /** From the strongest to the weakest: the strongest of several entries for an address is shown. */
@@ -37,6 +38,12 @@ export const SOFT_BOUNCE_RULE = { bounces: 3, windowDays: 30, suppressedDays: 14
 /** An address to look up; `key` is its normal form. */
 export interface AddressLookup extends Tenant {
   readonly key: string;
+}
+
+/** An address under every key that it may be listed under. */
+export function formsOf<Address extends AddressLookup>(address: Address): Address[] {
+  if (!hasForms(address.key)) return [address];
+  return addressKeys(address.key).map((key) => ({ ...address, key }));
 }
 
 /** A recipient of a mail to be sent; `category` decides which entries block it. */

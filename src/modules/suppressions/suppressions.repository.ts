@@ -35,10 +35,8 @@ const PAGE = 100;
 
 export interface SuppressionFilter {
   readonly reason?: SuppressionReason;
-  /** Normal form of the address. */
-  readonly key?: string;
-  /** The hashed form under which the address is listed if it has been erased. */
-  readonly hashedKey?: string;
+  /** Those under which an address may be listed; all addresses without them. */
+  readonly keys?: readonly string[];
   readonly limit: number;
   readonly offset: number;
 }
@@ -80,9 +78,8 @@ export class SuppressionsRepository {
 
   /** Entries in force at `now`, newest first, with their total number. */
   page({ organizationId, mode }: Tenant, filter: SuppressionFilter, now: Date): Promise<[Suppression[], number]> {
-    const { reason, key, hashedKey, limit, offset } = filter;
-    const addressKey = key !== undefined && hashedKey !== undefined ? In([key, hashedKey]) : key;
-    const named = { organizationId, mode, ...(reason && { reason }), ...(addressKey !== undefined && { addressKey }) };
+    const { reason, keys, limit, offset } = filter;
+    const named = { organizationId, mode, ...(reason && { reason }), ...(keys && { addressKey: In([...keys]) }) };
     return this.suppressions
       .createQueryBuilder('s')
       .where(named)
@@ -106,13 +103,15 @@ export class SuppressionsRepository {
     return (await this.suppressions.find({ select: { reason: true }, where })).map(({ reason }) => reason);
   }
 
-  /** Locks and returns every entry of an address, expired ones too. */
-  lock({ organizationId, mode, key: addressKey }: AddressLookup, tx: Transaction): Promise<Suppression[]> {
-    return tx.manager.find(Suppression, {
-      where: { organizationId, mode, addressKey },
-      order: { reason: 'ASC' },
-      lock: { mode: 'pessimistic_write' },
-    });
+  /** Locks and returns every entry under these names of an address, expired ones too. */
+  async lockAll(names: readonly AddressLookup[], tx: Transaction): Promise<Suppression[]> {
+    const entries: Suppression[] = [];
+    for (const { organizationId, mode, key: addressKey } of names) {
+      const where = { organizationId, mode, addressKey };
+      const lock = { mode: 'pessimistic_write' } as const;
+      entries.push(...(await tx.manager.find(Suppression, { where, order: { reason: 'ASC' }, lock })));
+    }
+    return entries;
   }
 
   /** Deletes an address's entries by reason, so that an entry that was added meanwhile stays. */

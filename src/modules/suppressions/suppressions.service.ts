@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { addressKey } from '../../common/mail-address';
+import { addressKey, hasForms } from '../../common/mail-address';
 import type { Tenant } from '../../common/tenant';
 import { databaseErrorCode } from '../../database/database-errors';
 import type { Transaction } from '../../database/transaction';
@@ -8,6 +8,7 @@ import { AddressHashing } from './address-hashing.service';
 import type { SuppressedAddress } from './sql/suppression-entries.sql';
 import {
   type AddressLookup,
+  formsOf,
   type MailLookup,
   MISSING_DOMAIN_WINDOW_DAYS,
   type MissingDomainLookup,
@@ -56,7 +57,8 @@ export class SuppressionsService {
    * be a false alarm: `findBlocking` decides.
    */
   refuseListed(addresses: readonly MailLookup[], tx: Transaction): void {
-    if (addresses.length > 0) this.suppressions.refuseListed(addresses, this.clock.now(), tx);
+    if (addresses.length === 0) return;
+    this.suppressions.refuseListed([...addresses, ...otherForms(addresses)], this.clock.now(), tx);
   }
 
   /** The strongest reason for which an address is on the list; undefined when it is not. */
@@ -89,16 +91,30 @@ export class SuppressionsService {
 
   /** Every entry in force at `now`, under the address itself or its hash. One query; a second one for organizations with erased addresses. */
   private async find(addresses: readonly AddressLookup[], now: Date): Promise<SuppressedAddress[]> {
-    const { found, hashKeys } = await this.suppressions.findSuppressed(addresses, now);
-    if (hashKeys.length === 0) return found;
+    const others = otherForms(addresses);
+    const named = others.length === 0 ? addresses : [...addresses, ...others];
+    const { found, hashKeys } = await this.suppressions.findSuppressed(named, now);
+    const indexOf = (index: number) => others[index - addresses.length]?.index ?? index;
+    const plain = found.map(({ index, reason }) => ({ index: indexOf(index), reason }));
+    if (hashKeys.length === 0) return plain;
     const keys = new Map(hashKeys.map((key) => [key.organizationId, key]));
-    const hashed = addresses.flatMap((address, index) => {
+    const hashed = named.flatMap((address, index) => {
       const key = keys.get(address.organizationId);
-      return key ? [{ ...this.hashing.hash(address, key), index }] : [];
+      return key ? [{ ...this.hashing.hash(address, key), index: indexOf(index) }] : [];
     });
     const { found: byHash } = await this.suppressions.findSuppressed(hashed, now);
-    return [...found, ...byHash.map(({ index, reason }) => ({ index: hashed[index]?.index ?? -1, reason }))];
+    return [...plain, ...byHash.map(({ index, reason }) => ({ index: hashed[index]?.index ?? -1, reason }))];
   }
+}
+
+/** Addresses under the further keys that they may be listed under, hardly ever any, with their index. */
+function otherForms<Address extends AddressLookup>(addresses: readonly Address[]): (Address & { index: number })[] {
+  const others: (Address & { index: number })[] = [];
+  for (const [index, address] of addresses.entries()) {
+    if (!hasForms(address.key)) continue;
+    for (const form of formsOf(address)) if (form.key !== address.key) others.push({ ...form, index });
+  }
+  return others;
 }
 
 export {

@@ -304,7 +304,7 @@ describe('the event feed', () => {
       for (const statement of [
         findFeedEvents(key, [key]),
         findInboundEvents(key, [key]),
-        listInboundEmailsOf(stream(), 'a7@x.example', { after: START, before: newId(), limit: 10 }),
+        listInboundEmailsOf(stream(), ['a7@x.example'], { after: START, before: newId(), limit: 10 }),
         listCrowdedInboundEmails(stream(), { after: START, before: newId(), limit: 10 }),
         deleteInboundEmails(stream(), [newId()]),
       ]) {

@@ -284,7 +284,9 @@ describe('whatever an address hides in', () => {
       for (const spelling of spellings) {
         sent.push((await scene.send({ to: [spelling, BOB], subject: `For ${spelling}`, text: `To ${spelling}.` })).id);
       }
-      expect((await erase(email)).receipt).toMatchObject({ recipientsAnonymized: 3 });
+      const { organizationId } = scene.tenant;
+      for (const from of spellings) await insertInboundEmail(scene.db, { organizationId, from, to: 'in@acme.example' });
+      expect((await erase(email)).receipt).toMatchObject({ recipientsAnonymized: 3, inboundEmailsDeleted: 3 });
       const kept = await scene.db.query(
         `select e.subject, e.to_emails, c.text, e.organization_id from emails e join email_contents c on c.email_id = e.id where e.id = any($1)`,
         [sent],

@@ -109,6 +109,23 @@ describe('the suppressions of an erased address', () => {
     expect(await scene.tablesWith(ann)).toEqual([]);
   });
 
+  it('are found and go on blocking however its sigmas are written', async () => {
+    const [small, capital] = ['νικος.παππας@x.example', 'ΝΙΚΟΣ.ΠΑΠΠΑΣ@x.example'];
+    for (const email of [small, capital]) {
+      for (const reason of ['hard_bounce', 'unsubscribe']) {
+        await addSuppression(scene.db, scene.tenant, { email, reason });
+      }
+    }
+    expect((await scene.erase(capital)).receipt).toMatchObject({
+      ...{ suppressionsRemoved: 2, suppressionsHashed: 2 },
+      retentionExceptions: [{ reason: 'hard_bounce' }],
+    });
+    expect((await entries()).map(({ address_key }) => address_key)).toEqual([expect.stringMatching(/^hmac:/)]);
+    for (const email of [small, capital]) {
+      await expect(scene.send({ to: [email] })).rejects.toMatchObject({ code: 'recipient_suppressed' });
+    }
+  });
+
   it('are as many as before when nothing new is known', async () => {
     const { id } = await scene.send({ to: [ann] });
     await scene.tell(id, ann, HARD_BOUNCE);

@@ -66,6 +66,19 @@ describe('POST /v1/suppressions', () => {
     expect((await list()).pagination.total).toBe(2);
   });
 
+  it('blocks an address however its sigmas are written', async () => {
+    const spellings = ['νικος.παππας@x.example', 'νικοσ.παππασ@x.example', 'ΝΙΚΟΣ.ΠΑΠΠΑΣ@x.example'];
+    for (const listed of spellings) {
+      await add(listed);
+      for (const other of spellings) {
+        expect(await check(other)).toMatchObject({ suppressed: true, reason: 'manual' });
+        expect((await list(`?email=${encodeURIComponent(other)}`)).data).toHaveLength(1);
+      }
+      expect((await acme.api.delete(pathOf(spellings[2] ?? ''))).status).toBe(200);
+      expect(await check(listed)).toMatchObject({ suppressed: false });
+    }
+  });
+
   it('lets one of two at once have it', async () => {
     const both = await Promise.all([0, 1].map(() => acme.api.post(PATH, { email: 'a@x.example', reason: 'manual' })));
     expect(both.map(({ status }) => status).sort()).toEqual([201, 409]);

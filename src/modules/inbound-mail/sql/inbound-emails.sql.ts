@@ -161,10 +161,10 @@ export function deleteOldInboundEmails(before: Date, limit: number): Statement<{
 const NAMED = `named as materialized (
     select organization_id, mode, id
     from inbound_emails
-    where organization_id = $1 and mode = $2 and addresses @> array[$3::text]
+    where organization_id = $1 and mode = $2 and addresses && $3::text[]
   )`;
 
-// Which messages show an address, in the order of their ids, from one on and before another.
+// Which messages show an address, in any of its forms, in the order of their ids, from one on and before another.
 // Reads: inbound_emails (index inbound_emails_addresses). Locks: none. Rows: up to $6.
 // Not the ORM: one index has to be used.
 const LIST_OF = `
@@ -173,10 +173,10 @@ const LIST_OF = `
 
 export function listInboundEmailsOf(
   { organizationId, mode }: Pick<InboundEmailKey, 'organizationId' | 'mode'>,
-  address: string,
+  addresses: readonly string[],
   { after, before, limit }: IdRange,
 ): Statement<{ id: string }> {
-  const values = [organizationId, mode, address, after, before, limit];
+  const values = [organizationId, mode, addresses, after, before, limit];
   return { name: 'list-inbound-emails-of', text: LIST_OF, values };
 }
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { deriveKey, Keyring } from '../../../common/encryption/encryption';
-import { addressKey } from '../../../common/mail-address';
+import { addressKey, addressKeys } from '../../../common/mail-address';
 import { AppConfig } from '../../../config/config';
 import type { PartKey, RequestKey } from './privacy-request.entity';
 import { type EncryptedRecords, masterKeysAfter } from '../../../common/encryption/re-encrypt';
@@ -32,12 +32,12 @@ export class PrivacyKeyring {
 
   /** HMAC-SHA-256 of the address's normal form, which reveals nothing without the key. */
   hashOf(email: string): Buffer {
-    return hmac(this.hashKeys[0], email);
+    return hmac(this.hashKeys[0], addressKey(email));
   }
 
-  /** The hashes by the current and the previous master key, to search for. */
+  /** The hashes of each form of the address by the current and the previous master key, to search for. */
   hashesOf(email: string): Buffer[] {
-    return this.hashKeys.map((key) => hmac(key, email));
+    return addressKeys(email).flatMap((form) => this.hashKeys.map((key) => hmac(key, form)));
   }
 
   encryptSubject(subject: PrivacySubject, key: RequestKey): Buffer {
@@ -69,8 +69,8 @@ export class PrivacyKeyring {
   }
 }
 
-function hmac(key: Buffer, email: string): Buffer {
-  return createHmac('sha256', key).update(addressKey(email)).digest();
+function hmac(key: Buffer, form: string): Buffer {
+  return createHmac('sha256', key).update(form).digest();
 }
 
 function contextOf({ organizationId, mode, id }: RequestKey): string {
