@@ -70,6 +70,18 @@ it('has no key of a domain within five seconds of its removal', async () => {
   expect(await selectors(first, second)).toEqual({ [first]: 'wb1' });
 });
 
+it('has no key of a failed domain whose name another organization has verified', async () => {
+  const domains = core.get(DomainsService);
+  expect(await selectors(second)).toEqual({ [second]: 'wb1' });
+  const { id: other } = await core.get(OrganizationsService).create('Other');
+  await domains.add(other, 'second.example');
+  clock.advance(FRESH_MS);
+  expect(await selectors(second)).toEqual({ [second]: 'wb1' });
+  await domains.markVerified(other, 'second.example');
+  clock.advance(FRESH_MS);
+  expect(await selectors(first, second)).toEqual({ [first]: 'wb1' });
+});
+
 it('does not take a domain for removed whose time to be looked up comes while another one is', async () => {
   await selectors(first);
   const keys = core.get(DkimKeysRepository);

@@ -50,7 +50,7 @@ export class SigningKeysService extends SigningKeySource {
   }
 
   private async load(owners: readonly Owner[]): Promise<[string, KeyState][]> {
-    const senders = new Map((await this.domains.findSenders(owners)).map((domain) => [domain.id, domain]));
+    const senders = new Map((await this.findSenders(owners)).map((domain) => [domain.id, domain]));
     return (await this.keys.findActive(owners)).flatMap((row) => {
       const sender = senders.get(row.domainId);
       if (sender === undefined) return [];
@@ -59,6 +59,19 @@ export class SigningKeysService extends SigningKeySource {
       this.cache.set(row.domainId, key, { ttl: key instanceof Error ? CACHE_DAMAGED_MS : CACHE_MS });
       return [[row.domainId, key]];
     });
+  }
+
+  /**
+   * A domain that has failed goes on sending what was accepted, until another organization has verified its name: that one's records
+   * would make the mail pass as its own.
+   */
+  private async findSenders(owners: readonly Owner[]): Promise<Sender[]> {
+    const senders: Sender[] = [];
+    for (const sender of await this.domains.findSenders(owners)) {
+      const isLost = sender.verificationStatus !== 'verified' && (await this.domains.isVerifiedElsewhere(sender));
+      if (!isLost) senders.push(sender);
+    }
+    return senders;
   }
 
   /** Returns the error for a damaged key, which must delay only its own domain's mail. */

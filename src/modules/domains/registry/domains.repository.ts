@@ -47,7 +47,14 @@ type Owner = { readonly organizationId: string; readonly domainId: string };
 /** The properties of a domain that sending depends on. */
 export type Sender = Pick<
   Domain,
-  'id' | 'domain' | 'returnPathVerified' | 'trackingVerified' | 'requiresTls' | 'sending'
+  | 'organizationId'
+  | 'id'
+  | 'domain'
+  | 'verificationStatus'
+  | 'returnPathVerified'
+  | 'trackingVerified'
+  | 'requiresTls'
+  | 'sending'
 >;
 type CheckedState = Omit<DomainCheck, 'organizationId' | 'domainId' | 'checkedAt'>;
 
@@ -150,21 +157,16 @@ export class DomainsRepository {
     return acrossTenants(() => this.domains.existsBy(taken));
   }
 
-  isVerifiedElsewhere({ organizationId, domain }: Domain): Promise<boolean> {
+  isVerifiedElsewhere({ organizationId, domain }: Pick<Domain, 'organizationId' | 'domain'>): Promise<boolean> {
     const elsewhere = { domain, verificationStatus: 'verified' as const, organizationId: Not(organizationId) };
     return acrossTenants(() => this.domains.existsBy(elsewhere));
   }
 
   findSenders(owners: readonly Owner[]): Promise<Sender[]> {
-    const named = {
-      id: true,
-      domain: true,
-      returnPathVerified: true,
-      trackingVerified: true,
-      requiresTls: true,
-    } as const;
+    const named = { organizationId: true, id: true, domain: true, verificationStatus: true } as const;
+    const verified = { returnPathVerified: true, trackingVerified: true, requiresTls: true } as const;
     return this.domains.find({
-      select: { ...named, sending: { status: true, reason: true, note: true, since: true } },
+      select: { ...named, ...verified, sending: { status: true, reason: true, note: true, since: true } },
       where: {
         organizationId: In([...new Set(owners.map((owner) => owner.organizationId))]),
         id: In(owners.map((owner) => owner.domainId)),
