@@ -9,6 +9,7 @@ import type { EndpointChange } from './sql/endpoint-health.sql';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
 import { WebhookMessagesRepository } from './webhook-messages.repository';
 import type { EndpointKey, EndpointResult, SettledMessage } from './webhook-queue';
+import type { AddressResult } from './sql/endpoint-health.sql';
 
 const FORWARDED_AT_ONCE = 1_000;
 /** After a shorter failure the schedule is as quick; and a message that fails alone is not tried at every success. */
@@ -118,16 +119,16 @@ function limits(now: Date) {
 
 const WEIGHT: Record<EndpointResult, number> = { failed: 0, succeeded: 1, gone: 2 };
 
-/** One for each endpoint: one success among failures shows that it is there. */
-function resultsOf(settled: readonly SettledMessage[]): (EndpointKey & { readonly result: EndpointResult })[] {
-  const byEndpoint = new Map<string, EndpointKey & { readonly result: EndpointResult }>();
+/** One for each endpoint and URL: one success among failures shows that it is there. */
+function resultsOf(settled: readonly SettledMessage[]): AddressResult[] {
+  const byAddress = new Map<string, AddressResult>();
   for (const { message, result } of settled) {
-    const { organizationId, mode, endpointId } = message;
-    const known = byEndpoint.get(endpointId);
+    const { organizationId, mode, endpointId, url } = message;
+    const known = byAddress.get(`${endpointId} ${url}`);
     if (result === undefined || (known && WEIGHT[known.result] >= WEIGHT[result])) continue;
-    byEndpoint.set(endpointId, { organizationId, mode, endpointId, result });
+    byAddress.set(`${endpointId} ${url}`, { organizationId, mode, endpointId, url, result });
   }
-  return [...byEndpoint.values()];
+  return [...byAddress.values()];
 }
 
 function auditOf({ organizationId, endpointId, mode, endReason }: EndpointChange) {

@@ -117,6 +117,23 @@ describe('a failing receiver', () => {
     expect(await scene.send()).toBe(0);
   });
 
+  it('is judged by its present URL, whatever the one before still answers', async () => {
+    const { id } = await scene.addEndpoint({ url: receiver.url('/old') });
+    const move = () =>
+      scene.db.query('update webhook_endpoints set url = $2 where id = $1', [id, receiver.url('/new')]);
+    receiver.answer = async ({ path }) => {
+      if (path === '/old') await move();
+      return { status: path === '/old' ? 410 : 200 };
+    };
+    await scene.tell();
+    await scene.send();
+    expect(await scene.endpoint(id)).toMatchObject({ enabled: true, failing_since: null });
+    scene.clock.advance(MINUTE);
+    await scene.sendAll();
+    expect(receiver.received.map(({ path }) => path)).toEqual(['/old', '/new']);
+    expect(await scene.message()).toMatchObject({ state: 'delivered', last_status: 200 });
+  });
+
   it('is not followed to where it redirects', async () => {
     const target = await WebhookReceiver.start();
     receiver.answer = () => ({ status: 302, headers: { location: target.url() } });

@@ -5,7 +5,8 @@ import type { EndpointKey, EndpointResult } from '../webhook-queue';
 
 // Records how endpoints respond and disables those that are gone or have done nothing but fail for too long. Only what changes
 // is written: a success counts once every few seconds, and a failure after a failure is no news. That an endpoint fails
-// stays recorded after a success until its messages have been brought forward (see bring-forward).
+// stays recorded after a success until its messages have been brought forward (see bring-forward). What an attempt to an earlier URL
+// came to says nothing about the present one: the 410 of a receiver that has moved would end its successor.
 // Writes: webhook_endpoints (primary key). Locks: the rows in the order of their keys. Rows: the endpoints of one batch.
 // Not the ORM: the new values depend on the old ones, for many rows at once.
 const RECORD = `
@@ -17,8 +18,8 @@ const RECORD = `
         when t.result = 'failed' and e.failing_since <= $6 then 'failing'
       end as end_reason,
       t.result = 'succeeded' and (e.last_success_at is null or e.last_success_at <= $7) as is_news
-    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[]) as t (organization_id, mode, id, result)
-    join webhook_endpoints e using (organization_id, mode, id)
+    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $8::text[]) as t (organization_id, mode, id, result, url)
+    join webhook_endpoints e using (organization_id, mode, id, url)
     order by e.organization_id, e.mode, e.id
     for update of e
   )
@@ -44,9 +45,12 @@ export interface EndpointChange extends EndpointKey {
   readonly failingSince: Date | null;
 }
 
+/** What attempts to an endpoint came to, at the URL that they went to. */
+export type AddressResult = EndpointKey & { readonly url: string; readonly result: EndpointResult };
+
 export interface HealthInput {
-  /** One for each endpoint. */
-  readonly results: readonly (EndpointKey & { readonly result: EndpointResult })[];
+  /** One for each endpoint and URL. */
+  readonly results: readonly AddressResult[];
   readonly now: Date;
   /** An endpoint that has failed since then or longer is disabled. */
   readonly failingBefore: Date;
@@ -66,6 +70,7 @@ export function recordHealth({ results, now, failingBefore, succeededBefore }: H
       now,
       failingBefore,
       succeededBefore,
+      results.map(({ url }) => url),
     ],
   };
 }

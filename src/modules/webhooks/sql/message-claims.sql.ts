@@ -96,21 +96,25 @@ export function claimMessages(input: ClaimInput): Statement<ClaimedMessage> {
 export const NO_RESPONSE = `'null'::jsonb`;
 
 // Writes what became of attempts; a claim that has ended meanwhile is another's, and its row stays as it is. A claim counts an
-// attempt: a row without any has been renewed since, and what did not reach its receiver begins anew, due as the renewal says.
-// Writes: webhook_messages (primary key). Locks: the rows in the order of their keys. Rows: one batch.
+// attempt: a row without any has been renewed since, and what did not reach its receiver begins anew, due as the renewal says. So does
+// what a receiver wanted no more whose endpoint has got another URL meanwhile.
+// Reads: webhook_endpoints (primary key). Writes: webhook_messages (primary key). Locks: the rows in the order of their keys. Rows: one batch.
 // Not the ORM: many rows with values of their own, fenced by the time of the claim.
 const SETTLE = `
   with held as materialized (
-    select m.organization_id, m.mode, m.endpoint_id, m.id, m.attempts = 0 and s.state <> 'delivered' as is_renewed,
+    select m.organization_id, m.mode, m.endpoint_id, m.id,
+      m.attempts = 0 and s.state <> 'delivered' or s.gone_url <> e.url as is_renewed,
       s.state, s.is_charged, s.next_attempt_at, s.status, s.error, s.delivered_at, s.answer
     from unnest(
       $1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::boolean[], $8::timestamptz[],
-      $9::int[], $10::text[], $11::timestamptz[], $12::text[]
+      $9::int[], $10::text[], $11::timestamptz[], $12::text[], $13::text[]
     ) as s (
       organization_id, mode, endpoint_id, id, claimed_until, state, is_charged, next_attempt_at, status, error, delivered_at,
-      answer
+      answer, gone_url
     )
     join webhook_messages m using (organization_id, mode, endpoint_id, id)
+    left join webhook_endpoints e
+      on s.gone_url is not null and e.organization_id = m.organization_id and e.mode = m.mode and e.id = m.endpoint_id
     where m.state = 'sending' and m.claimed_until = s.claimed_until
     order by m.organization_id, m.mode, m.endpoint_id, m.id
     for update of m
@@ -153,6 +157,7 @@ export function settleMessages(settled: readonly SettledMessage[]): Statement<ne
       settled.map(({ error }) => error),
       settled.map(({ deliveredAt }) => deliveredAt),
       settled.map(({ answer }) => (answer === null ? null : JSON.stringify(answer))),
+      settled.map(({ message, result }) => (result === 'gone' ? message.url : null)),
     ],
   };
 }
