@@ -102,7 +102,7 @@ export function isSameAddress(one: string, other: string): boolean {
   return everySigma(addressKey(one)) === everySigma(addressKey(other));
 }
 
-/** What SQL `lower`, with whichever locale, makes of an address that is the same as this one; with `LOWER_DOTTED_I` for `İ`. */
+/** What SQL `lower`, with whichever locale, makes of an address that is the same as this one, see `lowerInSql`. */
 export function lowerForms(email: string): string[] {
   const dotted = email.replaceAll('İ', LOWER_DOTTED_I);
   const forms = [addressKey(email), email.toLowerCase(), lowerInC(dotted), lowerInC(upperCase(everySigma(dotted)))];
@@ -111,6 +111,11 @@ export function lowerForms(email: string): string[] {
 
 /** The lower case of `İ` (U+0130): an `i` and a dot of its own. SQL `lower` makes a plain `i` of the letter, or leaves it as it is. */
 export const LOWER_DOTTED_I = 'i\u0307';
+
+/** SQL: the lower case of a stored address, one of its `lowerForms`. */
+export function lowerInSql(address: string): string {
+  return `lower(replace(${address}, 'İ', '${LOWER_DOTTED_I}'))`;
+}
 
 /** What an index of lower-case addresses has a person under who has these `lowerForms`; a plain `i` may be another person's. */
 export function lowerFormsInIndex(forms: readonly string[]): string[] {

@@ -277,7 +277,14 @@ describe('POST /operator/v1/queue/actions', () => {
       matched: 1,
       changed: 1,
     });
-    expect(await act('hold', both)).toMatchObject({ matched: 2, changed: 1 });
+    await app.db.query('update deliveries set recipient = $1 where email_id <> $2 and recipient = $3', [
+      ...[`İ0@${destination}`, theirs, `p0@${destination}`],
+    ]);
+    const namesake = { ...both, recipient: `i0@${destination}` };
+    expect(await act('hold', namesake)).toMatchObject({ matched: 0 });
+    expect(await act('hold', { ...both, recipient: `İ0@${destination}` })).toMatchObject({ matched: 1, changed: 1 });
+    expect(await act('release', both)).toMatchObject({ matched: 2, changed: 2 });
+    expect(await act('hold', both)).toMatchObject({ matched: 2, changed: 2 });
     expect(await act('hold', { emailId: theirs })).toMatchObject({ matched: 1, changed: 1 });
     expect(await states()).toEqual({ held: 3, ready: 1 });
   });

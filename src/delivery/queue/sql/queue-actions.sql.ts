@@ -1,4 +1,5 @@
 // What operators do with open deliveries, a batch at a time along the queue's primary key.
+import { lowerForms, lowerInSql } from '../../../common/mail-address';
 import type { Mode } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { DeliveryKey } from '../../ports/delivery';
@@ -54,7 +55,7 @@ const batchOf = (change: string): string => `
       and ($5::uuid is null or d.organization_id = $5)
       and ($6::text is null or d.destination = $6)
       and ($7::uuid is null or d.email_id = $7)
-      and ($8::text is null or lower(d.recipient) = lower($8))
+      and ($8::text[] is null or ${lowerInSql('d.recipient')} = any ($8))
     order by d.organization_id, d.mode, d.email_id, d.position
     limit $9
     for update
@@ -94,7 +95,7 @@ export function touchDeliveries(action: RunningAction, limit: number): Statement
     text: BATCHES[action.action],
     values: [
       ...[atOrganizationId, atMode, atEmailId, atPosition],
-      ...[organizationId, destination, emailId, recipient, limit],
+      ...[organizationId, destination, emailId, recipient && lowerForms(recipient), limit],
       ...own,
     ],
   };

@@ -3,9 +3,9 @@
 // Not the ORM: the index is on an expression, and pages are by key. The lateral subquery runs for one form of the address at a time:
 // for several at once the index gives no order, and a generic plan would scan all rows of the tenant by the primary key. What the
 // index finds by a form may be another person's.
-import { lowerFormsInIndex } from '../../../../common/mail-address';
+import { lowerFormsInIndex, lowerInSql } from '../../../../common/mail-address';
 import type { Statement } from '../../../../database/statement';
-import { type ErasedSubject, IS_PLACEHOLDER, subjectKeyOf } from './erased.sql';
+import { type ErasedSubject, IS_PLACEHOLDER } from './erased.sql';
 
 export interface ReceivedRow {
   readonly emailId: string;
@@ -25,7 +25,7 @@ const RECEIVED = `
   cross join lateral (
     select email_id, position, address
     from email_recipients
-    where lower(address) = k.key and ${subjectKeyOf('address')} = any ($7)
+    where lower(address) = k.key and ${lowerInSql('address')} = any ($7)
       and organization_id = $1 and mode = $2 and email_id > $4 and email_id <= $5
     order by email_id, position
     limit $6
@@ -57,7 +57,7 @@ export interface SenderPage {
 const SENDERS = `
   with page as materialized (
     select id,
-      ${subjectKeyOf('from_email')} = any($3) or exists (select 1 from unnest(reply_to) a where ${subjectKeyOf('a')} = any($3)) as is_found
+      ${lowerInSql('from_email')} = any($3) or exists (select 1 from unnest(reply_to) a where ${lowerInSql('a')} = any($3)) as is_found
     from emails
     where organization_id = $1 and mode = $2 and id > $4 and id <= $5
     order by id
@@ -109,7 +109,7 @@ const MEASURE = `
       select 1
       from email_recipients r
       where r.organization_id = $1 and r.mode = $2 and r.email_id = given.id
-        and ${subjectKeyOf('r.address')} <> all ($4) and r.address not ${IS_PLACEHOLDER}
+        and ${lowerInSql('r.address')} <> all ($4) and r.address not ${IS_PLACEHOLDER}
     ) as "isShared"
   from unnest($3::uuid[]) as given (id)
   join emails e on e.organization_id = $1 and e.mode = $2 and e.id = given.id

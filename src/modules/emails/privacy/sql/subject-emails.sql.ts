@@ -3,10 +3,9 @@
 // Reads: email_recipients (email_recipients_address), emails, email_contents, email_attachments (primary keys; of contents the
 // lengths only). Locks: none. Rows: up to $6. Not the ORM: a running sum, which limits the memory of the page.
 import type { CompactEvent } from '../../../../common/compact-events';
-import { lowerForms, lowerFormsInIndex } from '../../../../common/mail-address';
+import { lowerForms, lowerFormsInIndex, lowerInSql } from '../../../../common/mail-address';
 import type { Mode, Tenant } from '../../../../common/tenant';
 import type { Statement } from '../../../../database/statement';
-import { subjectKeyOf } from './erased.sql';
 import type { EmailStatus } from '../../outcomes/email-state';
 
 export interface SubjectScope {
@@ -39,7 +38,7 @@ const LIST = `
     cross join lateral (
       select distinct email_id
       from email_recipients
-      where lower(address) = k.key and ${subjectKeyOf('address')} = any ($8)
+      where lower(address) = k.key and ${lowerInSql('address')} = any ($8)
         and organization_id = $2 and mode = $3 and email_id > $4 and email_id < $5
       order by email_id
       limit $6
