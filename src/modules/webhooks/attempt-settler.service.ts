@@ -5,11 +5,10 @@ import { SingleFlight } from '../../common/async/promises';
 import { Clock, DAY, MINUTE, SECOND } from '../../common/clock';
 import { Database } from '../../database/database.service';
 import { ATTEMPTS } from './evaluate-attempt';
-import type { EndpointChange } from './sql/endpoint-health.sql';
+import type { AddressResult, EndpointChange } from './sql/endpoint-health.sql';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
 import { WebhookMessagesRepository } from './webhook-messages.repository';
 import type { EndpointKey, EndpointResult, SettledMessage } from './webhook-queue';
-import type { AddressResult } from './sql/endpoint-health.sql';
 
 const FORWARDED_AT_ONCE = 1_000;
 /** After a shorter failure the schedule is as quick; and a message that fails alone is not tried at every success. */

@@ -66,12 +66,10 @@ export class SigningKeysService extends SigningKeySource {
    * would make the mail pass as its own.
    */
   private async findSenders(owners: readonly Owner[]): Promise<Sender[]> {
-    const senders: Sender[] = [];
-    for (const sender of await this.domains.findSenders(owners)) {
-      const isLost = sender.verificationStatus !== 'verified' && (await this.domains.isVerifiedElsewhere(sender));
-      if (!isLost) senders.push(sender);
-    }
-    return senders;
+    const senders = await this.domains.findSenders(owners);
+    const failed = senders.filter(({ verificationStatus }) => verificationStatus !== 'verified');
+    const taken = new Set(failed.length > 0 ? await this.domains.verifiedNamesAmong(failed) : []);
+    return senders.filter((sender) => !(failed.includes(sender) && taken.has(sender.domain)));
   }
 
   /** Returns the error for a damaged key, which must delay only its own domain's mail. */

@@ -157,9 +157,16 @@ export class DomainsRepository {
     return acrossTenants(() => this.domains.existsBy(taken));
   }
 
-  isVerifiedElsewhere({ organizationId, domain }: Pick<Domain, 'organizationId' | 'domain'>): Promise<boolean> {
+  isVerifiedElsewhere({ organizationId, domain }: Domain): Promise<boolean> {
     const elsewhere = { domain, verificationStatus: 'verified' as const, organizationId: Not(organizationId) };
     return acrossTenants(() => this.domains.existsBy(elsewhere));
+  }
+
+  /** Which names of domains are verified by whichever organization: at most one each. */
+  async verifiedNamesAmong(domains: readonly Pick<Domain, 'domain'>[]): Promise<string[]> {
+    const where = { domain: In(domains.map(({ domain }) => domain)), verificationStatus: 'verified' as const };
+    const verified = await acrossTenants(() => this.domains.find({ select: { id: true, domain: true }, where }));
+    return verified.map(({ domain }) => domain);
   }
 
   findSenders(owners: readonly Owner[]): Promise<Sender[]> {
