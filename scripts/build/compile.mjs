@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
+import { lockOf, withLock } from './lock.mjs';
 
 /** @param root the project's folder */
 export function compilerOf(root) {
@@ -20,5 +21,17 @@ export function compile(root) {
   });
 }
 
+/** As a command of its own: not beside a build that another command has begun, which would leave half of each. */
+async function compileAlone(root) {
+  const exitCode = await withLock(
+    lockOf(root),
+    () => compile(root),
+    () => process.stderr.write('waybill: waiting for a build that runs\n'),
+  );
+  // The compiler also writes files when it reports errors; `npm start` would take them for a build.
+  if (exitCode !== 0) rmSync(path.join(root, 'dist/main.js'), { force: true });
+  return exitCode;
+}
+
 if (process.argv[1] === import.meta.filename)
-  process.exitCode = await compile(path.resolve(import.meta.dirname, '../..'));
+  process.exitCode = await compileAlone(path.resolve(import.meta.dirname, '../..'));

@@ -2,7 +2,7 @@ import { existsSync, rmSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { compile, compilerOf } from './compile.mjs';
 import { buildConsole } from './console.mjs';
-import { isLocked, withLock } from './lock.mjs';
+import { isLocked, lockOf, withLock } from './lock.mjs';
 import { modifiedMs, newestInput } from './staleness.mjs';
 
 /**
@@ -18,7 +18,7 @@ export async function ensureBuild(root) {
   // A production image carries the build only.
   if (!existsSync(path.join(root, 'src')))
     return existsSync(main) ? 0 : fail('There is neither src/ nor dist/main.js.');
-  const lock = path.join(root, 'node_modules', '.cache', 'waybill-build.lock');
+  const lock = lockOf(root);
   // Takes the lock first: in the middle of a build some files are new and others missing.
   if (!isLocked(lock) && isFresh(root, main)) return 0;
   if (!existsSync(compilerOf(root))) return withoutCompiler(main);

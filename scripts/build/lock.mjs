@@ -9,6 +9,11 @@ const OWNERLESS_LIMIT_MS = 5_000;
 /** No build takes this long: a dead owner's process id was reused by another process. */
 const AGE_LIMIT_MS = 600_000;
 
+/** The lock of a project's build. @param root the project's folder */
+export function lockOf(root) {
+  return path.join(root, 'node_modules', '.cache', 'waybill-build.lock');
+}
+
 /** Runs `work` while no other process does; waits for one that does (reported once), and takes over from one that died. */
 export async function withLock(folder, work, onWait) {
   for (let waited = false; !tryLock(folder);) {

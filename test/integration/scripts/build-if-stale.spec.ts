@@ -5,6 +5,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:
 import os from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { waitFor } from '../../setup/wait-for';
 
 /** Stands in for the compiler: counts its runs, and writes what it would write. */
 const COMPILER = `
@@ -125,6 +126,22 @@ describe('build-if-stale', () => {
     expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
     expect(await builds()).toBe(1);
     expect(await exists(lock())).toBe(false);
+  });
+
+  it('does not build beside `npm run build`', async () => {
+    const compiling = run('build/compile.mjs');
+    await waitFor(() => exists(lock()), { what: 'the build to begin' });
+    const results = await Promise.all([compiling, run('waybill.mjs')]);
+    expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+    expect(await builds()).toBe(1);
+    expect(await exists(lock())).toBe(false);
+  });
+
+  it('does not take what a failed `npm run build` leaves for a build', async () => {
+    await writeFile(inRoot('src', 'broken.ts'), '');
+    await expect(run('build/compile.mjs')).resolves.toMatchObject({ exitCode: 2 });
+    await expect(run('build-if-stale.mjs')).resolves.toMatchObject({ exitCode: 2 });
+    expect(await builds()).toBe(2);
   });
 
   it('takes over from a build that was killed', async () => {
