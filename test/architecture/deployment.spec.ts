@@ -104,9 +104,12 @@ describe('the Kubernetes manifests', () => {
       const [container] = containers;
       expect([container.readinessProbe, container.startupProbe, container.livenessProbe]).toMatchObject([
         { httpGet: { path: '/health/startup', port: 'metrics' } },
-        { httpGet: { path: '/health/startup', port: 'metrics' } },
+        { httpGet: { path: '/health', port: 'metrics' } },
         { httpGet: { path: '/health', port: 'metrics' } },
       ]);
+      // A start may build indexes of large tables, and nothing listens until it has.
+      const { periodSeconds, failureThreshold } = container.startupProbe;
+      expect(periodSeconds * failureThreshold).toBeGreaterThanOrEqual(3_600);
       expect(securityContext.runAsNonRoot).toBe(true);
       // For each Service of the namespace they set a variable: DNS_PORT=tcp://… for one named dns.
       expect(spec.template.spec.enableServiceLinks).toBe(false);
