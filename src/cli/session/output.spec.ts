@@ -55,6 +55,17 @@ describe('toErrorReport', () => {
       new ConfigurationError(['A is bad', 'B is bad']),
       { code: 'invalid_configuration', message: 'The configuration is not valid: A is bad B is bad' },
     ],
+    [
+      new Error('timeout expired'),
+      { code: 'service_unavailable', message: 'The database is unavailable: timeout expired' },
+    ],
+    [
+      Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' }),
+      {
+        code: 'service_unavailable',
+        message: 'The database is unavailable: terminating connection due to administrator command',
+      },
+    ],
     [new Error('disk full'), { code: 'internal_error', message: 'disk full' }],
     ['text', { code: 'internal_error', message: 'text' }],
   ])('%s', (error, report) => {

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { AppError, type ErrorCode } from '../../common/errors/app-error';
 import { ConfigurationError } from '../../config/load-config';
+import { isUnavailable } from '../../database/database-errors';
 
 /** The API's codes, and those of situations that only an operator meets. */
 export type CliErrorCode = ErrorCode | 'invalid_configuration' | 'unhealthy';
@@ -33,11 +34,11 @@ export function toErrorReport(error: unknown): ErrorReport {
   if (error instanceof CommanderError) {
     return { code: 'invalid_request', message: oneLine(error.message.replace(/^error: /, '')) };
   }
-  const message = error instanceof Error ? error.message || error.name : String(error);
-  return {
-    code: error instanceof ConfigurationError ? 'invalid_configuration' : 'internal_error',
-    message: oneLine(message),
-  };
+  const message = oneLine(error instanceof Error ? error.message || error.name : String(error));
+  if (error instanceof ConfigurationError) return { code: 'invalid_configuration', message };
+  // The driver says `timeout expired` and no more.
+  if (isUnavailable(error)) return { code: 'service_unavailable', message: `The database is unavailable: ${message}` };
+  return { code: 'internal_error', message };
 }
 
 /** The report as one line; failed validation says which field and why. */
