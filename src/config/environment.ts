@@ -73,7 +73,9 @@ export class Environment {
   @toBoolean @IsBoolean() PREFER_IPV6 = false;
   @IsIn(TLS_MODES) TLS_MODE: TlsMode = 'opportunistic';
   @toBoolean @IsBoolean() DNSSEC_TRUSTED = false;
-  @IsOptional() @Matches(/^[^\r\n]{1,200}$/) TLS_REPORT_ORGANIZATION?: string;
+  @IsOptional()
+  @Matches(/^[^\r\n]{1,200}$/, { message: 'TLS_REPORT_ORGANIZATION must be one line of at most 200 characters' })
+  TLS_REPORT_ORGANIZATION?: string;
   @IsOptional()
   @IsEmail({}, { message: 'TLS_REPORT_CONTACT must be an email address' })
   TLS_REPORT_CONTACT?: string;

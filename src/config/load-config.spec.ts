@@ -13,6 +13,15 @@ afterAll(() => rmSync(dataDir, { recursive: true }));
 
 const load = (env: Record<string, string>) => loadConfig({ WAYBILL_DATA_DIR: dataDir, MASTER_KEY: KEY, ...env });
 
+function problemsOf(env: Record<string, string>): readonly string[] {
+  try {
+    load(env);
+    return [];
+  } catch (error) {
+    return (error as ConfigurationError).problems;
+  }
+}
+
 describe('misspelledVariables', () => {
   it.each([
     ['RETENTION_CONTENT_DAYS', 'RETENTION_CONTENTS_DAYS'],
@@ -185,19 +194,25 @@ describe('loadConfig', () => {
   });
 
   it('says what is wrong with a variable in one sentence', () => {
-    const problems = (env: Record<string, string>): readonly string[] => {
-      try {
-        load(env);
-        return [];
-      } catch (error) {
-        return (error as ConfigurationError).problems;
-      }
-    };
-    expect(problems({ DRAIN_SECONDS: 'soon', TLS_MODE: 'maybe' }).toSorted()).toEqual([
+    expect(problemsOf({ DRAIN_SECONDS: 'soon', TLS_MODE: 'maybe' }).toSorted()).toEqual([
       'DRAIN_SECONDS must be an integer number, must not be less than 1, must not be greater than 3600',
       expect.stringMatching(/^TLS_MODE must be one of /),
     ]);
-    expect(problems({ DRAIN_SECONDS: '0' })).toEqual(['DRAIN_SECONDS must not be less than 1']);
+    expect(problemsOf({ DRAIN_SECONDS: '0' })).toEqual(['DRAIN_SECONDS must not be less than 1']);
+    expect(problemsOf({ TLS_REPORT_ORGANIZATION: 'two\nlines', TLS_REPORT_CONTACT: 'tls@example.com' })).toEqual([
+      'TLS_REPORT_ORGANIZATION must be one line of at most 200 characters',
+    ]);
+  });
+
+  it.each<Record<string, string>>([
+    { MAIL_HOST: 'mail host' },
+    { PUBLIC_URL: 'https://' },
+    { TLS_REPORT_CONTACT: 'nobody' },
+    { EMBEDDED_SHARED_BUFFERS_MB: '1048577' },
+    { DATABASE_URL: 'mysql://x', MASTER_KEY: '' },
+    { MASTER_KEY: 'short', DATABASE_URL: 'postgres://h/db' },
+  ])('says one sentence of a mistake, not of its consequences: %j', (env) => {
+    expect(problemsOf(env)).toHaveLength(1);
   });
 
   it.each([

@@ -43,8 +43,9 @@ export function loadConfig(
     Object.keys({ ...known, ...optionalNames }).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
   );
   const environment = plainToInstance(Environment, given, { exposeDefaultValues: true });
-  const problems = validateSync(environment).map(sentenceOf);
-  problems.push(...crossChecks(environment), ...trustProxyProblems(environment), ...pairProblems(environment));
+  const invalid = validateSync(environment);
+  const rules = [...crossChecks(environment), ...trustProxyProblems(environment), ...pairProblems(environment)];
+  const problems = [...invalid.map(sentenceOf), ...rules.filter((rule) => !isConsequence(rule, invalid))];
   if (problems.length > 0) throw new ConfigurationError(problems);
   return toConfig(environment, masterKeysOf(environment));
 }
@@ -107,6 +108,11 @@ function sentenceOf({ property, constraints = {} }: ValidationError): string {
   const rules = Object.keys(constraints).sort((a, b) => isBound(a) - isBound(b));
   const said = rules.map((rule) => (constraints[rule] ?? '').replace(`${property} `, ''));
   return `${property} ${said.join(', ')}`;
+}
+
+/** A rule that does not hold because of a variable that has its own problem would be a second line about one mistake. */
+function isConsequence(rule: string, invalid: readonly ValidationError[]): boolean {
+  return invalid.some(({ property }) => new RegExp(`\\b${property}\\b`).test(rule));
 }
 
 /** Rules over several variables, each with the problem to report when it does not hold. */
