@@ -11,7 +11,8 @@ const toBoolean = Transform(({ value }: { value: unknown }) =>
   value === 'true' || value === '1' ? true : value === 'false' || value === '0' ? false : value,
 );
 
-export const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
+/** A name that ends in a number is an address, or a mistyped one (RFC 1123 section 2.1). */
+export const HOST_NAME = /^(?!(?:.*\.)?\d+$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
 
 /** A comma list of names like `HOST_NAME`, written without its backtracking over dots. */
 const ZONES = /^(\s*[a-z0-9][a-z0-9.-]{0,252}\s*(,\s*[a-z0-9][a-z0-9.-]{0,252}\s*){0,19})?$/i;
@@ -150,7 +151,7 @@ export function isDnsServer(text: string): boolean {
   return (isIPv6(six ?? '') || isIPv4(four ?? '')) && Number(port) > 0 && Number(port) <= 65_535;
 }
 
-/** Whether a listener can be bound to it. A name that ends in a number is a mistyped address (RFC 1123 section 2.1). */
+/** Whether a listener can be bound to it. */
 export function isAddressOrName(text: string): boolean {
-  return isIP(text) !== 0 || (HOST_NAME.test(text) && !/(^|\.)\d+$/.test(text));
+  return isIP(text) !== 0 || HOST_NAME.test(text);
 }
