@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../config/load-config';
 import { limitsWith } from './limits';
 
 describe('limitsWith', () => {
@@ -27,5 +28,6 @@ describe('limitsWith', () => {
   it('refuses a name that is no limit', () => {
     expect(() => limitsWith({ sned: 5 })).toThrow(/unknown limit "sned"/);
     expect(() => limitsWith({ constructor: 5 })).toThrow(/unknown limit/);
+    expect(() => limitsWith({ sned: 5 })).toThrow(ConfigurationError);
   });
 });

@@ -1,4 +1,5 @@
 import type { EndpointClass } from '../common/http/request-limits';
+import { ConfigurationError } from '../config/load-config';
 
 const MINUTE_SECONDS = 60;
 const HOUR_SECONDS = 60 * MINUTE_SECONDS;
@@ -48,15 +49,14 @@ export abstract class ThrottlingConfig {
 
 /**
  * The defaults with an operator's overrides: requests per window, by name.
- * @throws Error for an unknown name: a misspelt limit would silently not apply.
+ * @throws ConfigurationError for an unknown name: a misspelt limit would silently not apply.
  */
 export function limitsWith(overrides: Readonly<Record<string, number>>): Record<LimitName, RateLimit> {
   const limits: Record<LimitName, RateLimit> = { ...DEFAULT_LIMITS };
   for (const [name, limit] of Object.entries(overrides)) {
     if (!isLimitName(name)) {
-      throw new Error(
-        `RATE_LIMITS names the unknown limit "${name}"; known are ${Object.keys(DEFAULT_LIMITS).join(', ')}`,
-      );
+      const known = Object.keys(DEFAULT_LIMITS).join(', ');
+      throw new ConfigurationError([`RATE_LIMITS names the unknown limit "${name}"; known are ${known}`]);
     }
     limits[name] = { ...limits[name], limit };
   }
