@@ -1,5 +1,6 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
+import type { DataSource } from 'typeorm';
 import { Clock, DatabaseClock } from '../common/clock';
 import { DiskSpace } from '../common/disk-space';
 import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
@@ -39,7 +40,22 @@ export interface ProcessOptions {
 @Global()
 @Module({})
 export class ProcessModule {
-  static register(options: ProcessOptions): DynamicModule {
+  /**
+   * Creates an application of this module. When that fails, its connections are closed: they would keep the embedded database from
+   * stopping.
+   */
+  static async create<T>(options: ProcessOptions, create: (module: DynamicModule) => Promise<T>): Promise<T> {
+    const pools: Promise<DataSource>[] = [];
+    try {
+      return await create(ProcessModule.register(options, (pool) => pools.push(pool)));
+    } catch (error) {
+      // Modules are created side by side: a pool may still be opening.
+      await Promise.allSettled(pools.map(async (pool) => (await pool).destroy()));
+      throw error;
+    }
+  }
+
+  static register(options: ProcessOptions, onPool?: (pool: Promise<DataSource>) => void): DynamicModule {
     const { config, databaseUrl, imports, runJobs = false, applicationName } = options;
     const { clock = new DatabaseClock(), draining = new Draining(), metrics = new Metrics() } = options;
     const { bodies = new BodyBudget(MAX_HELD_BYTES) } = options;
@@ -47,7 +63,7 @@ export class ProcessModule {
     const { disk = new DiskSpace({ folders: [], reserveBytes: 0 }) } = options;
     return {
       module: ProcessModule,
-      imports: [DatabaseModule.register(databaseUrl, applicationName), ScheduleModule.forRoot(), ...imports],
+      imports: [DatabaseModule.register(databaseUrl, applicationName, onPool), ScheduleModule.forRoot(), ...imports],
       providers: [
         InstallationGauges,
         PeriodicJobs,

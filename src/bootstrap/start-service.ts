@@ -67,20 +67,18 @@ export async function startService(
   const tracing = await openTracing(config);
   const disk = diskOf(config, folder);
   const bodies = new BodyBudget(MAX_HELD_BYTES);
-  const module = ProcessModule.register({
+  const options = {
     ...{ config, databaseUrl, runJobs, draining, metrics, tracing, disk, bodies },
     // Every role serves probes.
     imports: [HealthModule, ...imports],
-  });
+  };
   const nestOptions = { logger: new NestLogger(logger), abortOnError: false };
   const http = config.roles.has('api');
-  const app = http
-    ? await NestFactory.create<NestExpressApplication>(
-        module,
-        adapterFor(config, { draining, metrics, tracing, bodies }, logger),
-        nestOptions,
-      )
-    : await NestFactory.createApplicationContext(module, nestOptions);
+  const app = await ProcessModule.create<INestApplicationContext>(options, (module) =>
+    http
+      ? NestFactory.create(module, adapterFor(config, { draining, metrics, tracing, bodies }, logger), nestOptions)
+      : NestFactory.createApplicationContext(module, nestOptions),
+  );
   try {
     await disk.watch(metrics);
     if (http) {

@@ -1,5 +1,6 @@
 import { type DynamicModule, Global, Logger, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import type { DataSource } from 'typeorm';
 import { JobLeases } from '../common/jobs/periodic-jobs';
 import { AppConfig } from '../config/config';
 import { BackfillRun } from './background-job.entity';
@@ -13,31 +14,20 @@ import { TenantDataSource, type TenantDataSourceOptions } from './tenant-data-so
 import { PlannerStatistics } from './planner-statistics';
 import { ReadDatabase } from './read-database.service';
 
+type OnPool = (pool: Promise<DataSource>) => void;
+
 /** The connection pool and the statement runner, known to every module of a process. */
 @Global()
 @Module({})
 export class DatabaseModule {
-  /** @param url of a Postgres 14+ whose schema is up to date. */
-  static register(url: string, applicationName = 'waybill'): DynamicModule {
-    const logger = new Logger('Database');
-    const typeOrm = TypeOrmModule.forRootAsync({
-      inject: [AppConfig],
-      dataSourceFactory: (options) => Promise.resolve(new TenantDataSource(options as TenantDataSourceOptions)),
-      useFactory: (config: AppConfig) => ({
-        ...dataSourceOptions(url, {
-          poolSize: config.database.poolSize,
-          applicationName,
-          onPoolError: (error) => logger.warn(`An idle connection was lost: ${error.message}`),
-        }),
-        rowLevelSecurity: config.database.rowLevelSecurity,
-        autoLoadEntities: true,
-        retryAttempts: 10,
-        retryDelay: 1_000,
-      }),
-    });
+  /**
+   * @param url of a Postgres 14+ whose schema is up to date.
+   * @param onPool gets each pool that is opened: only an application that has come up closes its own.
+   */
+  static register(url: string, applicationName = 'waybill', onPool: OnPool = () => undefined): DynamicModule {
     return {
       module: DatabaseModule,
-      imports: [typeOrm, TypeOrmModule.forFeature([BackfillRun])],
+      imports: [poolOf(url, applicationName, onPool), TypeOrmModule.forFeature([BackfillRun])],
       providers: [
         Database,
         ClockReadings,
@@ -58,4 +48,27 @@ export class DatabaseModule {
       exports: [Database, DatabaseUrl, JobLeases, BackfillsJob, PlannerStatistics, ReadDatabase],
     };
   }
+}
+
+function poolOf(url: string, applicationName: string, onPool: OnPool): DynamicModule {
+  const logger = new Logger('Database');
+  return TypeOrmModule.forRootAsync({
+    inject: [AppConfig],
+    dataSourceFactory: (options) => {
+      const pool = new TenantDataSource(options as TenantDataSourceOptions).initialize();
+      onPool(pool);
+      return pool;
+    },
+    useFactory: (config: AppConfig) => ({
+      ...dataSourceOptions(url, {
+        poolSize: config.database.poolSize,
+        applicationName,
+        onPoolError: (error) => logger.warn(`An idle connection was lost: ${error.message}`),
+      }),
+      rowLevelSecurity: config.database.rowLevelSecurity,
+      autoLoadEntities: true,
+      retryAttempts: 10,
+      retryDelay: 1_000,
+    }),
+  });
 }

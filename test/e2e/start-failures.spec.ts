@@ -92,6 +92,17 @@ describe('a start that fails', () => {
     expect(broken.other).toBe('');
   });
 
+  it('because of what only a module finds wrong leaves nothing running either', async () => {
+    const broken = ServiceProcess.launch({ WAYBILL_DATA_DIR: dataDir, RATE_LIMITS: '{"sned":5}' });
+    await waitFor(() => broken.exitCode !== null, { what: 'its end' });
+    expect(broken.exitCode).toBe(1);
+    const isNamed = () => broken.lines.some(({ msg }) => msg.startsWith('RATE_LIMITS names the unknown limit'));
+    await waitFor(isNamed, { what: 'its line' });
+    expect(broken.describe()).not.toMatch(/\bat .*\.js:/);
+    const isRunning = () => existsSync(join(dataDir, 'pg18/data/postmaster.pid'));
+    await waitFor(() => !isRunning(), { what: 'the end of Postgres' });
+  });
+
   it('can be repeated with success', async () => {
     const service = await ServiceProcess.start({ WAYBILL_DATA_DIR: dataDir });
     await service.stop();

@@ -100,8 +100,10 @@ async function assertUsableSchema(url: string): Promise<void> {
 
 /** The services of the commands, on a database whose schema is up to date; to be closed. */
 export function createServices(config: AppConfig, databaseUrl: string): Promise<INestApplicationContext> {
-  const module = ProcessModule.register({ config, databaseUrl, applicationName: 'waybill-cli', imports: MODULES });
-  return NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
+  const options = { config, databaseUrl, applicationName: 'waybill-cli', imports: MODULES };
+  return ProcessModule.create(options, (module) =>
+    NestFactory.createApplicationContext(module, { logger: false, abortOnError: false }),
+  );
 }
 
 /** Reads a whole number from 1 to `max`; for commander, which adds the name of the option to an error. */
