@@ -169,6 +169,22 @@ describe('numbers that stand in several places', () => {
     expect(letIn.map(({ port }) => port).filter((port) => typeof port === 'string' && !(port in ports))).toEqual([]);
   });
 
+  it('are the connections of a process: its pool, and one for its health checks', () => {
+    const each = defaults.DATABASE_POOL_SIZE + 1;
+    const row = /^\| connections to Postgres \((\d+) each, and 2 a worker\)(.*)$/m.exec(read('docs/scaling.md'));
+    const sums = row?.[2]?.match(/\d+/g)?.map(Number);
+    // Processes of api and worker, as the row above it has them.
+    const processes = [
+      [1, 1],
+      [2, 2],
+      [4, 20],
+    ] as const;
+    expect([Number(row?.[1]), sums]).toEqual([
+      each,
+      processes.map(([api, worker]) => (api + worker) * each + 2 * worker),
+    ]);
+  });
+
   it('are the version of this release', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     const { images } = load(read(`${BASE}/kustomization.yaml`)) as { images: { newTag: string }[] };
