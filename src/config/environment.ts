@@ -80,8 +80,9 @@ export class Environment {
   @IsOptional()
   @IsEmail({}, { message: 'TLS_REPORT_CONTACT must be an email address' })
   TLS_REPORT_CONTACT?: string;
-  @Port() SMTP_PORT = 25;
-  @Port() MTA_STS_PORT = 443;
+  // Ports of others: 0 is none.
+  @Count(65_535) SMTP_PORT = 25;
+  @Count(65_535) MTA_STS_PORT = 443;
   @toBoolean @IsBoolean() ALLOW_PRIVATE_DESTINATIONS = false;
   @toBoolean @IsBoolean() WEBHOOK_ALLOW_PRIVATE = false;
   @IsOptional() @IsString() DNS_SERVERS?: string;

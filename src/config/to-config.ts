@@ -185,7 +185,7 @@ function parseRoles(value: string): Role[] {
 export function parseRelay(value: string | undefined): RelayConfig | undefined {
   if (!value || /%(?![0-9a-f]{2})/i.test(value)) return undefined;
   const url = parseUrl(value);
-  if (!url || url.hostname === '' || !['smtp:', 'smtps:'].includes(url.protocol)) return undefined;
+  if (!url || url.hostname === '' || url.port === '0' || !['smtp:', 'smtps:'].includes(url.protocol)) return undefined;
   const implicitTls = url.protocol === 'smtps:';
   const port = url.port === '' ? (implicitTls ? 465 : 587) : Number(url.port);
   const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
