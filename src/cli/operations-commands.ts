@@ -119,7 +119,12 @@ async function apply(session: CliSession, { shards }: ClusterOptions): Promise<v
 
 /** A database of DATABASE_URL whose schema is up to date. */
 async function withDatabase(session: CliSession, work: (url: string) => Promise<void>): Promise<void> {
-  const database = await openDatabase(session.config(), { migrate: false, log: () => undefined, waitSeconds: 0 });
+  const database = await openDatabase(session.config(), {
+    migrate: false,
+    create: false,
+    log: () => undefined,
+    waitSeconds: 0,
+  });
   try {
     const { isUsable, sentence } = await readSchemaState(database.url);
     if (!isUsable) throw new CliError('unhealthy', `Nothing can be done: ${sentence}`);

@@ -7,6 +7,7 @@ import type { AppConfig, DatabaseConfig } from '../config/config';
 import { ConfigurationError } from '../config/load-config';
 import { createDataSource } from './data-source';
 import { isUnavailable } from './database-errors';
+import { findClusterFolder } from './embedded/cluster-location';
 import {
   attachEmbeddedPostgres,
   type EmbeddedPostgresOptions,
@@ -27,6 +28,8 @@ export interface OpenDatabaseOptions {
    * behind the server of a killed predecessor; wrong for a command beside it. One that is in use stays up either way.
    */
   readonly stopWhenLast?: boolean;
+  /** Embedded: whether a database is made where there is none. Default: it is. */
+  readonly create?: boolean;
   /** Embedded: whether a server that dies is started again for as long as this process has it open. */
   readonly restart?: boolean;
   /** Aborted: rejects soon, without leaving anything running that this call has begun. */
@@ -60,7 +63,7 @@ const clock = new SystemClock();
  * Gives a process its database: the one of DATABASE_URL, else the embedded one of the data directory, attached to or
  * started; with an up-to-date schema if wanted.
  *
- * @throws ConfigurationError when the database refuses us (password, name), UnavailableError when it stays unreachable.
+ * @throws ConfigurationError when the database refuses us (password, name) or is not to be made, UnavailableError when it stays unreachable.
  */
 export async function openDatabase(
   config: Pick<AppConfig, 'dataDir'> & { readonly database: NeededConfig },
@@ -74,6 +77,7 @@ export async function openDatabase(
     );
     return { url, directUrl: directUrl ?? url, embedded: false, applied, stop: () => Promise.resolve() };
   }
+  if (options.create === false) await assertCreated(config.dataDir);
   const opened = await openEmbedded(config, options);
   try {
     const applied = wantsMigrations ? await applyMigrations(opened.url, options.log) : [];
@@ -83,6 +87,15 @@ export async function openDatabase(
     await opened.stop();
     throw error;
   }
+}
+
+/** A command of an operator who has left out a variable must not find the database in order that it has made. */
+async function assertCreated(dataDir: string): Promise<void> {
+  if ((await findClusterFolder(dataDir)) !== undefined) return;
+  throw new ConfigurationError([
+    `There is no database in ${dataDir}, and DATABASE_URL is not set: set it, or WAYBILL_DATA_DIR, as for the service. ` +
+      'The first start of the service makes an embedded one',
+  ]);
 }
 
 async function openEmbedded(config: EmbeddedConfig, options: OpenDatabaseOptions): Promise<Opened> {

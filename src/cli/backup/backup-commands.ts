@@ -64,7 +64,7 @@ async function backUp(session: CliSession, file: string, options: KeyOptions): P
   const masterKey = passphrase && (await encryptWithPassphrase(config.masterKey, passphrase, KEY_CONTEXT));
   const secrets = { masterKeyId: masterKeyId(config.masterKey), ...(masterKey && { masterKey }) };
   // As it is: a backup before an upgrade is one of the schema before it.
-  const database = await openDatabase(config, { migrate: false, log: note, waitSeconds: 0 });
+  const database = await openDatabase(config, { migrate: false, create: false, log: note, waitSeconds: 0 });
   try {
     const parts = dumpDatabase(database.directUrl, { secrets, note });
     const { bytes, checked } = await writeBackupFile(file, parts, (partial) => {

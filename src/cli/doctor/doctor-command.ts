@@ -118,8 +118,13 @@ async function examineDatabase(session: CliSession, config: AppConfig): Promise<
     sending: checkSending,
     egress: checkEgress,
   };
-  // A doctor changes nothing: no migrations.
-  const options = { migrate: false, waitSeconds: 0, log: (message: string) => session.output.note(message) };
+  // A doctor changes nothing: no migrations, no new database.
+  const options = {
+    migrate: false,
+    create: false,
+    waitSeconds: 0,
+    log: (message: string) => session.output.note(message),
+  };
   const checks: Check[] = [];
   const opening = await examine('database', () =>
     session.withServices(config, options, async (services, url) => {

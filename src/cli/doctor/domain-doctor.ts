@@ -31,7 +31,12 @@ interface DomainReport {
 /** `waybill doctor <domain>`: checks everything that the trust in a domain's mail rests on; changes nothing. */
 export async function diagnoseDomain(session: CliSession, name: string, options: DomainDoctorOptions): Promise<void> {
   const config = session.config();
-  const opening = { migrate: false, waitSeconds: 0, log: (message: string) => session.output.note(message) };
+  const opening = {
+    migrate: false,
+    create: false,
+    waitSeconds: 0,
+    log: (message: string) => session.output.note(message),
+  };
   const report = await session.withServices(config, opening, async (services, url) => {
     await assertMigrated(url);
     return examineDomain(services, config, name, options);

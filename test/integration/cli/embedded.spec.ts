@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
 import { attachEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres';
 import { loadConfig } from '../../../src/config/load-config';
 import { EmbeddedWorkshop } from '../embedded/support';
@@ -32,5 +34,14 @@ describe('the command line on the embedded database', () => {
     const { id } = await json('org', 'create', 'Beside');
     expect(await json('org', 'suspend', id)).toMatchObject({ status: 'suspended' });
     await expect(attachEmbeddedPostgres(dataDir)).resolves.toBe(url);
+  });
+
+  it('makes no database to look at, or to back up', async () => {
+    const other = await workshop.newDataDir();
+    for (const args of [['doctor'], ['backup', path.join(other, 'a.backup')]]) {
+      const { exitCode, stdout, stderr } = await runWith({ WAYBILL_DATA_DIR: other }, args);
+      expect([exitCode, stdout + stderr]).toEqual([1, expect.stringContaining('There is no database in')]);
+    }
+    await expect(readdir(other)).resolves.toEqual(['master.key']);
   });
 });
