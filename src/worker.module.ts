@@ -19,6 +19,8 @@ import { EmailsModule } from './modules/emails/emails.module';
 import { OutcomeRecorder } from './modules/emails/outcomes/outcome-recorder.service';
 import { OutgoingMessagesService } from './modules/emails/outgoing-messages.service';
 import { InboundProcessingModule } from './modules/inbound/inbound.module';
+import { InboundMailModule } from './modules/inbound-mail/inbound-mail.module';
+import { InboundMailService } from './modules/inbound-mail/inbound-mail.service';
 import { MailboxModule } from './modules/mailbox/mailbox.module';
 import { MailboxSmtpServer } from './modules/mailbox/mailbox-smtp.server';
 import { PrivacyModule } from './modules/privacy/privacy.module';
@@ -28,7 +30,10 @@ import { WebhookDispatchModule, WebhooksModule } from './modules/webhooks/webhoo
 
 /** Gives the engine what it asks for through its ports. */
 @Module({
-  imports: [AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, EmailsModule, MailboxModule],
+  imports: [
+    ...[AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, EmailsModule],
+    ...[InboundMailModule, MailboxModule],
+  ],
   providers: [
     { provide: MessageSource, useExisting: OutgoingMessagesService },
     { provide: SigningKeySource, useExisting: SigningKeysService },
@@ -48,15 +53,17 @@ import { WebhookDispatchModule, WebhooksModule } from './modules/webhooks/webhoo
     },
     {
       provide: Router,
-      inject: [AppConfig, Clock, MailboxSmtpServer, MtaStsPolicies, DanePolicies],
+      inject: [AppConfig, Clock, MailboxSmtpServer, InboundMailService, MtaStsPolicies, DanePolicies],
+      // oxlint-disable-next-line waybill/parameters -- Nest passes what it injects one by one
       useFactory: async (
         { delivery }: AppConfig,
         clock: Clock,
         mailbox: MailboxSmtpServer,
+        received: InboundMailService,
         mtaSts: MtaStsPolicies,
         dane: DanePolicies,
       ): Promise<Router> => {
-        const router = await createRouter(delivery, clock, () => mailbox.listen());
+        const router = await createRouter(delivery, clock, () => mailbox.listen(), received.receives);
         if (delivery.mode !== 'direct') return router;
         return new PolicyRouter(router, mtaSts, delivery.dnssecTrusted ? dane : undefined);
       },

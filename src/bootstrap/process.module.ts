@@ -40,21 +40,6 @@ export interface ProcessOptions {
 @Global()
 @Module({})
 export class ProcessModule {
-  /**
-   * Creates an application of this module. When that fails, its connections are closed: they would keep the embedded database from
-   * stopping.
-   */
-  static async create<T>(options: ProcessOptions, create: (module: DynamicModule) => Promise<T>): Promise<T> {
-    const pools: Promise<DataSource>[] = [];
-    try {
-      return await create(ProcessModule.register(options, (pool) => pools.push(pool)));
-    } catch (error) {
-      // Modules are created side by side: a pool may still be opening.
-      await Promise.allSettled(pools.map(async (pool) => (await pool).destroy()));
-      throw error;
-    }
-  }
-
   static register(options: ProcessOptions, onPool?: (pool: Promise<DataSource>) => void): DynamicModule {
     const { config, databaseUrl, imports, runJobs = false, applicationName } = options;
     const { clock = new DatabaseClock(), draining = new Draining(), metrics = new Metrics() } = options;

@@ -28,7 +28,8 @@ import { InboundSmtpServer } from '../modules/inbound/inbound-smtp.server';
 import { type SubmissionPorts, SubmissionSmtpServer } from '../modules/submission/submission-smtp.server';
 import { DispatchLoop } from '../modules/webhooks/dispatch-loop.service';
 import { buildOpenApiDocument, setUpDocs } from '../openapi/docs';
-import { type Modules, ProcessModule } from './process.module';
+import { createProcess } from './create-process';
+import type { Modules } from './process.module';
 
 /** How long running requests may take once the service stops. */
 const FINISH_REQUESTS_MS = 30 * SECOND;
@@ -74,7 +75,7 @@ export async function startService(
   };
   const nestOptions = { logger: new NestLogger(logger), abortOnError: false };
   const http = config.roles.has('api');
-  const app = await ProcessModule.create<INestApplicationContext>(options, (module) =>
+  const app = await createProcess<INestApplicationContext>(options, (module) =>
     http
       ? NestFactory.create(module, adapterFor(config, { draining, metrics, tracing, bodies }, logger), nestOptions)
       : NestFactory.createApplicationContext(module, nestOptions),

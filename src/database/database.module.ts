@@ -27,7 +27,7 @@ export class DatabaseModule {
   static register(url: string, applicationName = 'waybill', onPool: OnPool = () => undefined): DynamicModule {
     return {
       module: DatabaseModule,
-      imports: [poolOf(url, applicationName, onPool), TypeOrmModule.forFeature([BackfillRun])],
+      imports: [typeOrmOf(url, applicationName, onPool), TypeOrmModule.forFeature([BackfillRun])],
       providers: [
         Database,
         ClockReadings,
@@ -50,7 +50,7 @@ export class DatabaseModule {
   }
 }
 
-function poolOf(url: string, applicationName: string, onPool: OnPool): DynamicModule {
+function typeOrmOf(url: string, applicationName: string, onPool: OnPool): DynamicModule {
   const logger = new Logger('Database');
   return TypeOrmModule.forRootAsync({
     inject: [AppConfig],

@@ -9,7 +9,7 @@ import { TEST_CERTIFICATE } from '../doubles/tls-certificate';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { waitFor } from '../setup/wait-for';
 import { ApiClient, eventTypes } from './kit/api-client';
-import { ServiceProcess } from './kit/service-process';
+import { freePort, ServiceProcess } from './kit/service-process';
 import { type Tenant, TenantFactory } from './kit/tenant';
 import { sha256, verifyDkim } from './kit/verify-dkim';
 
@@ -275,6 +275,50 @@ describe('a slow destination', () => {
       await waitFor(released, { what: 'the mail to the slow destination' });
     } finally {
       await service.kill('SIGKILL');
+    }
+  });
+});
+
+describe('mail from one tenant to the inbound route of another', () => {
+  it('comes in by the service’s own listener, and bounces there where no route takes it', async () => {
+    const other = await tenants.create('desk.example');
+    dns.set({
+      'desk.example': { MX: [[10, 'mail.sender.example']] },
+      'strange.example': { MX: [[10, 'mail.sender.example']] },
+      'mail.sender.example': { A: ['127.0.0.1'] },
+    });
+    const inboundPort = String(await freePort());
+    const service = await ServiceProcess.start({
+      ...direct(),
+      SMTP_PORT: inboundPort,
+      INBOUND_SMTP_PORT: inboundPort,
+    });
+    try {
+      const api = new ApiClient(service.port, tenant.liveKey);
+      const desk = api.as(other.liveKey);
+      expect((await desk.post('/v1/inbound-routes', { address: 'help@desk.example' })).status).toBe(201);
+      const id = await api.send({
+        to: ['help@desk.example', 'nowhere@desk.example', 'x@strange.example'],
+        subject: 'A question',
+      });
+      const email = await waitFor(
+        async () => {
+          const read = await api.email(id);
+          return read.recipients.every(({ status }: any) => ['delivered', 'bounced'].includes(status)) && read;
+        },
+        { what: 'the end of all three' },
+      );
+      expect(Object.fromEntries(email.recipients.map(({ email: to, status }: any) => [to, status]))).toEqual({
+        'help@desk.example': 'delivered',
+        'nowhere@desk.example': 'bounced',
+        'x@strange.example': 'bounced',
+      });
+      const bounces = email.events.filter(({ eventType }: any) => eventType === 'bounced');
+      expect(bounces.map(({ eventData }: any) => eventData.enhancedCode).sort()).toEqual(['5.1.1', '5.4.6']);
+      const { body } = await desk.get('/v1/inbound-emails');
+      expect(body.data).toMatchObject([{ subject: 'A question' }]);
+    } finally {
+      await service.stop();
     }
   });
 });

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo, createConnection } from 'node:net';
+import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { ApiClient } from './kit/api-client';
-import { ServiceProcess } from './kit/service-process';
+import { freePort, ServiceProcess } from './kit/service-process';
 import { type Tenant, TenantFactory } from './kit/tenant';
 
 let database: TestDatabase;
@@ -23,14 +23,6 @@ afterAll(async () => {
   await database.drop();
   rmSync(dataDir, { recursive: true });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** The replies to these commands, each sent after the reply to the one before. */
 async function smtp(port: number, commands: string[]): Promise<string[]> {

@@ -2,7 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { InvalidArgumentError } from 'commander';
 import { AuthModule } from '../../auth/auth.module';
-import { ProcessModule } from '../../bootstrap/process.module';
+import { createProcess } from '../../bootstrap/create-process';
 import { isUuid } from '../../common/ids';
 import type { AppConfig } from '../../config/config';
 import { readMasterKeyFrom } from '../../config/data-dir';
@@ -101,7 +101,7 @@ async function assertUsableSchema(url: string): Promise<void> {
 /** The services of the commands, on a database whose schema is up to date; to be closed. */
 export function createServices(config: AppConfig, databaseUrl: string): Promise<INestApplicationContext> {
   const options = { config, databaseUrl, applicationName: 'waybill-cli', imports: MODULES };
-  return ProcessModule.create(options, (module) =>
+  return createProcess(options, (module) =>
     NestFactory.createApplicationContext(module, { logger: false, abortOnError: false }),
   );
 }

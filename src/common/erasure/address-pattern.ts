@@ -1,5 +1,6 @@
 import { domainToUnicode } from 'node:url';
-import { domainOf, LOWER_DOTTED_I } from '../mail-address';
+import { LOWER_DOTTED_I } from '../address-forms';
+import { domainOf } from '../mail-address';
 import type { Occurrence, Step } from './encoded-runs';
 import { AT_SIGN, charactersAfter, charactersBefore, type SpelledCharacter } from './spelled-characters';
 

@@ -71,11 +71,13 @@ async function lookUpInSystem(hostName: string): Promise<readonly string[]> {
 /**
  * The router of a delivery mode: to the recipients' own servers, to the relay, or to the built-in mailbox.
  * @param openMailbox starts the mailbox's listener, which only the local mode needs; returns its port
+ * @param receives whether this service takes the mail of a host as its last server
  */
 export async function createRouter(
   config: DeliveryConfig,
   clock: Clock,
   openMailbox: () => Promise<number>,
+  receives: (host: string) => Promise<boolean>,
 ): Promise<Router> {
   const { relay, smtpPort, mailHost, allowPrivateDestinations, preferIpv6, dnsServers } = config;
   const hostName = nextHopOf(config);
@@ -85,7 +87,7 @@ export async function createRouter(
   }
   const resolver = new NodeDnsResolver({ servers: dnsServers });
   const options = { port: smtpPort, ownHostNames: [mailHost], allowPrivateDestinations, preferIpv6 };
-  return new DirectRouter(resolver, clock, { ...options, hasIpv6: () => hasIpv6(allowPrivateDestinations) });
+  return new DirectRouter(resolver, clock, { ...options, receives, hasIpv6: () => hasIpv6(allowPrivateDestinations) });
 }
 
 /**

@@ -3,15 +3,32 @@ import { LRUCache } from 'lru-cache';
 import { SingleFlight } from '../../common/async/promises';
 import { atMost } from '../../common/bounded-cache';
 import { MINUTE, SECOND, type Clock } from '../../common/clock';
-import { type DnsResolver, isHostName } from '../../common/dns/dns-resolver';
-import { chooseCandidates, findHosts, type FoundHosts, groupOf, shuffleWithin } from './mail-exchangers';
-import { NOT_A_DOMAIN, type Route, type RouteOptions, Router, type Unroutable } from './router';
+import { type DnsAnswer, type DnsResolver, isHostName, type MxRecord } from '../../common/dns/dns-resolver';
+import {
+  type Candidates,
+  chooseCandidates,
+  findHosts,
+  type FoundHosts,
+  groupOf,
+  shuffleWithin,
+} from './mail-exchangers';
+import {
+  LEADS_BACK,
+  NOT_A_DOMAIN,
+  OWN_UNKNOWN,
+  type Route,
+  type RouteOptions,
+  Router,
+  type Unroutable,
+} from './router';
 
 export interface DirectRouterOptions {
   /** Remote port; 25 save in tests. */
   readonly port?: number;
   /** Mail host names of this service, for loop detection. */
   readonly ownHostNames?: readonly string[];
+  /** Whether this service takes the mail of a host as its last server. @throws UnavailableError */
+  readonly receives?: (host: string) => Promise<boolean>;
   readonly allowPrivateDestinations?: boolean;
   readonly preferIpv6?: boolean;
   /** Whether this machine has an address to reach others by IPv6 from. */
@@ -26,6 +43,7 @@ export interface DirectRouterOptions {
 const DEFAULTS: Required<DirectRouterOptions> = {
   port: 25,
   ownHostNames: [],
+  receives: () => Promise.resolve(false),
   allowPrivateDestinations: false,
   preferIpv6: false,
   hasIpv6: () => true,
@@ -92,7 +110,7 @@ export class DirectRouter extends Router {
   private async lookUp(domain: string, own: string, holder: string | undefined): Promise<Found | Unroutable> {
     const asked = { signal: AbortSignal.timeout(this.options.totalTimeoutMs), holder };
     const answer = await this.resolver.resolveMx(domain, asked);
-    const candidates = chooseCandidates(domain, answer, this.ownHostNames, this.options.random);
+    const candidates = await this.choose(domain, answer);
     const result =
       candidates.kind === 'unroutable'
         ? candidates
@@ -104,7 +122,19 @@ export class DirectRouter extends Router {
     this.cache.set(isCertain ? domain : own, { result, expiresAtMs: this.clock.monotonicMs() + lifeOf(result) });
     return result;
   }
+
+  /** Mail for a host whose last server this service is goes to its own listener, which relays nothing: it cannot turn in circles. */
+  private async choose(domain: string, answer: DnsAnswer<MxRecord>): Promise<Candidates> {
+    const { receives, random } = this.options;
+    const candidates = chooseCandidates(domain, answer, this.ownHostNames, random);
+    if (candidates !== LEADS_BACK) return candidates;
+    const isReceived = await receives(domain).catch(() => undefined);
+    if (isReceived === undefined) return OWN_UNKNOWN;
+    return isReceived ? chooseCandidates(domain, answer, NO_NAMES, random) : candidates;
+  }
 }
+
+const NO_NAMES: ReadonlySet<string> = new Set();
 
 function withGroup(found: FoundHosts | Unroutable, group: string): Found | Unroutable {
   return found.kind === 'unroutable' ? found : { ...found, group };

@@ -105,6 +105,12 @@ export function dnsTrouble(cause: string): Unroutable {
   return { kind: 'unroutable', permanent: false, enhancedCode: '4.4.3', reason, ruleId: 'dns-trouble' };
 }
 
+/** The database could not be asked. */
+export const OWN_UNKNOWN: Unroutable = {
+  ...dnsTrouble(''),
+  reason: 'The mail exchangers lead back to this service, and whether it takes mail of the domain is unknown now.',
+};
+
 /** The hosts of the DNS are not those that the destination's policy names: the DNS or the policy is wrong for the moment. */
 export function notInPolicy(hostNames: readonly string[]): Unroutable {
   const reason = `The domain's MTA-STS policy names none of its mail exchangers (${hostNames.join(', ')}).`;

@@ -11,7 +11,7 @@ import { InboundMailLimits } from './inbound-mail-limits';
 import { InboundRoutesRepository } from './inbound-routes.repository';
 import { hasBoundedHeader } from './named-addresses';
 import { fromAddressOf, indexedAddresses, readFields, showHeader } from './read-envelope';
-import { routesFor } from './route-address';
+import { domainsAbove, routesFor } from './route-address';
 
 /** A recipient that the listener has admitted, and where its mail goes: to one route of each organization. */
 export interface RoutedRecipient {
@@ -55,6 +55,9 @@ export class InboundMailService {
     if (routes.length > 0) return { recipient, routes };
     return (await this.routes.isHosted(wanted.names)) ? 'unknown' : 'foreign';
   }
+
+  /** Whether a host is that of a verified domain of any organization, or below one. @throws UnavailableError */
+  readonly receives = (host: string): Promise<boolean> => this.routes.isHosted(domainsAbove(host));
 
   /** Whether the index holds all addresses of its header. */
   hasBoundedHeader(message: Buffer): boolean {

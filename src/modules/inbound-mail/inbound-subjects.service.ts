@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { addressKeys } from '../../common/mail-address';
+import { addressKeys } from '../../common/address-forms';
 import type { Tenant } from '../../common/tenant';
 import type { Transaction } from '../../database/transaction';
 import type { InboundEmail } from './inbound-email.entity';

@@ -1,5 +1,5 @@
 import { AppError } from '../../common/errors/app-error';
-import { addressKeys, hasForms } from '../../common/mail-address';
+import { addressKeys, hasForms } from '../../common/address-forms';
 import type { Tenant } from '../../common/tenant';
 
 /** From the strongest to the weakest: the strongest of several entries for an address is shown. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { addressKey, hasForms } from '../../common/mail-address';
+import { hasForms } from '../../common/address-forms';
+import { addressKey } from '../../common/mail-address';
 import type { Tenant } from '../../common/tenant';
 import { databaseErrorCode } from '../../database/database-errors';
 import type { Transaction } from '../../database/transaction';

@@ -170,6 +170,29 @@ describe('no route, for good', () => {
   });
 });
 
+describe('a host whose mail this service takes', () => {
+  const zones: DnsZones = { 'example.test': { MX: [[5, 'us.test'], [9, 'b.test']] }, 'us.test': PUBLIC, 'b.test': PUBLIC }; // prettier-ignore
+
+  it('has the exchangers that its records name, this service among them', async () => {
+    const receives = jest.fn(() => Promise.resolve(true));
+    expect(hostNames(await resolve(zones, { ownHostNames: ['us.test'], receives }))).toEqual(['us.test', 'b.test']);
+    expect(receives).toHaveBeenCalledWith('example.test');
+  });
+
+  it('has no route for now while that is not known', async () => {
+    const receives = () => Promise.reject(new Error('no database'));
+    expect(await resolve(zones, { ownHostNames: ['us.test'], receives })).toMatchObject({
+      ...{ kind: 'unroutable', permanent: false, reason: expect.stringContaining('unknown now') },
+    });
+  });
+
+  it('is asked for only when the records lead back', async () => {
+    const receives = jest.fn(() => Promise.resolve(true));
+    await resolve({ 'example.test': PUBLIC }, { ownHostNames: ['us.test'], receives });
+    expect(receives).not.toHaveBeenCalled();
+  });
+});
+
 describe('addresses and hosts that are passed over', () => {
   it('are those that are not public, while others are', async () => {
     const zones: DnsZones = { 'example.test': { MX: [[5, 'a.test'], [9, 'b.test']] }, 'a.test': { A: ['10.0.0.1'] }, 'b.test': { A: ['192.168.0.1', '8.8.4.1'] } }; // prettier-ignore

@@ -119,7 +119,8 @@ describe('on a long list', () => {
     ['the first page', {}, 60],
     ['a later page', { offset: 100 }, 160],
     ['a page of a rare reason', { reason: 'spam_complaint' }, 60],
-    ['the entries of one address', { key: ADDRESS.key }, 1],
+    ['the entries of one address', { keys: [ADDRESS.key] }, 1],
+    ['the entries of an address with several keys', { keys: [ADDRESS.key, 'none@x.example'] }, 1],
   ] as const)('%s is read by index', async (_name, filter, rows) => {
     const [page] = await queriesOf((lists) => lists.page(OWNER, { limit: 50, offset: 0, ...filter }, NOW));
     expectFrugal(await explainBoth(client as PoolClient, page as Statement<unknown>), rows);

@@ -1,5 +1,5 @@
 // What operators do with open deliveries, a batch at a time along the queue's primary key.
-import { lowerForms, lowerInSql } from '../../../common/mail-address';
+import { lowerForms, lowerInSql } from '../../../common/address-forms';
 import type { Mode } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { DeliveryKey } from '../../ports/delivery';

@@ -17,7 +17,6 @@ import {
   listInboundHosts,
   takeDueDomains,
 } from './sql/domains.sql';
-
 import { addTlsResults, countTlsReports, deleteOldTlsResults, sumTlsResults } from './sql/tls-results.sql';
 
 export type { DueDomain };
@@ -47,14 +46,7 @@ type Owner = { readonly organizationId: string; readonly domainId: string };
 /** The properties of a domain that sending depends on. */
 export type Sender = Pick<
   Domain,
-  | 'organizationId'
-  | 'id'
-  | 'domain'
-  | 'verificationStatus'
-  | 'returnPathVerified'
-  | 'trackingVerified'
-  | 'requiresTls'
-  | 'sending'
+  'id' | 'domain' | 'verificationStatus' | 'returnPathVerified' | 'trackingVerified' | 'requiresTls' | 'sending'
 >;
 type CheckedState = Omit<DomainCheck, 'organizationId' | 'domainId' | 'checkedAt'>;
 
@@ -170,7 +162,7 @@ export class DomainsRepository {
   }
 
   findSenders(owners: readonly Owner[]): Promise<Sender[]> {
-    const named = { organizationId: true, id: true, domain: true, verificationStatus: true } as const;
+    const named = { id: true, domain: true, verificationStatus: true } as const;
     const verified = { returnPathVerified: true, trackingVerified: true, requiresTls: true } as const;
     return this.domains.find({
       select: { ...named, ...verified, sending: { status: true, reason: true, note: true, since: true } },

@@ -1,6 +1,7 @@
 import type { EventType } from '../../../common/event-types';
 import { REPLACEMENT } from '../../../common/erasure/address-finder';
-import { domainOf, everySigma, type Mailbox } from '../../../common/mail-address';
+import { everySigma } from '../../../common/address-forms';
+import { domainOf, type Mailbox } from '../../../common/mail-address';
 import { ERASED_SENDER, erasedAddress } from '../outcomes/erased-recipient';
 import type { AttachmentName, ErasableContent } from './sql/erase-contents.sql';
 import type { EmailHead } from './sql/erase-emails.sql';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { expandEvents } from '../../../common/compact-events';
-import { lowerForms } from '../../../common/mail-address';
+import { lowerForms } from '../../../common/address-forms';
 import type { Tenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import { ReadDatabase } from '../../../database/read-database.service';

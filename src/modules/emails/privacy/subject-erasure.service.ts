@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import { AddressFinder } from '../../../common/erasure/address-finder';
-import { lowerForms } from '../../../common/mail-address';
+import { lowerForms } from '../../../common/address-forms';
 import type { Tenant } from '../../../common/tenant';
 import type { Transaction } from '../../../database/transaction';
 import type { DeliveryKey } from '../../../delivery/ports/delivery';

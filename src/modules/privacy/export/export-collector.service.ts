@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { addressKey, isSameAddress } from '../../../common/mail-address';
+import { isSameAddress } from '../../../common/address-forms';
+import { addressKey } from '../../../common/mail-address';
 import {
   type SubjectEmail,
   SubjectEmailsService,

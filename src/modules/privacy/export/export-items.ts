@@ -1,4 +1,4 @@
-import { isSameAddress } from '../../../common/mail-address';
+import { isSameAddress } from '../../../common/address-forms';
 import type { ExportSection } from '../requests/privacy-request.entity';
 import { NIL_ID } from '../../../common/ids';
 

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { deriveKey, Keyring } from '../../../common/encryption/encryption';
-import { addressKey, addressKeys } from '../../../common/mail-address';
+import { addressKeys } from '../../../common/address-forms';
+import { addressKey } from '../../../common/mail-address';
 import { AppConfig } from '../../../config/config';
 import type { PartKey, RequestKey } from './privacy-request.entity';
 import { type EncryptedRecords, masterKeysAfter } from '../../../common/encryption/re-encrypt';

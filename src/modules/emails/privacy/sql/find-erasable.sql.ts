@@ -3,7 +3,7 @@
 // Not the ORM: the index is on an expression, and pages are by key. The lateral subquery runs for one form of the address at a time:
 // for several at once the index gives no order, and a generic plan would scan all rows of the tenant by the primary key. What the
 // index finds by a form may be another person's.
-import { lowerFormsInIndex, lowerInSql } from '../../../../common/mail-address';
+import { lowerFormsInIndex, lowerInSql } from '../../../../common/address-forms';
 import type { Statement } from '../../../../database/statement';
 import { type ErasedSubject, IS_PLACEHOLDER } from './erased.sql';
 
