@@ -1,5 +1,4 @@
 import type { DynamicModule } from '@nestjs/common';
-import type { DataSource } from 'typeorm';
 import { ProcessModule, type ProcessOptions } from './process.module';
 
 /**
@@ -10,7 +9,7 @@ export async function createProcess<T>(
   options: ProcessOptions,
   create: (module: DynamicModule) => Promise<T>,
 ): Promise<T> {
-  const pools: Promise<DataSource>[] = [];
+  const pools: Promise<{ destroy(): Promise<void> }>[] = [];
   try {
     return await create(ProcessModule.register(options, (pool) => pools.push(pool)));
   } catch (error) {
