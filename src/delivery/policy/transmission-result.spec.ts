@@ -284,27 +284,4 @@ describe('isWorthAnotherHost', () => {
   ])('%s', (_name, result, isWorth) => {
     expect(isWorthAnotherHost(result)).toBe(isWorth);
   });
-
-  it('a size over the one that the last host offers bounces like its refusal', () => {
-    const result: TransmissionResult = { ...atConnect, cause: 'too-large', smtp: tooLarge };
-    expect(resolveOutcome(result, retryFacts())).toMatchObject({
-      ...softBounce,
-      reason: 'too-large',
-      smtp: { code: 554 },
-    });
-  });
-
-  it.each([
-    ['5.6.7', 'The server does not offer SMTPUTF8', 'protocol'],
-    ['5.6.3', 'The server does not offer 8BITMIME', 'content-rejected'],
-  ])('an extension that the last host does not offer bounces at once: %s', (enhancedCode, response, reason) => {
-    const smtp = { phase: 'mail', enhancedCode, response } as const;
-    const result: TransmissionResult = { ...atConnect, cause: 'unsupported', smtp };
-    expect(isWorthAnotherHost(result)).toBe(true);
-    expect(resolveOutcome(result, retryFacts())).toMatchObject({
-      ...softBounce,
-      ...{ reason, suppress: false, smtp: { code: 554, enhancedCode } },
-      explanation: expect.not.stringContaining('refused the connection') as string,
-    });
-  });
 });
