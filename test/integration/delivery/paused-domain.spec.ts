@@ -23,7 +23,8 @@ describe('queued mail of a paused domain', () => {
     const changes = scene.core.get(RestrictionsService);
     const { domainId } = scene.tenant;
     const [live = '', test = ''] = [await scene.accept(), await scene.accept({}, 'test')];
-    const expiresAt = new Date(clock.now().getTime() + 2 * HOUR).toISOString();
+    // Before the hour is over: mail that is due again would have its turn to blame, whichever job is first.
+    const expiresAt = new Date(clock.now().getTime() + HOUR / 2).toISOString();
     const short = await scene.accept({ expiresAt });
     await changes.pauseByOperator(domainId, 'phishing');
     const first = await scene.startWorker({ hopPort: sink.port });
@@ -43,7 +44,7 @@ describe('queued mail of a paused domain', () => {
     await first.close();
     expect(sink.messages).toHaveLength(0);
 
-    clock.advance(2 * HOUR);
+    clock.advance(HOUR / 2);
     const second = await scene.startWorker({ hopPort: sink.port });
     const expired = await scene.readWhenStatus(short, 'failed');
     expect(expired.events.at(-1)?.data).toMatchObject({
