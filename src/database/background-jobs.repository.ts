@@ -2,16 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { newId } from '../common/ids';
-import { JobLeases } from '../common/jobs/periodic-jobs';
+import { JobStore, type WorkCondition } from '../common/jobs/periodic-jobs';
 import type { BackfillBatch } from './backfill';
 import { BackfillRun } from './background-job.entity';
 import { Database } from './database.service';
-import { releaseJobLease, takeJobLease } from './sql/locks.sql';
+import { findWork, releaseJobLease, takeJobLease } from './sql/jobs.sql';
 import type { Transaction } from './transaction';
 
-/** Leases in the table `job_leases`; each process is one holder. */
+/** Leases in the table `job_leases`, of which each process is one holder; the conditions are the jobs' own. */
 @Injectable()
-export class JobLeasesRepository extends JobLeases {
+export class JobStoreRepository extends JobStore {
   private readonly holder = newId();
 
   constructor(private readonly database: Database) {
@@ -24,6 +24,11 @@ export class JobLeasesRepository extends JobLeases {
 
   async release(job: string): Promise<void> {
     await this.database.run(releaseJobLease(job, this.holder));
+  }
+
+  async findWork(conditions: readonly WorkCondition[], now: Date): Promise<ReadonlySet<string>> {
+    const found = await this.database.run(findWork(conditions, now));
+    return new Set(found.map(({ name }) => name));
   }
 }
 

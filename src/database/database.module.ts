@@ -1,10 +1,10 @@
 import { type DynamicModule, Global, Logger, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
-import { JobLeases } from '../common/jobs/periodic-jobs';
+import { JobLeases, JobStore } from '../common/jobs/periodic-jobs';
 import { AppConfig } from '../config/config';
 import { BackfillRun } from './background-job.entity';
-import { BackfillRunsRepository, JobLeasesRepository } from './background-jobs.repository';
+import { BackfillRunsRepository, JobStoreRepository } from './background-jobs.repository';
 import { BackfillsJob } from './backfills.job';
 import { ClockReadings, PoolMetrics } from './database.metrics';
 import { dataSourceOptions } from './data-source';
@@ -32,20 +32,21 @@ export class DatabaseModule {
         Database,
         ClockReadings,
         Distribution,
-        JobLeasesRepository,
+        JobStoreRepository,
         PoolMetrics,
         BackfillRunsRepository,
         BackfillsJob,
         PlannerStatistics,
         ReadDatabase,
-        { provide: JobLeases, useExisting: JobLeasesRepository },
+        { provide: JobLeases, useExisting: JobStoreRepository },
+        { provide: JobStore, useExisting: JobStoreRepository },
         {
           provide: DatabaseUrl,
           inject: [AppConfig],
           useFactory: ({ database }: AppConfig) => new DatabaseUrl(url, database.directUrl),
         },
       ],
-      exports: [Database, DatabaseUrl, JobLeases, BackfillsJob, PlannerStatistics, ReadDatabase],
+      exports: [Database, DatabaseUrl, JobLeases, JobStore, BackfillsJob, PlannerStatistics, ReadDatabase],
     };
   }
 }

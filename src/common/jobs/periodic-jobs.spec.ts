@@ -3,7 +3,20 @@ import { waitFor } from '../../../test/setup/wait-for';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { type Clock, DatabaseClock, SystemClock } from '../clock';
 import { Metrics } from '../metrics/metrics';
-import { deleteInBatches, type JobLeases, OrganizationRing, PeriodicJobs } from './periodic-jobs';
+import { deleteInBatches, type JobStore, OrganizationRing, PeriodicJobs } from './periodic-jobs';
+
+/** Conditions that are true; each look at conditions is noted. */
+class Work {
+  readonly found = new Set<string>();
+  readonly looks: string[][] = [];
+  failure: Error | undefined;
+
+  readonly find: JobStore['findWork'] = (conditions) => {
+    this.looks.push(conditions.map(({ name }) => name));
+    if (this.failure) return Promise.reject(this.failure);
+    return Promise.resolve(new Set(conditions.map(({ name }) => name).filter((name) => this.found.has(name))));
+  };
+}
 
 /** `held`: by job, whether another process has its lease. */
 function jobsOf(
@@ -11,12 +24,14 @@ function jobsOf(
   held: Map<string, boolean>,
   enabled = true,
   clock: Clock = new SystemClock(),
+  work = new Work(),
 ): PeriodicJobs {
-  const leases: JobLeases = {
+  const store: JobStore = {
+    findWork: work.find,
     take: (job) => Promise.resolve(held.get(job) !== true),
     release: (job) => Promise.resolve(void held.delete(job)),
   };
-  return new PeriodicJobs(metrics, new SchedulerRegistry(), leases, enabled, clock);
+  return new PeriodicJobs(metrics, new SchedulerRegistry(), store, enabled, clock);
 }
 
 describe('PeriodicJobs', () => {
@@ -83,6 +98,40 @@ describe('PeriodicJobs', () => {
     expect(runs).toBe(0);
     held.set('alone', false);
     await waitFor(() => runs > 0, { what: 'a run after the lease has ended' });
+  });
+
+  it('runs a job with a condition only while that is true, and looks for several at once', async () => {
+    const work = new Work();
+    jobs = jobsOf(metrics, held, true, new SystemClock(), work);
+    const runs: string[] = [];
+    const start = (name: string) =>
+      jobs.start({ name, everyMs: 1, hasWork: name, run: () => Promise.resolve(void runs.push(name)) });
+    for (const name of ['one', 'other']) start(name);
+    await waitFor(() => work.looks.length > 1, { what: 'two looks' });
+    expect(work.looks[0]).toEqual(['one', 'other']);
+    expect(runs).toEqual([]);
+    await waitFor(async () => /job_name="other",result="ok"} [1-9]/.test(await metric('job_runs_total')), {
+      what: 'a run without work',
+    });
+    work.found.add('other');
+    await waitFor(() => runs.length > 0, { what: 'a run' });
+    expect(new Set(runs)).toEqual(new Set(['other']));
+  });
+
+  it('counts a look that fails as a failure of each job, and looks again', async () => {
+    Logger.overrideLogger(false);
+    const work = new Work();
+    work.failure = new Error('away');
+    work.found.add('one');
+    jobs = jobsOf(metrics, held, true, new SystemClock(), work);
+    let runs = 0;
+    jobs.start({ name: 'one', everyMs: 1, hasWork: 'true', run: () => Promise.resolve((runs += 1)) });
+    await waitFor(async () => /job_name="one",result="failed"} [1-9]/.test(await metric('job_runs_total')), {
+      what: 'a look that fails',
+    });
+    expect(runs).toBe(0);
+    work.failure = undefined;
+    await waitFor(() => runs > 0, { what: 'a run' });
   });
 
   it('ends a run that was stopped for longer than its lease, and lets the other process have it', async () => {

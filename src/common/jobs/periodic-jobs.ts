@@ -15,6 +15,11 @@ export interface PeriodicJob {
    */
   readonly exclusive?: boolean;
   /**
+   * An SQL condition, `$1::timestamptz` being the present: a run for which it is false is over without effect. For work that is
+   * rarely there: the conditions of all jobs that are due at about the same time are read by one statement.
+   */
+  readonly hasWork?: string;
+  /**
    * @param going is aborted when the run must end: with the process, or because it was blocked for longer than its lease and
    * another process runs the job now. Long runs, and runs that notify others, check it.
    */
@@ -30,6 +35,13 @@ const JOB = 'job_name';
 const RESULTS = ['ok', 'failed', 'elsewhere', 'clock_wrong'] as const;
 /** How long the lease of a crashed process stays; a running one renews it at a third of that. */
 const LEASE_SECONDS = 60;
+/** A job with a condition waits so long for others that become due. */
+const GATHER_MS = SECOND / 8;
+/** The name of the timer for that. */
+const LOOK = 'look-for-work';
+
+/** The condition of a job, by its name. */
+export type WorkCondition = Required<Pick<PeriodicJob, 'name' | 'hasWork'>>;
 
 /** Who may run a job that two processes must not run at a time. Kept in the database, whose clock decides. */
 export abstract class JobLeases {
@@ -38,6 +50,12 @@ export abstract class JobLeases {
 
   /** Ends this process's lease, so that the next run need not wait for it to expire. */
   abstract release(job: string): Promise<void>;
+}
+
+/** What jobs need of the database. */
+export abstract class JobStore extends JobLeases {
+  /** Returns the names of those whose condition is true. @param now the present of the conditions @throws UnavailableError */
+  abstract findWork(conditions: readonly WorkCondition[], now: Date): Promise<ReadonlySet<string>>;
 }
 
 /**
@@ -51,11 +69,15 @@ export class PeriodicJobs implements OnModuleDestroy {
   /** Of jobs that fail: the failure that was logged last. */
   private readonly told = new Map<string, { readonly reason: string; readonly atMs: number }>();
   private readonly stopping = new AbortController();
+  /** Of the jobs that have one. */
+  private readonly conditions: WorkCondition[] = [];
+  /** Jobs with a condition whose time has come. */
+  private due: PeriodicJob[] = [];
 
   constructor(
     private readonly metrics: Metrics,
     private readonly scheduler: SchedulerRegistry,
-    private readonly leases: JobLeases,
+    private readonly store: JobStore,
     /** Whether this process runs jobs: for metrics that belong to them. */
     @Inject(RUNS_JOBS) readonly enabled: boolean,
     private readonly clock: Clock,
@@ -65,6 +87,7 @@ export class PeriodicJobs implements OnModuleDestroy {
   start(job: PeriodicJob): void {
     if (!this.enabled) return;
     for (const result of RESULTS) this.runs().inc({ [JOB]: job.name, result }, 0);
+    if (job.hasWork !== undefined) this.conditions.push({ name: job.name, hasWork: job.hasWork });
     this.schedule(job, job.everyMs * Math.random() * JITTER);
   }
 
@@ -113,16 +136,40 @@ export class PeriodicJobs implements OnModuleDestroy {
   }
 
   private schedule(job: PeriodicJob, delayMs: number): void {
-    if (this.ending.aborted) return;
-    const begin = () => {
-      this.scheduler.deleteTimeout(job.name);
-      const run = this.runOnce(job).finally(() => this.running.delete(run));
-      this.running.add(run);
-    };
-    this.scheduler.addTimeout(job.name, setTimeout(begin, delayMs));
+    this.after(delayMs, job.name, () => {
+      if (job.hasWork === undefined) this.begin(job);
+      else this.gather(job);
+    });
   }
 
-  private async runOnce(job: PeriodicJob): Promise<void> {
+  /** The first one starts the time in which others join it. */
+  private gather(job: PeriodicJob): void {
+    this.due.push(job);
+    if (this.due.length > 1) return;
+    this.after(GATHER_MS, LOOK, () => {
+      const jobs = this.due;
+      this.due = [];
+      let found: Promise<ReadonlySet<string>> | undefined;
+      const findWork = () => (found ??= this.store.findWork(this.conditions, this.clock.now()));
+      for (const one of jobs) this.begin(one, async () => (await findWork()).has(one.name));
+    });
+  }
+
+  private after(delayMs: number, timer: string, work: () => void): void {
+    if (this.ending.aborted) return;
+    const begin = () => {
+      this.scheduler.deleteTimeout(timer);
+      work();
+    };
+    this.scheduler.addTimeout(timer, setTimeout(begin, delayMs));
+  }
+
+  private begin(job: PeriodicJob, hasWork?: () => Promise<boolean>): void {
+    const run = this.runOnce(job, hasWork).finally(() => this.running.delete(run));
+    this.running.add(run);
+  }
+
+  private async runOnce(job: PeriodicJob, hasWork?: () => Promise<boolean>): Promise<void> {
     const runs = this.runs();
     const lastSuccess = this.metrics.gauge({
       name: 'job_last_success_timestamp_seconds',
@@ -130,7 +177,7 @@ export class PeriodicJobs implements OnModuleDestroy {
       labels: [JOB],
     });
     try {
-      const result = await this.runIfAllowed(job);
+      const result = await this.runIfAllowed(job, hasWork);
       runs.inc({ [JOB]: job.name, result });
       if (result !== 'ok') return;
       lastSuccess.setToCurrentTime({ [JOB]: job.name });
@@ -158,13 +205,17 @@ export class PeriodicJobs implements OnModuleDestroy {
   }
 
   /** Jobs remove, end and repeat by the time. */
-  private async runIfAllowed(job: PeriodicJob): Promise<Exclude<(typeof RESULTS)[number], 'failed'>> {
+  private async runIfAllowed(
+    job: PeriodicJob,
+    hasWork?: () => Promise<boolean>,
+  ): Promise<Exclude<(typeof RESULTS)[number], 'failed'>> {
     if (!this.clock.isReliable) return 'clock_wrong';
+    if (hasWork && !(await hasWork())) return 'ok';
     return job.exclusive ? this.runUnderLease(job) : runOf(job, this.ending);
   }
 
   private async runUnderLease(job: PeriodicJob): Promise<'ok' | 'elsewhere'> {
-    if (!(await this.leases.take(job.name, LEASE_SECONDS))) return 'elsewhere';
+    if (!(await this.store.take(job.name, LEASE_SECONDS))) return 'elsewhere';
     const going = new AbortController();
     const end = () => going.abort();
     this.ending.addEventListener('abort', end);
@@ -176,12 +227,12 @@ export class PeriodicJobs implements OnModuleDestroy {
       clearInterval(renewal);
       this.ending.removeEventListener('abort', end);
       // It expires by itself when the database is away.
-      await this.leases.release(job.name).catch(() => undefined);
+      await this.store.release(job.name).catch(() => undefined);
     }
   }
 
   private renew(name: string, going: AbortController): void {
-    this.leases.take(name, LEASE_SECONDS).then(
+    this.store.take(name, LEASE_SECONDS).then(
       (held) => {
         if (held) return;
         going.abort();

@@ -34,6 +34,7 @@ import { type ClaimInput, claimDeliveries } from './sql/claim-deliveries.sql';
 import {
   claimOverdue,
   findReadyTenants,
+  HAS_DUE,
   promoteDue,
   type ReadyTenant,
   type TenantWalk,
@@ -62,6 +63,7 @@ import {
   type ActionProgress,
   advanceAction,
   type RunningAction,
+  HAS_ACTION,
   takeAction,
   touchDeliveries,
   type TouchedDelivery,
@@ -79,6 +81,9 @@ import {
  */
 @Injectable()
 export class DeliveryQueueRepository {
+  /** An SQL condition: whether `promoteDue` would find any. */
+  readonly hasDue = HAS_DUE;
+
   constructor(private readonly database: Database) {}
 
   enqueue(rows: readonly NewDelivery[], now: Date, tx: Transaction): void {
@@ -214,6 +219,9 @@ export { QUEUE_GROUPS };
 /** Queue actions of operators, and the deliveries that each of them concerns. */
 @Injectable()
 export class QueueActionsRepository {
+  /** An SQL condition: whether any is not completed. */
+  readonly hasRunning = HAS_ACTION;
+
   constructor(@InjectRepository(QueueAction) private readonly actions: Repository<QueueAction>) {}
 
   async insert(action: QueueAction, tx: Transaction): Promise<void> {

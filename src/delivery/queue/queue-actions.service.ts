@@ -47,6 +47,11 @@ export class QueueActionsService {
     private readonly clock: Clock,
   ) {}
 
+  /** An SQL condition: whether `workOff` would find an action. */
+  get hasWork(): string {
+    return this.actions.hasRunning;
+  }
+
   /** @throws ValidationError for a filter that is empty or names no domain or address */
   async create({ filter, ...wanted }: NewQueueAction, also: (id: string, tx: Transaction) => Promise<void>) {
     const given = readFilter(filter);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import { Database } from '../../database/database.service';
+import type { Statement } from '../../database/statement';
 import type { Transaction } from '../../database/transaction';
 import { DestinationRule, type RuleEffect } from './shaping.entity';
 import {
@@ -52,7 +53,6 @@ import {
   storePolicy,
   takeFetch,
 } from './sql/tls.sql';
-
 import {
   type AddressProgress,
   changeWarmUp,
@@ -67,6 +67,16 @@ import {
   type UnusedVolume,
 } from './sql/warm-up.sql';
 
+/** What workers know together. */
+interface SharedState {
+  /** By other workers themselves, the oldest first. */
+  readonly changes: readonly PeerChange[];
+  /** Undefined for a session that ended. */
+  readonly crew: Crew | undefined;
+  /** Those that hold. */
+  readonly rules: readonly ListedRule[];
+}
+
 /** The findings of all workers about groups of destinations, their encryption, and refusals of our addresses. */
 @Injectable()
 export class DestinationsRepository {
@@ -76,9 +86,11 @@ export class DestinationsRepository {
     if (groups.length > 0) await this.database.run(reportGroups(sessionId, groups));
   }
 
-  /** What other workers have changed by themselves, the oldest first. */
-  changes(sessionId: string, withinMs: number): Promise<PeerChange[]> {
-    return this.database.run(findChanges(sessionId, withinMs));
+  /** What a worker needs to know of the others, and of the operator's rules; in one round trip. */
+  async findShared(sessionId: string, withinMs: number): Promise<SharedState> {
+    const statements: Statement<unknown>[] = [findChanges(sessionId, withinMs), findCrew(sessionId), listRules()];
+    const [changes, [crew], rules] = (await this.database.runAll(statements)) as [PeerChange[], Crew[], ListedRule[]];
+    return { changes, crew, rules };
   }
 
   /** Conversations of other running workers, by group; groups without any are left out. */
@@ -86,12 +98,6 @@ export class DestinationsRepository {
     if (keys.length === 0) return new Map();
     const rows = await this.database.run(sumOthersActive(sessionId, keys));
     return new Map(rows.map(({ key, active }) => [key, active]));
-  }
-
-  /** Undefined for a session that ended. */
-  async crew(sessionId: string): Promise<Crew | undefined> {
-    const [crew] = await this.database.run(findCrew(sessionId));
-    return crew;
   }
 
   /** Those that hold. */

@@ -30,7 +30,7 @@ export class PromoteDueJob implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'promote-due', everyMs: EVERY_MS, run: () => this.promote() });
+    this.jobs.start({ name: 'promote-due', everyMs: EVERY_MS, hasWork: this.queue.hasDue, run: () => this.promote() });
   }
 
   async promote(): Promise<void> {
@@ -106,7 +106,12 @@ export class QueueActionsJob implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'queue-actions', everyMs: SECOND, run: () => this.workOff() });
+    this.jobs.start({
+      name: 'queue-actions',
+      everyMs: SECOND,
+      hasWork: this.actions.hasWork,
+      run: () => this.workOff(),
+    });
     this.jobs.startRemoval({ name: 'forget-queue-actions', everyMs: 6 * HOUR, run: () => this.forget() });
   }
 

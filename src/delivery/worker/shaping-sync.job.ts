@@ -131,13 +131,12 @@ export class ShapingSync implements OnApplicationBootstrap {
   private async hear(sessionId: string): Promise<void> {
     const nowMs = this.clock.monotonicMs();
     const withinMs = Math.min(FIRST_LOOK_MS, nowMs - this.lookedAtMs + OVERLAP_MS);
-    for (const { key, concurrency, agoMs, cause, ...pause } of await this.destinations.changes(sessionId, withinMs)) {
+    const { changes, crew, rules } = await this.destinations.findShared(sessionId, withinMs);
+    for (const { key, concurrency, agoMs, cause, ...pause } of changes) {
       this.slots.learned.adopt(key, { ...pause, limit: concurrency, cause: cause ?? undefined }, agoMs);
     }
     this.lookedAtMs = nowMs;
-    const crew = await this.destinations.crew(sessionId);
     if (crew === undefined) return;
-    const rules = await this.destinations.listRules();
     this.resume(rules);
     const { workers, rank, ageMs } = crew;
     this.signal.setPlace({ workers, rank });

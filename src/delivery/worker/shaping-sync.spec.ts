@@ -16,7 +16,7 @@ it('what a worker has learned of a reply is told once the database is back, with
   const database = <T>(answer: T): Promise<T> => (isAway ? Promise.reject(new Error('away')) : Promise.resolve(answer));
   const destinations = {
     report: (_session: string, groups: ReportedGroup[]) => database(void reported.push(...groups)),
-    ...{ changes: () => database([]), crew: () => database(undefined) },
+    findShared: () => database({ changes: [], crew: undefined, rules: [] }),
     writeRules: (rules: WantedRule[]) => database(void told.push(...(isAway ? [] : rules))),
   } as unknown as DestinationsRepository;
   const learned = { loadOf: () => ({ limit: 4, active: 3 }), lastChange: () => undefined };
@@ -53,8 +53,8 @@ it('a word to workers is heeded once, and forgotten with its rule', async () => 
   };
   let rules = [word];
   const destinations = {
-    ...{ report: () => Promise.resolve(), changes: () => Promise.resolve([]), writeRules: () => Promise.resolve() },
-    ...{ crew: () => Promise.resolve({ workers: 1, rank: 0, ageMs: 0 }), listRules: () => Promise.resolve(rules) },
+    ...{ report: () => Promise.resolve(), writeRules: () => Promise.resolve() },
+    findShared: () => Promise.resolve({ changes: [], crew: { workers: 1, rank: 0, ageMs: 0 }, rules }),
   } as unknown as DestinationsRepository;
   const heeded: unknown[] = [];
   const learned = { loadOf: () => ({ limit: 0, active: 0 }), adopt: (...word: unknown[]) => heeded.push(word) };

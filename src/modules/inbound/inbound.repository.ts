@@ -25,6 +25,7 @@ import {
 } from './sql/append-reports.sql';
 import { deleteOldFeedback, deleteOldReports, deleteReportsOf } from './sql/delete-reports.sql';
 import {
+  HAS_REPORTS,
   claimFeedbackReports,
   claimInboundReports,
   type ClaimedRow,
@@ -47,6 +48,9 @@ const MAIL = { id: true, mailbox: true, receivedAt: true, size: true, dispositio
 /** Reports as they come, wait, are processed and go; and the mail that the operator reads. */
 @Injectable()
 export class InboundRepository {
+  /** An SQL condition: whether any report waits. */
+  readonly hasOpen = HAS_REPORTS;
+
   constructor(
     private readonly database: Database,
     @InjectRepository(FeedbackReport) private readonly feedback: Repository<FeedbackReport>,

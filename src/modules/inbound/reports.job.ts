@@ -34,7 +34,12 @@ export class ProcessReportsJob implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'process-inbound-reports', everyMs: SECOND, run: () => this.processOpen() });
+    this.jobs.start({
+      name: 'process-inbound-reports',
+      everyMs: SECOND,
+      hasWork: this.reports.hasOpen,
+      run: () => this.processOpen(),
+    });
   }
 
   /** Everything that is open now, up to a bound. @throws UnavailableError */

@@ -70,7 +70,8 @@ export class PrivacyRequestsJob implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     for (const handler of [this.exports, this.erasures]) {
       const name = `privacy-requests-${handler.type.replaceAll('_', '-')}`;
-      this.jobs.start({ name, everyMs: EVERY_MS, run: () => this.workOff(handler) });
+      const hasWork = this.work.hasOpen(handler.type);
+      this.jobs.start({ name, everyMs: EVERY_MS, hasWork, run: () => this.workOff(handler) });
     }
   }
 

@@ -15,7 +15,12 @@ export class FoldStatsJob implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'fold-stats', everyMs: EVERY_MS, run: () => this.stats.fold() });
+    this.jobs.start({
+      name: 'fold-stats',
+      everyMs: EVERY_MS,
+      hasWork: this.stats.hasDeltas,
+      run: () => this.stats.fold(),
+    });
     const remove = () => this.stats.deleteOldRates();
     this.jobs.startRemoval({ name: 'forget-sending-rates', everyMs: 10 * MINUTE, run: remove });
   }

@@ -28,6 +28,7 @@ import {
   sumRecipients,
 } from './sql/live-sums.sql';
 import {
+  HAS_DELTAS,
   appendDeltas,
   foldDeltas,
   removeEmails,
@@ -51,6 +52,9 @@ export type {
 /** Owner of `stats_hourly`, `stats_providers`, `stats_deltas` and `sending_rates`. */
 @Injectable()
 export class StatsRepository {
+  /** An SQL condition: whether any counters are not folded. */
+  readonly hasDeltas = HAS_DELTAS;
+
   /** @param reads the database for reports and lists: the replica, if there is one */
   constructor(
     private readonly database: Database,

@@ -87,6 +87,11 @@ export class StatsService {
     return this.stats.removeEmails(organizationIds, period, tx);
   }
 
+  /** An SQL condition: whether `fold` would find any counters. */
+  get hasDeltas(): string {
+    return this.stats.hasDeltas;
+  }
+
   /** Folds appended counters into the hourly rows; for the background job. */
   async fold(): Promise<void> {
     for (let left = FOLD_BATCH; left === FOLD_BATCH;) {

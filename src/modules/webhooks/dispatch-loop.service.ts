@@ -6,7 +6,8 @@ import { EndpointRecovery } from './attempt-settler.service';
 import { ExpandEventsJob } from './expand-events.job';
 import { WebhookDispatcher } from './webhook-dispatcher.service';
 
-const POLL_MS = SECOND / 2;
+/** New messages of this process wake it; this is for other processes' and for retries. */
+const POLL_MS = SECOND;
 const OUTAGE_PAUSE_MS = SECOND;
 /** Between two claims, so that many small ones become one. */
 const BREATH_MS = 20;
@@ -14,7 +15,7 @@ const BREATH_MS = 20;
 /**
  * Keeps the dispatcher going: no periodic job, because it is woken by new messages and free slots, and drains at shutdown.
  *
- *   stopped ──bootstrap──► running: claim; when nothing is due wait for free slots, for new messages or for half a second
+ *   stopped ──bootstrap──► running: claim; when nothing is due wait for free slots, for new messages or for a second
  *                            └──stop──► draining: claim nothing more, wait for what is under way within the time
  *                                 limit, then end it ──► stopped
  */

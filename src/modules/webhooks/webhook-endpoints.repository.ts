@@ -14,7 +14,7 @@ import {
   listFollowers,
   noteRemoval,
 } from './sql/webhook-endpoints.sql';
-import { nextReplays, type OpenReplay } from './sql/replays.sql';
+import { HAS_REPLAY, nextReplays, type OpenReplay } from './sql/replays.sql';
 import type { Advance, EndpointKey, Follower, NewMessage } from './webhook-queue';
 import { WebhookEndpoint, WebhookReplay } from './webhook.entity';
 
@@ -112,6 +112,9 @@ function visibleTo({ organizationId, mode, domainId }: Tenant) {
 /** Replays of past events to an endpoint, each with its position. All of it throws UnavailableError. */
 @Injectable()
 export class WebhookReplaysRepository {
+  /** An SQL condition: whether any endpoint has one. */
+  readonly hasAny = HAS_REPLAY;
+
   constructor(private readonly database: Database) {}
 
   exists({ organizationId, mode, id }: WebhookEndpoint, tx: Transaction): Promise<boolean> {

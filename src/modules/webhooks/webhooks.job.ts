@@ -37,7 +37,12 @@ export class ReplayWebhooksJob implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'replay-webhooks', everyMs: 2 * SECOND, run: () => this.run() });
+    this.jobs.start({
+      name: 'replay-webhooks',
+      everyMs: 2 * SECOND,
+      hasWork: this.replays.hasAny,
+      run: () => this.run(),
+    });
   }
 
   /** Goes on as long as there is something to do, within bounds: a step for each organization in turn. @throws UnavailableError */

@@ -176,6 +176,7 @@ function poolTo(port: number): SmtpPool {
   return new SmtpPool(endpoint, { heloName: 'out.example.org', maxConnections: 10 });
 }
 
+/** A refusal is for a time only (the database takes one too many), so it is tried again, as clients do. */
 async function send(pool: SmtpPool, index: number): Promise<string> {
   const bytes = Buffer.from(message([`Subject: Number ${index}`], ['x', '']));
   const envelope = {
@@ -185,5 +186,8 @@ async function send(pool: SmtpPool, index: number): Promise<string> {
     smtpUtf8: false,
     eightBit: false,
   };
-  return (await pool.send({ envelope, message: bytes, hooks: { beforeFinalDot: () => true } })).kind;
+  for (;;) {
+    const result = await pool.send({ envelope, message: bytes, hooks: { beforeFinalDot: () => true } });
+    if (result.kind !== 'rejected' || result.reply.code >= 500) return result.kind;
+  }
 }

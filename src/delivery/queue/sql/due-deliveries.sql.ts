@@ -7,11 +7,16 @@ import { destinationsOf, type ProvenOnly, provenOnlyColumns } from './ready-dest
 // Makes waiting deliveries ready once they are due; suspects wait until a worker tries them alone.
 // Writes: deliveries (partial index deliveries_waiting). Locks: rows in due order, skip locked. Rows: up to $2.
 // Not the ORM: SKIP LOCKED inside an update. Keeping the future out of the ready index lets a claim read due work only.
+const IS_DUE = `state = 'waiting' and due_at <= $1 and crashes < ${SUSPECT_CRASHES}`;
+
+/** Whether there are any. */
+export const HAS_DUE = `exists (select from deliveries where ${IS_DUE})`;
+
 const PROMOTE = `
   with due as (
     select organization_id, mode, email_id, position
     from deliveries
-    where state = 'waiting' and due_at <= $1 and crashes < ${SUSPECT_CRASHES}
+    where ${IS_DUE}
     order by due_at
     limit $2
     for update skip locked

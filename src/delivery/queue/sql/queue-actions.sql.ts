@@ -19,6 +19,9 @@ const TAKE = `
   limit 1
   for update skip locked`;
 
+/** Whether there is one. */
+export const HAS_ACTION = "exists (select from queue_actions where status = 'running')";
+
 export type RunningAction = Pick<
   QueueAction,
   | ('id' | 'action' | 'reason' | 'organizationId' | 'destination' | 'emailId' | 'recipient')

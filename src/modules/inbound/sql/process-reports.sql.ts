@@ -22,6 +22,9 @@ export interface ClaimedRow {
 // Not the ORM: `for update skip locked` with `returning`.
 const IS_OPEN = 'processed_at is null and (claimed_until is null or claimed_until <= $1)';
 
+/** Whether there are any. */
+export const HAS_REPORTS = `(exists (select from inbound_reports where ${IS_OPEN}) or exists (select from feedback_reports where ${IS_OPEN}))`;
+
 const RETURNED = `
     r.id,
     r.attempts,

@@ -20,6 +20,7 @@ import {
   type EncryptedSubject,
   listEncryptedParts,
   listEncryptedSubjects,
+  hasRequests,
   lockTurn,
 } from './sql/privacy-requests.sql';
 
@@ -38,6 +39,11 @@ export class PrivacyRequestsRepository {
     @InjectRepository(PrivacyRequest) private readonly requests: Repository<PrivacyRequest>,
     private readonly database: Database,
   ) {}
+
+  /** An SQL condition: whether any of a type is open, leased or not. */
+  hasOpen(type: PrivacyRequestType): string {
+    return hasRequests(type);
+  }
 
   find({ organizationId, mode }: Tenant, type: PrivacyRequestType, id: string): Promise<PrivacyRequest | null> {
     return this.requests.findOneBy({ organizationId, mode, type, id });

@@ -63,6 +63,11 @@ export class PrivacyWork {
     private readonly clock: Clock,
   ) {}
 
+  /** An SQL condition: whether any of a type is open. */
+  hasOpen(type: PrivacyRequestType): string {
+    return this.requests.hasOpen(type);
+  }
+
   /**
    * Leases the next request, round robin over the organizations; undefined when none is free.
    * @throws UnavailableError

@@ -40,6 +40,9 @@ export function appendDeltas(rows: readonly HourlyDelta[]): Statement<never> {
 // Writes: stats_deltas (delete by primary key), stats_hourly and stats_providers (upsert by primary key). Locks: deltas in id
 // order with skip locked, then the rows of each other table in key order. Rows: thousands of deltas into a few hourly rows.
 // Not the ORM: one statement instead of one per row.
+/** Whether there are any. */
+export const HAS_DELTAS = 'exists (select from stats_deltas)';
+
 const SUMS_OF_PROVIDER = PROVIDER_COUNTERS.map((_, place) => `sum((counts ->> ${place})::int)`).join(', ');
 const FOLD_DELTAS = `
   with taken as (

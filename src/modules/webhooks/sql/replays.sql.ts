@@ -46,6 +46,9 @@ const NEXT = `
   ) replay
   limit $3`;
 
+/** Whether any endpoint has one. */
+export const HAS_REPLAY = 'exists (select from webhook_replays)';
+
 /** @param after an organization's id, see `OrganizationRing` */
 export function nextReplays(maxPending: number, after: string, limit: number): Statement<OpenReplay> {
   return { name: 'next-webhook-replays', text: NEXT, values: [maxPending, after, limit] };

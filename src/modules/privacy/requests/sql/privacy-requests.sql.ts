@@ -13,6 +13,11 @@ import type { PartKey, PrivacyRequestType, RequestKey } from '../privacy-request
 const IS_OPEN = "status in ('pending', 'processing') and type = $1";
 const IS_DUE = 'coalesce(lease_until, requested_at) <= $2';
 
+/** Whether there are any of a type, leased or not. */
+export function hasRequests(type: PrivacyRequestType): string {
+  return `exists (select from privacy_requests where status in ('pending', 'processing') and type = '${type}')`;
+}
+
 const LOCK_TURN = `
   with recursive waiting as (
     (

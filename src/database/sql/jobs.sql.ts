@@ -1,0 +1,38 @@
+import type { WorkCondition } from '../../common/jobs/periodic-jobs';
+import type { Statement } from '../statement';
+
+// The leases of background jobs that two processes must not run at a time.
+// Writes: job_leases (primary key). Locks: one row. Rows: one.
+// Not the ORM: taken by one conditional insert, and by the database's clock.
+const TAKE = `
+  insert into job_leases as held (job, holder, held_until)
+  values ($1, $2, clock_timestamp() + $3 * interval '1 second')
+  on conflict (job) do update
+  set holder = excluded.holder, held_until = excluded.held_until
+  where held.holder = excluded.holder or held.held_until < clock_timestamp()
+  returning 1 as taken`;
+
+const RELEASE = 'delete from job_leases where job = $1 and holder = $2';
+
+/** Takes a free or expired lease, or renews the holder's own; no row while another holds it. */
+export function takeJobLease(job: string, holder: string, leaseSeconds: number): Statement<{ taken: 1 }> {
+  return { name: 'take-job-lease', text: TAKE, values: [job, holder, leaseSeconds] };
+}
+
+export function releaseJobLease(job: string, holder: string): Statement<never> {
+  return { name: 'release-job-lease', text: RELEASE, values: [job, holder] };
+}
+
+// Which jobs have work to do: what each of them finds in its own tables, by its own condition.
+// Reads: the jobs' tables, one look-up in an index for each condition. Locks: none. Rows: up to one for each job.
+// Without organization: background jobs of the whole installation.
+// Not the ORM: it has no entity, and a round trip for each job would cost more than most of the conditions.
+const workOf = (conditions: readonly WorkCondition[]): string =>
+  conditions.map(({ name, hasWork }) => `select '${name}' as name where ${hasWork}`).join('\n  union all\n  ');
+
+/** A row for each condition that is true. @param conditions the text is fixed once all jobs have started */
+export function findWork(conditions: readonly WorkCondition[], now: Date): Statement<{ name: string }> {
+  // The parameter needs a type also where no condition uses it.
+  const text = `with present as (select $1::timestamptz)\n  ${workOf(conditions)}`;
+  return { name: `find-work-${conditions.length}`, text, values: [now], isPlannedOnce: true };
+}

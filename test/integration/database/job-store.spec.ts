@@ -1,0 +1,49 @@
+import { Database } from '../../../src/database/database.service';
+import { JobStoreRepository } from '../../../src/database/background-jobs.repository';
+import { type Core, startCore } from '../../setup/core-context';
+import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
+
+describe('the store of jobs', () => {
+  let db: TestDatabase;
+  let core: Core;
+  let one: JobStoreRepository;
+  let other: JobStoreRepository;
+  beforeAll(async () => {
+    db = await createTestDatabase();
+    core = await startCore(db.url);
+    one = new JobStoreRepository(core.get(Database));
+    other = new JobStoreRepository(core.get(Database));
+  });
+  afterAll(async () => {
+    await core.close();
+    await db.drop();
+  });
+
+  it('returns the jobs whose condition is true', async () => {
+    const now = new Date('2026-01-02T00:00:00Z');
+    const conditions = [
+      { name: 'before', hasWork: "$1 > timestamptz '2026-01-01T00:00:00Z'" },
+      { name: 'never', hasWork: 'exists (select from job_leases where job is null)' },
+      { name: 'always', hasWork: 'true or false' },
+    ];
+    expect(await one.findWork(conditions, now)).toEqual(new Set(['before', 'always']));
+    expect(await one.findWork(conditions.slice(1), now)).toEqual(new Set(['always']));
+    expect(await one.findWork(conditions.slice(1, 2), now)).toEqual(new Set());
+  });
+
+  it('lets a lease be held by one process at a time, which may renew it', async () => {
+    expect(await Promise.all([one.take('a', 60), other.take('a', 60)])).toEqual(expect.arrayContaining([true, false]));
+    expect(await one.take('b', 60)).toBe(true);
+    expect(await other.take('b', 60)).toBe(false);
+    expect(await one.take('b', 60)).toBe(true);
+  });
+
+  it('frees a lease once it has been released or has expired, by its holder only', async () => {
+    await one.take('c', 60);
+    await other.release('c');
+    expect(await other.take('c', 60)).toBe(false);
+    await one.release('c');
+    expect(await other.take('c', -1)).toBe(true);
+    expect(await one.take('c', 60)).toBe(true);
+  });
+});
