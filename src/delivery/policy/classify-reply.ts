@@ -86,6 +86,8 @@ interface ReadReply {
   /** Subjects and details of all enhanced codes, and each subject as a whole. */
   readonly enhanced: ReadonlySet<string>;
   readonly text: string;
+  /** Without addresses, whose words mean nothing: for the built-in rules. */
+  readonly words: string;
 }
 
 function readReply({ phase, code, enhancedCode, text = [] }: ReplyToClassify): ReadReply {
@@ -93,13 +95,18 @@ function readReply({ phase, code, enhancedCode, text = [] }: ReplyToClassify): R
   const codes = [enhancedCode, ...lines.map(enhancedCodeIn)].map(enhancedDetail);
   const details = codes.filter((detail) => detail !== undefined);
   const subjects = details.map((detail) => `${detail.slice(0, detail.indexOf('.'))}.*`);
+  const whole = joined(lines);
   return {
     code: Number.isInteger(code) ? String(code) : '',
     stage: stageOf(phase),
     enhanced: new Set([...details, ...subjects]),
-    text: joined(lines),
+    text: whole,
+    words: whole.replace(ADDRESS, ''),
   };
 }
+
+/** As replies quote it. A word of 64 characters at most precedes the `@`, so that no text takes more than linear time. */
+const ADDRESS = /[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w.[\]:-]+/g;
 
 /** A sentence continues in the next line, after the repeated code. */
 function joined(lines: readonly string[]): string {
@@ -113,11 +120,11 @@ function linesOf(text: string | readonly string[]): string[] {
   return lines.map(normalizeText);
 }
 
-function matches(rule: ReplyRule, { code, stage, enhanced, text }: ReadReply): boolean {
+function matches(rule: ReplyRule, { code, stage, enhanced, text, words }: ReadReply): boolean {
   if (!rule.codes.some((pattern) => matchesCode(pattern, code))) return false;
   if (rule.stages !== undefined && !rule.stages.includes(stage)) return false;
   if (rule.enhanced !== undefined && !rule.enhanced.some((pattern) => enhanced.has(pattern))) return false;
-  return rule.matchesText === undefined || rule.matchesText(text);
+  return rule.matchesText === undefined || rule.matchesText(rule.isOwn ? text : words);
 }
 
 /** `55x` is 550 to 559. */

@@ -43,6 +43,8 @@ export interface RuleFile {
 
 type BuiltInDefinition = RuleDefinition & {
   readonly words?: string;
+  /** Another word list: a reply with one of its words does not match. */
+  readonly unless?: string;
   /** One of the file's. */
   readonly source: string;
   readonly replies: readonly string[];
@@ -92,15 +94,19 @@ function suppressing(file: RuleFile): ReplyRule[] {
 }
 
 function rulesOf({ rules, sources }: RuleFile): ReplyRule[] {
-  return rules.map((rule) => ({
-    ...compileRule({ ...rule, ...textOf(rule) }, compilePlain),
-    source: sources[rule.source],
-  }));
+  return rules.map((rule) => {
+    const compiled = compileRule({ ...rule, text: wordsOf(rule.words) ?? rule.text }, compilePlain);
+    const [exception, { matchesText }] = [wordsOf(rule.unless), compiled];
+    const named = { ...compiled, source: sources[rule.source] };
+    if (exception === undefined || matchesText === undefined) return named;
+    const isExcepted = compilePlain(exception);
+    return { ...named, matchesText: (text: string) => matchesText(text) && !isExcepted(text) };
+  });
 }
 
 /** A word list that rules share, by its name. */
-function textOf({ words: list }: BuiltInDefinition): { text: string } | undefined {
-  return list === undefined ? undefined : { text: words[list as keyof typeof words] };
+function wordsOf(list: string | undefined): string | undefined {
+  return list === undefined ? undefined : words[list as keyof typeof words];
 }
 
 /** Alternatives of plain words, without repetition: linear as they are, and ten times as fast as RE2 in JavaScript. */
