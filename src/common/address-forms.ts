@@ -18,9 +18,14 @@ export function hasForms(key: string): boolean {
   return HAS_FORMS.test(key);
 }
 
-/** Whether two addresses, in any case, are those of one person. */
+/** The same for all addresses of one person, in any case; nothing is stored under it. */
+export function personKey(email: string): string {
+  return everySigma(addressKey(email));
+}
+
+/** Whether two addresses are those of one person. */
 export function isSameAddress(one: string, other: string): boolean {
-  return everySigma(addressKey(one)) === everySigma(addressKey(other));
+  return personKey(one) === personKey(other);
 }
 
 /** What SQL `lower`, with whichever locale, makes of an address that is the same as this one, see `lowerInSql`. */

@@ -3,7 +3,8 @@ import { AuditService } from '../../audit/audit.service';
 import { FairLimit } from '../../common/async/fair-turns';
 import { NotFoundError } from '../../common/errors/app-error';
 import { LAST_ID, type ListedPage } from '../../common/ids';
-import { addressKey } from '../../common/mail-address';
+import { addressKeys } from '../../common/address-forms';
+import { parseAddress } from '../../common/mail-address';
 import { type ReadMessage, readFile, readMessage } from '../../common/mime/message-view';
 import { clientGone, type Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
@@ -56,8 +57,12 @@ export class InboundEmailsService {
    * Newest first. Of all of an organization's mail, `total` is exact; of what an address or a domain has, the newest are
    * examined, so many and no more. @throws UnavailableError; TooManyAtATimeError when too many searches wait
    */
-  async page(tenant: Tenant, { from, to }: InboundSearch, { page, limit, after }: ListPage): Promise<ListedInbound> {
-    const terms = { from: from && addressKey(from), to: to && addressKey(to) };
+  async page(
+    tenant: Tenant,
+    { from, to }: { from?: string; to?: string },
+    { page, limit, after }: ListPage,
+  ): Promise<ListedInbound> {
+    const terms = { from: formsOf(from), to: formsOf(to) };
     const wanted = { offset: (page - 1) * limit, limit };
     const isSearch = [tenant.domainId, terms.from, terms.to].some((term) => term !== undefined);
     return isSearch
@@ -147,6 +152,13 @@ export class InboundEmailsService {
     if (!bytes) throw new NotFoundError('Inbound email');
     return bytes;
   }
+}
+
+/** What an address may be stored as; other text is looked for as it is, and matches nothing. */
+function formsOf(address: string | undefined): string[] | undefined {
+  if (address === undefined) return undefined;
+  const parsed = parseAddress(address);
+  return addressKeys(parsed.ok ? parsed.email : address);
 }
 
 /** The same for a missing file, so that a 404 does not disclose which mail exists. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
+import { In, Not, type Repository } from 'typeorm';
 import { Database } from '../../database/database.service';
 import { lockList } from '../../database/sql/locks.sql';
 import type { Transaction } from '../../database/transaction';
@@ -65,6 +65,12 @@ export class InboundRoutesRepository {
   async count(organizationId: string, tx: Transaction): Promise<number> {
     await tx.run(lockList(`inbound routes of ${organizationId}`));
     return tx.manager.countBy(InboundRoute, { organizationId });
+  }
+
+  /** How many other routes have one of these addresses; further additions and changes wait until the end of the transaction. */
+  async others(organizationId: string, addresses: readonly string[], id: string, tx: Transaction): Promise<number> {
+    await tx.run(lockList(`inbound routes of ${organizationId}`));
+    return tx.manager.countBy(InboundRoute, { organizationId, address: In([...addresses]), id: Not(id) });
   }
 
   /** Holds back other changes to it until the end of the transaction. */

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { addressKeys } from '../../common/address-forms';
 import { AuditService } from '../../audit/audit.service';
 import { Clock } from '../../common/clock';
 import { AppError, NotFoundError, ValidationError } from '../../common/errors/app-error';
@@ -54,6 +55,7 @@ export class InboundRoutesService {
     await this.write(named.address, async (tx) => {
       const count = await this.routes.count(organizationId, tx);
       if (count >= this.limits.maxRoutes) throw tooMany(this.limits.maxRoutes);
+      await this.refuseSecond(route, tx);
       await this.routes.insert(route, tx);
       await this.record(author, 'inbound_route.created', route, tx);
     });
@@ -99,6 +101,7 @@ export class InboundRoutesService {
       const kept = webhookId === undefined ? before.webhookId : webhookId;
       const changed = { address: named?.address ?? before.address, webhookId: kept, updatedAt: this.clock.now() };
       const route = { ...before, ...changed };
+      if (named) await this.refuseSecond(route, tx);
       await this.routes.update(route, tx);
       await this.record(author, 'inbound_route.changed', route, tx);
     });
@@ -148,9 +151,14 @@ export class InboundRoutesService {
     try {
       return await this.database.transaction(work);
     } catch (error) {
-      if (violatedConstraint(error) !== 'inbound_routes_address') throw error;
-      throw new AppError('inbound_route_already_exists', `The organization has a route for ${address} already`);
+      throw violatedConstraint(error) === 'inbound_routes_address' ? alreadyExists(address) : error;
     }
+  }
+
+  /** Of one person's address, in whichever form, there is one route. @throws AppError inbound_route_already_exists */
+  private async refuseSecond({ organizationId, id, address }: InboundRoute, tx: Transaction): Promise<void> {
+    const others = await this.routes.others(organizationId, addressKeys(address), id, tx);
+    if (others > 0) throw alreadyExists(address);
   }
 
   private async record(
@@ -162,6 +170,10 @@ export class InboundRoutesService {
     const data = { mode: 'live', address, webhookId };
     await this.audit.record([{ organizationId, actor, action, targetType: 'inbound_route', targetId, data }], tx);
   }
+}
+
+function alreadyExists(address: string): AppError {
+  return new AppError('inbound_route_already_exists', `The organization has a route for ${address} already`);
 }
 
 function unknownRoute(): NotFoundError {

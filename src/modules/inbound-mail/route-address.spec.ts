@@ -19,7 +19,7 @@ describe('parseRouteAddress', () => {
       fc.property(fc.emailAddress(), (email) => {
         const found = routesFor(email);
         fc.pre(found !== undefined && !email.startsWith('*') && !email.split('@')[0]?.includes('*'));
-        expect(parseRouteAddress(email).address).toBe(found?.exact);
+        expect(found?.exact).toContain(parseRouteAddress(email).address);
         expect(parseRouteAddress(`*@${found?.names[0]}`).address).toBe(found?.wildcard);
       }),
     );

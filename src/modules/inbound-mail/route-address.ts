@@ -1,4 +1,5 @@
 import { ValidationError } from '../../common/errors/app-error';
+import { addressKeys } from '../../common/address-forms';
 import { addressKey, parseAddress } from '../../common/mail-address';
 import type { AppConfig } from '../../config/config';
 
@@ -38,7 +39,8 @@ export function refuseOwnAddress({ address, host }: RouteAddress, { delivery, dn
 
 /** The addresses under which routes take a recipient's mail: its own, and the wildcard. */
 export interface RouteKeys {
-  readonly exact: string;
+  /** In each of its forms. */
+  readonly exact: readonly string[];
   readonly wildcard: string;
   /** The host and those above it: one of them is the verified domain. */
   readonly names: readonly string[];
@@ -48,9 +50,8 @@ export interface RouteKeys {
 export function routesFor(recipient: string): RouteKeys | undefined {
   const parsed = parseAddress(recipient);
   if (!parsed.ok) return undefined;
-  const exact = addressKey(parsed.email);
-  const host = hostOf(exact);
-  return { exact, wildcard: `${WILDCARD}@${host}`, names: domainsAbove(host) };
+  const host = hostOf(addressKey(parsed.email));
+  return { exact: addressKeys(parsed.email), wildcard: `${WILDCARD}@${host}`, names: domainsAbove(host) };
 }
 
 /** Of a route's address, or of a recipient's. */

@@ -1,10 +1,11 @@
+import { personKey } from '../../common/address-forms';
 import { Injectable, Logger } from '@nestjs/common';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import { DiskSpace } from '../../common/disk-space';
 import { AppError } from '../../common/errors/app-error';
 import { BodyBudget } from '../../common/http/request-body';
 import { RequestLimits } from '../../common/http/request-limits';
-import { addressKey, parseAddress } from '../../common/mail-address';
+import { parseAddress } from '../../common/mail-address';
 import { LineEndCheck } from '../../common/mime/line-ends';
 import { type Reception, receiveMessage } from '../../common/smtp/receive-message';
 import { withinTenants } from '../../common/tenant';
@@ -105,7 +106,7 @@ export class SubmissionReception {
     { rcptTo }: SMTPServerSession['envelope'],
     submitter: Parameters<SendRawService['submit']>[1],
   ): Promise<string> {
-    const recipients = rcptTo.map(({ address }) => [addressKey(address), address] as const);
+    const recipients = rcptTo.map(({ address }) => [personKey(address), address] as const);
     const submitted = { bytes, recipients: [...new Map(recipients).values()] };
     const { accepted } = await withinTenants([submitter.organizationId], () =>
       this.emails.submit(submitted, submitter),

@@ -130,6 +130,23 @@ describe('lists of emails over many hours', () => {
     });
   });
 
+  it.each([
+    ['νικος', 'ΝΙΚΟΣ', true],
+    ['ΝΙΚΟΣ', 'νικοσ', true],
+    ['İbrahim', 'i\u0307brahim', true],
+    ['İbrahim', 'ibrahim', false],
+    ['ibrahim', 'İbrahim', false],
+  ])('of mail to %s have it for the recipient %s: %s', async (stored, asked, isFound) => {
+    await db.query(
+      `insert into email_recipients (organization_id, mode, email_id, position, kind, address, status, updated_at)
+       select organization_id, mode, id, 1, 'to', $2, 'queued', now() from emails where organization_id = $1 limit 1`,
+      [tenant.organizationId, `${stored}@x.example`],
+    );
+    const found = await page({ recipient: `${asked}@x.example` }, { page: 1, limit: 5 });
+    await db.query('delete from email_recipients where position = 1 and organization_id = $1', [tenant.organizationId]);
+    expect(found.total).toBe(isFound ? 1 : 0);
+  });
+
   it('are the same before, while and after the counts are folded', async () => {
     const before = await page({}, { page: 20, limit: 10 });
     await core.get(StatsService).fold();

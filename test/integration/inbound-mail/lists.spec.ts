@@ -103,6 +103,21 @@ describe('lists of inbound mail', () => {
     expect(await walk('from=list@x.example&to=in0@x.example')).toHaveLength(MANY / 2);
   });
 
+  it('find an address in each of its forms', async () => {
+    const owner = await fill(3);
+    await app.db.query(
+      `update inbound_emails set envelope_to = '{νικος@xn--bcher-kva.example}', envelope_from = 'νικοσ@xn--bcher-kva.example'
+       where organization_id = $1`,
+      [owner.organizationId],
+    );
+    for (const field of ['to', 'from']) {
+      for (const form of ['ΝΙΚΟΣ@bücher.example', 'νικοσ@Bücher.example', 'νικος@xn--bcher-kva.example']) {
+        expect((await list(`${field}=${encodeURIComponent(form)}`, owner.api)).data).toHaveLength(3);
+      }
+      expect((await list(`${field}=${encodeURIComponent('νικο@bücher.example')}`, owner.api)).data).toEqual([]);
+    }
+  });
+
   it('show a key that is bound to a domain all of that domain, however much newer mail others have', async () => {
     const bound = await acme.client(['inbound:read'], acme.few);
     const { data, pagination } = await list('limit=4&page=3', bound);
@@ -123,8 +138,8 @@ describe('lists of inbound mail', () => {
     const span = { before: LAST_ID, window: WINDOW };
     const statements = [
       listInboundEmails(tenant, LAST_ID, { offset: WINDOW - 20, limit: 20 }),
-      searchInboundEmails(tenant, span, { from: ADA }, page),
-      searchInboundEmails(tenant, span, { to: 'nobody@x.example' }, page),
+      searchInboundEmails(tenant, span, { from: [ADA] }, page),
+      searchInboundEmails(tenant, span, { to: ['nobody@x.example', 'nobody@y.example'] }, page),
       searchInboundEmails({ ...tenant, domainId: few }, span, {}, page),
     ];
     const client: PoolClient = await poolOf(app.db.dataSource).connect();

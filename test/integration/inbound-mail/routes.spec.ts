@@ -90,6 +90,21 @@ describe('/v1/inbound-routes', () => {
     expect([status, body.error.code]).toEqual([409, 'inbound_route_already_exists']);
   });
 
+  it('are one for each person, however the sigmas are written, and take the mail in each form', async () => {
+    const { status, body: first } = await acme.api.post(PATH, { address: `ΝΙΚΟΣ@${domain}` });
+    expect(status).toBe(201);
+    for (const form of ['νικος', 'νικοσ']) {
+      const second = await acme.api.post(PATH, { address: `${form}@${domain}` });
+      expect([second.status, second.body.error.code]).toEqual([409, 'inbound_route_already_exists']);
+      const routing = await app.get(InboundMailService).route(`${form}@${domain}`);
+      expect(routing).toMatchObject({ routes: [{ routeId: first.data.id }] });
+    }
+    const other = await acme.api.post(PATH, { address: `other@${domain}` });
+    const renamed = await acme.api.patch(`${PATH}/${other.body.data.id}`, { address: `νικοσ@${domain}` });
+    expect(renamed.body.error.code).toBe('inbound_route_already_exists');
+    expect((await acme.api.patch(`${PATH}/${first.data.id}`, { address: `νικοσ@${domain}` })).status).toBe(200);
+  });
+
   it('name a webhook of their own, and let go of it', async () => {
     const unknown = await acme.api.post(PATH, { address: `a@${domain}`, webhookId: randomUUID() });
     expect(unknown.body.error.details.validation).toHaveProperty('webhookId');

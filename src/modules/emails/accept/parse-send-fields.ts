@@ -1,4 +1,5 @@
-import { addressKey, type Mailbox, parseMailbox } from '../../../common/mail-address';
+import { personKey } from '../../../common/address-forms';
+import { type Mailbox, parseMailbox } from '../../../common/mail-address';
 import { isLongerThan, isRecord } from '../../../common/values';
 import type { FieldReader } from './field-reader';
 import type { Recipient, RecipientKind, Sender, TemplateReference } from './send-request';
@@ -18,7 +19,7 @@ export function readRecipients(reader: FieldReader, body: Record<string, unknown
     reader.list(body[kind], kind, MAX_MENTIONS).forEach((value, index) => {
       const mailbox = readMailbox(reader, value, `${kind}[${index}]`);
       if (!mailbox) return;
-      const key = addressKey(mailbox.email);
+      const key = personKey(mailbox.email);
       if (!unique.has(key)) unique.set(key, { ...mailbox, kind });
     });
   }

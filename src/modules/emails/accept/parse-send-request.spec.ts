@@ -70,6 +70,13 @@ describe('parseSendRequest', () => {
     expect(recipients.map(({ email, kind }) => `${kind}:${email}`)).toEqual(['to:Ada@example.com', 'cc:b@example.com']);
   });
 
+  it('counts a person once, however the sigmas of the address are written', () => {
+    const { recipients } = accepted({
+      to: ['ΝΙΚΟΣ@x.example', 'νικος@x.example', 'νικοσ@x.example', 'νικο@x.example'],
+    });
+    expect(recipients.map(({ email }) => email)).toEqual(['ΝΙΚΟΣ@x.example', 'νικο@x.example']);
+  });
+
   it('takes every field', () => {
     const request = accepted({
       replyTo: ['r@example.com', { email: 's@example.com', name: 'S' }],

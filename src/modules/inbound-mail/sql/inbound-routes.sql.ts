@@ -13,11 +13,15 @@ const FIND = `
   join domains d
     on d.organization_id = r.organization_id and d.domain = any($3::text[]) and d.verification_status = 'verified'
   left join webhook_endpoints w on w.organization_id = r.organization_id and w.mode = 'live' and w.id = r.webhook_id
-  where r.address in ($1, $2)
-  order by r.organization_id, (r.address = $1) desc, length(d.domain) desc`;
+  where r.address = any($1::text[]) or r.address = $2
+  order by r.organization_id, (r.address = any($1::text[])) desc, length(d.domain) desc`;
 
-/** @param names the host and those above it */
-export function findRoutes(exact: string, wildcard: string, names: readonly string[]): Statement<RouteMatch> {
+/** @param exact the forms of the address @param names the host and those above it */
+export function findRoutes(
+  exact: readonly string[],
+  wildcard: string,
+  names: readonly string[],
+): Statement<RouteMatch> {
   return { name: 'find-inbound-routes', text: FIND, values: [exact, wildcard, names] };
 }
 

@@ -9,9 +9,9 @@ export interface Page {
 }
 
 export interface InboundSearch {
-  /** Addresses in lower case. */
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
+  /** The forms of an address, see `addressKeys`. */
+  readonly from?: readonly string[] | undefined;
+  readonly to?: readonly string[] | undefined;
 }
 
 // The count is the organization's; mail comes in live mode alone.
@@ -41,8 +41,8 @@ export function listInboundEmails(
 // Reads: inbound_emails (primary key or index inbound_emails_domain, backwards). Locks: none. Rows: up to $4.
 const search = (ofDomain: string) => `
   with examined as materialized (
-    select id, ($5::text is null or from_address = $5 or envelope_from = $5)
-      and ($6::text is null or envelope_to @> array[$6::text]) as is_match
+    select id, ($5::text[] is null or from_address = any($5) or envelope_from = any($5))
+      and ($6::text[] is null or envelope_to && $6) as is_match
     from inbound_emails
     where organization_id = $1 and mode = $2 and id < $3${ofDomain}
     order by id desc

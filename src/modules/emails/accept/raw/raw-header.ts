@@ -1,6 +1,7 @@
+import { personKey } from '../../../../common/address-forms';
 import { isUtf8 } from 'node:buffer';
 import PostalMime from 'postal-mime';
-import { addressKey, type Mailbox, parseAddress, parseMailbox } from '../../../../common/mail-address';
+import { type Mailbox, parseAddress, parseMailbox } from '../../../../common/mail-address';
 import type { FieldRange, ParsedHeader } from '../../../../common/mime/header-fields';
 
 /** Longer fields are read up to this length. */
@@ -65,7 +66,7 @@ function withoutComments(value: string): string {
 
 /** The addresses in fields of this name, in the form in which they are compared. */
 export function shownIn(header: ParsedHeader, name: 'to' | 'cc'): ReadonlySet<string> {
-  return new Set(mailboxesOf(header, name).map(({ email }) => addressKey(email)));
+  return new Set(mailboxesOf(header, name).map(({ email }) => personKey(email)));
 }
 
 /** The addresses of Reply-To, up to the maximum of an email. */

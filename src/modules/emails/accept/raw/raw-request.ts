@@ -1,7 +1,7 @@
+import { personKey } from '../../../../common/address-forms';
 import PostalMime from 'postal-mime';
 import { ValidationError } from '../../../../common/errors/app-error';
 import { parseJson } from '../../../../common/http/json-body';
-import { addressKey } from '../../../../common/mail-address';
 import type { FieldReader } from '../field-reader';
 import { readOptions } from '../parse-send-request';
 import type { Recipient, RecipientKind, SendRequest } from '../send-request';
@@ -41,7 +41,7 @@ export function toSendRequest(
 
 /** A recipient that the header does not contain is a blind recipient. */
 function kindOf(email: string, { to, cc }: RawMessage): RecipientKind {
-  const key = addressKey(email);
+  const key = personKey(email);
   if (to.has(key)) return 'to';
   return cc.has(key) ? 'cc' : 'bcc';
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../../common/clock';
 import { AppError, ValidationError } from '../../../../common/errors/app-error';
+import { personKey } from '../../../../common/address-forms';
 import { addressKey, parseMailbox } from '../../../../common/mail-address';
 import { decodeBase64, decodedLength } from '../../../../common/mime/transfer-encoding';
 import { lineEndsOf, toCrlfInTurns } from '../../../../common/mime/line-ends';
@@ -97,7 +98,7 @@ function readEnvelope(reader: FieldReader, value: unknown): string[] {
   reader.list(value, 'to', MAX_ENVELOPE).forEach((entry, index) => {
     const parsed = parseMailbox(entry);
     if (!parsed.ok) reader.add(`to[${index}]`, parsed.message);
-    else unique.set(addressKey(parsed.mailbox.email), parsed.mailbox.email);
+    else unique.set(personKey(parsed.mailbox.email), parsed.mailbox.email);
   });
   if (value === undefined || (Array.isArray(value) && value.length === 0)) {
     reader.add('to', 'must contain at least one recipient');
