@@ -67,7 +67,7 @@ export class InboundRoutesRepository {
     return tx.manager.countBy(InboundRoute, { organizationId });
   }
 
-  /** How many other routes have one of these addresses; further additions and changes wait until the end of the transaction. */
+  /** How many other routes have one of these addresses. Further additions and changes wait until the end of the transaction. */
   async others(organizationId: string, addresses: readonly string[], id: string, tx: Transaction): Promise<number> {
     await tx.run(lockList(`inbound routes of ${organizationId}`));
     return tx.manager.countBy(InboundRoute, { organizationId, address: In([...addresses]), id: Not(id) });

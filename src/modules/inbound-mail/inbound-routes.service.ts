@@ -6,7 +6,6 @@ import { AppError, NotFoundError, ValidationError } from '../../common/errors/ap
 import { newId } from '../../common/ids';
 import { AppConfig } from '../../config/config';
 import { Database } from '../../database/database.service';
-import { violatedConstraint } from '../../database/database-errors';
 import type { Transaction } from '../../database/transaction';
 import { InboundMailLimits } from './inbound-mail-limits';
 import type { InboundRoute } from './inbound-email.entity';
@@ -52,7 +51,7 @@ export class InboundRoutesService {
     await this.checkWebhook(organizationId, webhookId);
     const now = this.clock.now();
     const route = { organizationId, id: newId(), ...named, webhookId, createdAt: now, updatedAt: now };
-    await this.write(named.address, async (tx) => {
+    await this.database.transaction(async (tx) => {
       const count = await this.routes.count(organizationId, tx);
       if (count >= this.limits.maxRoutes) throw tooMany(this.limits.maxRoutes);
       await this.refuseSecond(route, tx);
@@ -95,7 +94,7 @@ export class InboundRoutesService {
     }
     const named = address === undefined ? undefined : await this.named(organizationId, address);
     await this.checkWebhook(organizationId, webhookId ?? null);
-    await this.write(address ?? '', async (tx) => {
+    await this.database.transaction(async (tx) => {
       const before = await this.routes.lock(organizationId, id, tx);
       if (!before) throw unknownRoute();
       const kept = webhookId === undefined ? before.webhookId : webhookId;
@@ -147,18 +146,11 @@ export class InboundRoutesService {
     throw new ValidationError({ webhookId: ['webhookId must be a live webhook of the organization'] });
   }
 
-  private async write<T>(address: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    try {
-      return await this.database.transaction(work);
-    } catch (error) {
-      throw violatedConstraint(error) === 'inbound_routes_address' ? alreadyExists(address) : error;
-    }
-  }
-
   /** Of one person's address, in whichever form, there is one route. @throws AppError inbound_route_already_exists */
   private async refuseSecond({ organizationId, id, address }: InboundRoute, tx: Transaction): Promise<void> {
     const others = await this.routes.others(organizationId, addressKeys(address), id, tx);
-    if (others > 0) throw alreadyExists(address);
+    if (others === 0) return;
+    throw new AppError('inbound_route_already_exists', `The organization has a route for ${address} already`);
   }
 
   private async record(
@@ -170,10 +162,6 @@ export class InboundRoutesService {
     const data = { mode: 'live', address, webhookId };
     await this.audit.record([{ organizationId, actor, action, targetType: 'inbound_route', targetId, data }], tx);
   }
-}
-
-function alreadyExists(address: string): AppError {
-  return new AppError('inbound_route_already_exists', `The organization has a route for ${address} already`);
 }
 
 function unknownRoute(): NotFoundError {
