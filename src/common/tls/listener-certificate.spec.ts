@@ -5,6 +5,7 @@ import { Logger } from '@nestjs/common';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { DAY } from '../clock';
 import { OperatorError } from '../errors/app-error';
+import { Metrics } from '../metrics/metrics';
 import { ListenerCertificate } from './listener-certificate';
 import { selfSigned } from './self-signed';
 
@@ -20,7 +21,12 @@ function configured(clock: FakeClock) {
   const { cert, key } = selfSigned(new Date(START));
   writeFileSync(files.certificateFile, cert);
   writeFileSync(files.keyFile, key);
-  return { files, certificate: new ListenerCertificate('Test', { files }, clock) };
+  const metrics = new Metrics();
+  const expiry = async () => {
+    const text = await metrics.registry.getSingleMetricAsString('waybill_tls_certificate_expiry_timestamp_seconds');
+    return Number(/\{listener="test"\} (\d+)/.exec(text)?.[1]);
+  };
+  return { files, expiry, certificate: new ListenerCertificate('Test', { files }, clock, metrics) };
 }
 
 describe('a certificate that is configured', () => {
@@ -41,6 +47,24 @@ describe('a certificate that is configured', () => {
       }
     },
   );
+
+  it('has its expiry as a metric, which a new one changes', async () => {
+    const { certificate, expiry, files } = configured(new FakeClock(new Date(START)));
+    expect(await expiry()).toBeNaN();
+    await certificate.load();
+    const first = Date.parse(START) / 1_000 + (VALID_DAYS * DAY) / 1_000;
+    expect(Math.abs((await expiry()) - first)).toBeLessThanOrEqual(DAY / 1_000);
+    const { cert, key } = selfSigned(new Date(Date.parse(START) + 100 * DAY));
+    writeFileSync(files.certificateFile, `${cert}\n`);
+    writeFileSync(files.keyFile, `${key}\n`);
+    const before = await expiry();
+    await certificate.reload(() => undefined);
+    expect((await expiry()) - before).toBe((100 * DAY) / 1_000);
+    writeFileSync(files.certificateFile, 'none');
+    jest.spyOn(Logger.prototype, 'error').mockImplementation();
+    await certificate.reload(() => undefined);
+    expect((await expiry()) - before).toBe((100 * DAY) / 1_000);
+  });
 
   it('that expires while it is used is logged once a day', async () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockClear().mockImplementation();

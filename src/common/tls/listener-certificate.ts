@@ -5,6 +5,7 @@ import { createSecureContext } from 'node:tls';
 import { Logger } from '@nestjs/common';
 import { type Clock, DAY, SECOND } from '../clock';
 import { OperatorError } from '../errors/app-error';
+import type { Metrics } from '../metrics/metrics';
 import { type Certificate, selfSigned } from './self-signed';
 
 const EVERY_MS = 5 * SECOND;
@@ -30,28 +31,32 @@ export interface CertificateSource {
  */
 export class ListenerCertificate {
   private readonly logger;
+  private readonly expiry;
   private version = '';
   /** State of the files, and when their validity was last logged. */
   private used: { readonly pair: Certificate; readonly saidAtMs: number } | undefined;
 
-  /** @param listener whose it is, in the log */
+  /** @param listener whose it is, in the log and as a label */
   constructor(
-    listener: string,
+    private readonly listener: string,
     private readonly source: CertificateSource,
     private readonly clock: Clock,
+    metrics: Metrics,
   ) {
     this.logger = new Logger(listener);
+    const help = 'When the certificate in use by a listener expires; absent without TLS';
+    this.expiry = metrics.gauge({ name: 'tls_certificate_expiry_timestamp_seconds', help, labels: ['listener'] });
   }
 
   /** Undefined: no TLS. @throws Error that names the variables for files that are no certificate and key */
   async load(): Promise<Certificate | undefined> {
     const { files, ownFolder } = this.source;
-    if (!files) return ownFolder === undefined ? undefined : this.ownCertificate(ownFolder);
+    if (!files) return ownFolder === undefined ? undefined : this.showExpiry(await this.ownCertificate(ownFolder));
     try {
       this.version = await versionOf(files);
       const pair = await readPair(files);
       this.sayWhenInvalid(pair);
-      return pair;
+      return this.showExpiry(pair);
     } catch (cause) {
       throw new OperatorError(`TLS_CERT_FILE and TLS_KEY_FILE: ${(cause as Error).message}`, { cause });
     }
@@ -73,12 +78,18 @@ export class ListenerCertificate {
     this.version = version;
     try {
       const pair = await readPair(files);
-      use(pair);
+      use(this.showExpiry(pair));
       this.logger.log('The certificate has been read again');
       this.sayWhenInvalid(pair);
     } catch (error) {
       this.logger.error(`The new certificate cannot be used, the one before stays: ${(error as Error).message}`);
     }
+  }
+
+  private showExpiry(pair: Certificate): Certificate {
+    const expiresAtMs = Date.parse(new X509Certificate(pair.cert).validTo);
+    this.expiry.set({ listener: this.listener.toLowerCase() }, expiresAtMs / SECOND);
+    return pair;
   }
 
   private sayDaily(): void {

@@ -5,6 +5,7 @@ import { Clock } from '../../common/clock';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import { EgressClient } from '../../common/egress/egress-client';
 import { PublicEgressGuard } from '../../common/egress/egress-guard';
+import { Metrics } from '../../common/metrics/metrics';
 import { ListenerCertificate } from '../../common/tls/listener-certificate';
 import { AppConfig } from '../../config/config';
 import { classifierOf, ReplyClassifier } from '../../delivery/policy/classify-reply';
@@ -29,8 +30,9 @@ import { RoutedReception } from './routed-reception';
 /** Senders use it when it is offered; a self-signed certificate proves nothing, so the service makes none itself. */
 const certificate = {
   provide: ListenerCertificate,
-  inject: [AppConfig, Clock],
-  useFactory: ({ certificate: files }: AppConfig, clock: Clock) => new ListenerCertificate('Inbound', { files }, clock),
+  inject: [AppConfig, Clock, Metrics],
+  useFactory: ({ certificate: files }: AppConfig, clock: Clock, metrics: Metrics) =>
+    new ListenerCertificate('Inbound', { files }, clock, metrics),
 };
 
 /**

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../../auth/auth.module';
 import { Clock } from '../../common/clock';
+import { Metrics } from '../../common/metrics/metrics';
 import { ListenerCertificate } from '../../common/tls/listener-certificate';
 import { AppConfig } from '../../config/config';
 import { ThrottlingModule } from '../../throttling/throttling.module';
@@ -14,10 +15,10 @@ import { SubmissionMetrics } from './submission.metrics';
 /** In local mode the service makes one itself. */
 const certificate = {
   provide: ListenerCertificate,
-  inject: [AppConfig, Clock],
-  useFactory: ({ certificate: files, dataDir, delivery }: AppConfig, clock: Clock) => {
+  inject: [AppConfig, Clock, Metrics],
+  useFactory: ({ certificate: files, dataDir, delivery }: AppConfig, clock: Clock, metrics: Metrics) => {
     const ownFolder = delivery.mode === 'local' ? path.join(dataDir, 'submission') : undefined;
-    return new ListenerCertificate('Submission', { files, ownFolder }, clock);
+    return new ListenerCertificate('Submission', { files, ownFolder }, clock, metrics);
   },
 };
 
