@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-type answer struct {
+type reply struct {
 	Data  struct{ ID string `json:"id"` }
 	Error struct{ Code, Message string }
 }
@@ -39,23 +39,26 @@ func main() {
 		request.Header.Set("Idempotency-Key", hex.EncodeToString(key))
 		response, err := client.Do(request)
 		wait := 1 << attempt
+		failure := fmt.Sprint("no response: ", err)
 		if err == nil {
-			var body answer
+			var body reply
 			json.NewDecoder(response.Body).Decode(&body)
 			response.Body.Close()
 			if response.StatusCode == http.StatusAccepted {
 				fmt.Println(body.Data.ID)
 				return
 			}
+			// A proxy's body need not be JSON; then it gives no reason.
+			failure = fmt.Sprintf("%d %s: %s", response.StatusCode, body.Error.Code, body.Error.Message)
 			if response.StatusCode != 429 && response.StatusCode < 500 {
-				log.Fatalf("%s: %s", body.Error.Code, body.Error.Message)
+				log.Fatal(failure)
 			}
 			if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
 				wait = seconds
 			}
 		}
 		if attempt == 4 {
-			log.Fatal("the service cannot be reached")
+			log.Fatal(failure)
 		}
 		time.Sleep(time.Duration(wait) * time.Second)
 	}

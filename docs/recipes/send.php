@@ -5,7 +5,6 @@ $email = [
     'subject' => 'Hello from PHP',
     'html' => '<p>Hello</p>',
 ];
-$retryAfter = null;
 $request = curl_init(getenv('WAYBILL_URL') . '/v1/emails');
 curl_setopt_array($request, [
     CURLOPT_POST => true,
@@ -26,6 +25,7 @@ curl_setopt_array($request, [
     },
 ]);
 for ($attempt = 1; ; $attempt++) {
+    $retryAfter = null;
     $body = json_decode((string) curl_exec($request), true);
     $status = curl_getinfo($request, CURLINFO_RESPONSE_CODE);
     if ($status === 202) {

@@ -19,15 +19,31 @@ HEADERS = {
     # The same in every attempt: the mail goes out once.
     "Idempotency-Key": str(uuid.uuid4()),
 }
+ATTEMPTS = 4
 
-for attempt in range(1, 5):
+
+def reason(refusal):
+    """A proxy's body need not be JSON."""
+    try:
+        error = json.load(refusal)["error"]
+        return f"{error['code']}: {error['message']}"
+    except (ValueError, KeyError, TypeError):
+        return "no reason given"
+
+
+for attempt in range(1, ATTEMPTS + 1):
     request = urllib.request.Request(URL, json.dumps(EMAIL).encode(), HEADERS, method="POST")
+    wait = 2**attempt
     try:
         with urllib.request.urlopen(request, timeout=30) as response:
             print(json.load(response)["data"]["id"])
             break
     except urllib.error.HTTPError as refusal:
-        if attempt == 4 or (refusal.code != 429 and refusal.code < 500):
-            error = json.load(refusal)["error"]
-            raise SystemExit(f"{error['code']}: {error['message']}")
-        time.sleep(float(refusal.headers.get("Retry-After") or 2**attempt) + random.random() / 2)
+        failure, is_final = f"{refusal.code} {reason(refusal)}", refusal.code != 429 and refusal.code < 500
+        after = refusal.headers.get("Retry-After") or ""
+        wait = int(after) if after.isdigit() else wait
+    except OSError as error:  # No connection, or no response in time.
+        failure, is_final = f"no response: {error}", False
+    if is_final or attempt == ATTEMPTS:
+        raise SystemExit(failure)
+    time.sleep(wait + random.random() / 2)

@@ -11,4 +11,4 @@ response=$(
   printf '%s\n' "$response" >&2
   exit 1
 }
-printf '%s\n' "$response" | sed 's/.*"id":"\([^"]*\)".*/\1/'
+printf '%s\n' "$response" | sed -n 's/.*"id":"\([^"]*\)".*/\1/p'

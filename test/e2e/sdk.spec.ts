@@ -1,6 +1,8 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { createHmac, randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -387,6 +389,31 @@ describe('docs/recipes', () => {
     const env = { ...process.env, WAYBILL_URL: baseUrl, WAYBILL_API_KEY: 'wb_live_unknown' };
     const failed = run(command, [...args], { cwd: join(ROOT, 'docs/recipes'), env });
     await expect(failed).rejects.toMatchObject({ stdout: '', stderr: expect.stringContaining('invalid_api_key') });
+  });
+
+  it.each(available)('%s %s goes on after a page of a proxy, with the same key', async (command, args) => {
+    const keys: unknown[] = [];
+    const proxy = createServer((request, response) => {
+      keys.push(request.headers['idempotency-key']);
+      if (keys.length === 1) return void response.writeHead(502, { 'retry-after': '1' }).end('<h1>Bad Gateway</h1>\n');
+      const headers = { ...request.headers, host: new URL(baseUrl).host };
+      const onward = httpRequest(baseUrl + request.url, { method: request.method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      });
+      request.pipe(onward);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const env = { ...process.env, WAYBILL_URL: `http://127.0.0.1:${port}`, WAYBILL_API_KEY: apiKey };
+    try {
+      const { stdout } = await run(command, [...args], { cwd: join(ROOT, 'docs/recipes'), env });
+      expect(await client.emails.get(stdout.trim())).toMatchObject({ toEmails: ['ada@example.com'] });
+      expect(keys).toHaveLength(2);
+      expect(new Set(keys).size).toBe(1);
+    } finally {
+      proxy.close();
+    }
   });
 
   const python = available.filter(([command]) => command === 'python3');
