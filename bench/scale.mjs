@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Bench } from './harness/bench.mjs';
 import { emailBody } from './harness/mail.mjs';
+import { median } from './harness/report.mjs';
 import { say } from './harness/say.mjs';
 import { cpuSecondsOf, cpuSecondsOfTree } from './harness/usage.mjs';
 
@@ -36,17 +37,19 @@ async function run(seconds, rounds) {
   try {
     await bench.open();
     const sink = await bench.startHelper('smtp-sink');
+    const yardstick = await bench.startHelper('yardstick');
     const before = await sizes(bench.database);
     const results = new Map(PROCESSES.map((count) => [count, []]));
     let mails = 0;
     for (let round = 1; round <= rounds; round += 1) {
       for (const count of PROCESSES) {
-        const result = await measure(bench, sink, count, seconds);
+        const result = await measure(bench, { sink, yardstick }, count, seconds);
         mails += result.mails;
         results.get(count).push(result);
         say(
           `round ${round}, ${count} × ${count}: ${Math.round(result.rate)} mails/s, ${result.cpu.toFixed(2)} CPU s per 1,000 ` +
-            `(${PARTS.map((part) => `${part} ${result.parts[part].toFixed(3)}`).join(', ')})`,
+            `(${PARTS.map((part) => `${part} ${result.parts[part].toFixed(3)}`).join(', ')}), ` +
+            `yardstick ${result.unitMs.toFixed(2)} ms`,
         );
       }
     }
@@ -58,7 +61,7 @@ async function run(seconds, rounds) {
 }
 
 /** From the first request until the queue is empty, with processes of their own. */
-async function measure(bench, sink, count, seconds) {
+async function measure(bench, { sink, yardstick }, count, seconds) {
   const relay = { DELIVERY_MODE: 'relay', RELAY_URL: `smtp://127.0.0.1:${sink.started.port}` };
   const [apis, workers, loads] = [[], [], []];
   for (let index = 0; index < count; index += 1) {
@@ -83,13 +86,15 @@ async function measure(bench, sink, count, seconds) {
   // Each process compiles new code during its first thousands of mails: each has the
   // same number of mails before and while it is measured, however many share the machine.
   await through(seconds * count);
+  await yardstick.call('begin');
   const [began, used] = [performance.now(), cpu()];
   const mails = await through(seconds * count);
   const rate = mails / ((performance.now() - began) / 1_000);
   const now = cpu();
+  const { ms: unitMs } = await yardstick.call('end');
   const parts = Object.fromEntries(PARTS.map((part) => [part, ((now[part] - used[part]) / mails) * 1_000]));
   for (const child of [...loads, ...workers, ...apis]) await child.stop();
-  return { mails, rate, parts, cpu: PARTS.reduce((sum, part) => sum + parts[part], 0) };
+  return { mails, rate, parts, unitMs, cpu: PARTS.reduce((sum, part) => sum + parts[part], 0) };
 }
 
 async function emptyQueue(database) {
@@ -101,16 +106,22 @@ async function emptyQueue(database) {
 }
 
 function report(results) {
-  const lowest = (count, of) => Math.min(...results.get(count).map(of));
-  const base = lowest(1, ({ cpu }) => cpu);
-  process.stdout.write('processes  mails/s  CPU s per 1,000  of 1 × 1\n');
+  const middle = (count, of) => median(results.get(count).map(of));
+  const units = (count) => middle(count, ({ cpu, unitMs }) => cpu / unitMs);
+  process.stdout.write('processes  mails/s  CPU s per 1,000  in yardsticks  of 1 × 1\n');
   for (const count of PROCESSES) {
-    const cpu = lowest(count, (result) => result.cpu);
-    const rate = -lowest(count, (result) => -result.rate);
-    const cells = [`${count} × ${count}`.padEnd(9), String(Math.round(rate)).padStart(7), cpu.toFixed(2).padStart(15)];
-    process.stdout.write(`${cells.join('  ')}  ${(cpu / base).toFixed(2).padStart(8)}\n`);
+    const cells = [
+      `${count} × ${count}`.padEnd(9),
+      String(Math.round(middle(count, ({ rate }) => rate))).padStart(7),
+      middle(count, ({ cpu }) => cpu)
+        .toFixed(2)
+        .padStart(15),
+      (1_000 * units(count)).toFixed(0).padStart(13),
+      (units(count) / units(1)).toFixed(2).padStart(8),
+    ];
+    process.stdout.write(`${cells.join('  ')}\n`);
   }
-  const ratio = lowest(PROCESSES.at(-1), ({ cpu }) => cpu) / base;
+  const ratio = units(PROCESSES.at(-1)) / units(1);
   process.stdout.write(`target: at most ${TARGET.toFixed(2)}, ${ratio <= TARGET ? 'met' : 'missed'}\n`);
 }
 
