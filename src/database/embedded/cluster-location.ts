@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdtemp, readlink, realpath, rmdir, symlink } from 'node:fs/promises';
+import { chmod, lstat, mkdtemp, readdir, readlink, realpath, rmdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { exists, ignoreMissing, makeFolder } from './once-folder';
 import { findClosedComponent, findServerUser, type ServerUser } from './server-user';
@@ -92,6 +92,7 @@ export async function findClusterFolder(dataDir: string): Promise<string | undef
  */
 export async function locateCluster(dataDir: string, log: (message: string) => void): Promise<ClusterLocation> {
   const known = await findClusterFolder(dataDir);
+  if (known === undefined) await refuseOtherVersion(dataDir);
   const folder = known ?? dataDir;
   const user = await findServerUser(clusterPaths(folder).data);
   const closed = user && (await findClosedComponent(folder, user, 'enter'));
@@ -105,6 +106,17 @@ export async function locateCluster(dataDir: string, log: (message: string) => v
   throw new OperatorError(
     `Postgres has to run as user id ${user.uid} for the database in ${folder}, but ${closed} is closed to it. ` +
       `Allow passing through (chmod o+x ${closed}), or set DATABASE_URL to another Postgres server.`,
+  );
+}
+
+/** An empty database beside the data of another version would look like the loss of it. @throws OperatorError */
+async function refuseOtherVersion(dataDir: string): Promise<void> {
+  const other = (await readdir(dataDir)).find((name) => /^pg\d+$/.test(name) && name !== CLUSTER);
+  if (other === undefined) return;
+  const [has, runs] = [other, CLUSTER].map((name) => `PostgreSQL ${name.slice('pg'.length)}`);
+  throw new OperatorError(
+    `The database in ${path.join(dataDir, other)} is of ${has}, and this release runs ${runs}. Make a backup with the release ` +
+      'that ran last (waybill backup), restore it with this one into another data directory (waybill restore), and use that.',
   );
 }
 

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Client } from 'pg';
 import { clusterPaths } from '../../../src/database/embedded/cluster-location';
@@ -109,6 +109,15 @@ describe('the embedded Postgres', () => {
   it('names the log file and the reason when it cannot start', async () => {
     const attempt = workshop.start(dataDir, { settings: { shared_buffers: 'plenty' } });
     await expect(attempt).rejects.toThrow(/see .*postgres\.log: .*invalid value for parameter "shared_buffers"/s);
+  });
+
+  it('is not made anew beside the data of another version', async () => {
+    const dataDir = await workshop.newDataDir();
+    await mkdir(path.join(dataDir, 'pg17'), { recursive: true });
+    await expect(workshop.start(dataDir)).rejects.toThrow(
+      /pg17 is of PostgreSQL 17, and this release runs PostgreSQL 18/,
+    );
+    expect(await readdir(dataDir)).toEqual(['pg17']);
   });
 
   it('refuses characters that a shell interprets', async () => {
