@@ -2,7 +2,7 @@
  * What one message may make a reader do. All work is linear in these numbers, whatever a message holds.
  */
 export const MIME_LIMITS = {
-  /** Bytes that `splitMessage` reads: the listener takes no more of a report either. */
+  /** Bytes that `splitMessage` reads: the listener keeps no more of a report either. */
   messageLength: 2 * 1024 * 1024,
   /** Multiparts inside one another. */
   depth: 8,

@@ -40,8 +40,8 @@ export interface Reception {
   /** The memory for bodies; of which `holder` has a share. */
   readonly memory: { take(holder: string, bytes: number): boolean; give(holder: string, bytes: number): void };
   readonly holder: string;
-  /** The largest message that is taken, and how much is read of one that is not. */
-  readonly limits: { readonly maxBytes: number; readonly maxDataBytes: number };
+  /** The largest message that is taken, how much is read of one that is not, and how much is kept. */
+  readonly limits: { readonly maxBytes: number; readonly maxDataBytes: number; readonly keptBytes: number };
   /** 0 when unknown. */
   readonly expectedBytes: number;
   /** Sees what is kept, piece by piece. */
@@ -50,7 +50,7 @@ export interface Reception {
 }
 
 /**
- * Reads a message to its end and passes it to `use`; its bytes count against the memory for bodies until that has ended. Reads
+ * Reads a message to its end and passes it, or the first part that is kept, to `use`; its bytes count against the memory for bodies until that has ended. Reads
  * on beyond a limit, up to a second limit, since a client reads the reply only after its data.
  * @throws one of the refusals, the stream's error when the client has closed, or the errors of `use`
  */
@@ -60,22 +60,28 @@ export async function receiveMessage<Result>(
   use: (message: Buffer) => Promise<Result>,
 ): Promise<Result> {
   const collector = new MessageCollector(expectedBytes);
+  const { maxBytes, maxDataBytes } = limits;
   let held = 0;
   let isRefused = false;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      if (stream.byteLength > limits.maxDataBytes) throw refusals.farTooLarge();
-      const isTooLarge = stream.byteLength > limits.maxBytes;
-      isRefused ||= !isTooLarge && !memory.take(holder, chunk.length);
-      if (isRefused || isTooLarge) continue;
-      held += chunk.length;
-      onChunk?.(chunk);
-      collector.add(chunk);
+      if (stream.byteLength > maxDataBytes) throw refusals.farTooLarge();
+      const kept = keptOf(chunk, stream.byteLength, held, limits);
+      isRefused ||= kept.length > 0 && !memory.take(holder, kept.length);
+      if (isRefused || kept.length === 0) continue;
+      held += kept.length;
+      onChunk?.(kept);
+      collector.add(kept);
     }
-    if (stream.byteLength > limits.maxBytes) throw refusals.tooLarge();
+    if (stream.byteLength > maxBytes) throw refusals.tooLarge();
     if (isRefused) throw refusals.noRoom();
     return await use(collector.take());
   } finally {
     memory.give(holder, held);
   }
+}
+
+/** What is kept of a chunk; nothing once the message is too large. @param length of the message so far, this chunk included */
+function keptOf(chunk: Buffer, length: number, held: number, { maxBytes, keptBytes }: Reception['limits']): Buffer {
+  return chunk.subarray(0, length > maxBytes ? 0 : keptBytes - held);
 }

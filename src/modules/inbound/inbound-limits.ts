@@ -13,9 +13,12 @@ export class InboundLimits {
   readonly maxRecipients: number = 10;
   /** Refused recipients in one connection, before it is cut: a client that is refused so often is guessing. */
   readonly maxRefusals: number = 20;
-  /** To return paths. What routes take is `InboundMailLimits`. */
-  readonly maxMessageBytes: number = 2 * 1024 * 1024;
-  /** To a public mailbox, without a token. A feedback report holds at most one of our mails. */
+  /**
+   * Kept of a message to a return path, from its start; the rest is a copy of our mail, which may be large. How large a message
+   * may be is `InboundMailLimits`.
+   */
+  readonly keptReportBytes: number = 2 * 1024 * 1024;
+  /** To a public mailbox, without a token; of a feedback report the first part, of other mail more is refused. */
   readonly maxFeedbackBytes: number = 512 * 1024;
   /** Messages to each public mailbox, of all listeners together; more are put off with 452. */
   readonly maxFeedbackPerHour: number = 600;

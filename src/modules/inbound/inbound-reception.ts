@@ -45,7 +45,7 @@ export class InboundReception {
     private readonly disk: DiskSpace,
   ) {}
 
-  /** Of any message; less where no recipient is a route. */
+  /** Of any message. */
   get maxMessageBytes(): number {
     return this.routed.maxMessageBytes;
   }
@@ -71,7 +71,7 @@ export class InboundReception {
     const destinations = envelope.rcptTo.flatMap((address) => this.destinations.get(address) ?? []);
     const routes = destinations.filter((destination) => 'routes' in destination);
     try {
-      await this.routed.collect(stream, session, this.limitOf(routes), (message) =>
+      await this.routed.collect(stream, session, this.keptOf(routes), (message) =>
         this.commit(message, destinations, session),
       );
     } catch (error) {
@@ -92,9 +92,9 @@ export class InboundReception {
     }
   }
 
-  /** A message to reports and routes alike is too large for the former when it has reached them. */
-  private limitOf(routes: readonly RoutedRecipient[]): number {
-    return routes.length > 0 ? this.maxMessageBytes : this.limits.maxMessageBytes;
+  /** The cause stands before the copy of our mail (RFC 3462, RFC 5965), which may be of any size. */
+  private keptOf(routes: readonly RoutedRecipient[]): number {
+    return routes.length > 0 ? this.maxMessageBytes : this.limits.keptReportBytes;
   }
 
   /** Bounces and complaints. */
@@ -104,8 +104,7 @@ export class InboundReception {
     // The one that may be refused first: whatever comes after it is taken, also when it comes again.
     if (mailbox) await this.takeFeedback(mailbox, sender, message);
     if (subjects.length === 0) return;
-    if (message.length > this.limits.maxMessageBytes) throw tooLarge();
-    await this.takeReports(subjects, sender, message);
+    await this.takeReports(subjects, sender, message.subarray(0, this.limits.keptReportBytes));
   }
 
   private async takeReports(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<void> {
@@ -123,8 +122,10 @@ export class InboundReception {
 
   /** Once, to whichever of the mailboxes it is addressed. */
   private async takeFeedback(mailbox: PublicMailbox, sender: string, message: Buffer): Promise<void> {
-    if (message.length > this.limits.maxFeedbackBytes) throw tooLarge();
-    const result = await this.inbound.appendFeedback(mailbox, sender, message);
+    const { maxFeedbackBytes } = this.limits;
+    // People and packed reports would lose by it.
+    if (mailbox !== 'fbl' && message.length > maxFeedbackBytes) throw tooLarge();
+    const result = await this.inbound.appendFeedback(mailbox, sender, message.subarray(0, maxFeedbackBytes));
     this.metrics.countFeedback(mailbox, result);
     if (result === 'full') throw full();
   }

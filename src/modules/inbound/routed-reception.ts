@@ -46,18 +46,18 @@ export class RoutedReception {
     return (this.messagesOf.get(client) ?? 0) < this.limits.maxRoutedPerHourOfClient || this.isOver();
   }
 
-  /** Passes a message to `use` when it is complete. @throws SmtpRefusal, or the stream's error when the client has closed */
+  /** Passes a message, or its first part, to `use` when it is complete. @throws SmtpRefusal, or the stream's error when the client has closed */
   collect(
     stream: SMTPServerDataStream,
     { remoteAddress }: SMTPServerSession,
-    maxBytes: number,
+    keptBytes: number,
     use: (message: Buffer) => Promise<void>,
   ): Promise<void> {
     const { maxDataBytes } = this.limits;
     const reception = {
       memory: this.budget,
       holder: clientNetworkOf(remoteAddress),
-      limits: { maxBytes, maxDataBytes },
+      limits: { maxBytes: this.maxMessageBytes, maxDataBytes, keptBytes },
       expectedBytes: 0,
       refusals: { tooLarge, farTooLarge: tooMuchData, noRoom: busy },
     };

@@ -95,7 +95,7 @@ export class SubmissionReception {
     return {
       memory: this.budget,
       holder: principal.organizationId,
-      limits: { maxBytes: maxMessageBytes, maxDataBytes },
+      limits: { maxBytes: maxMessageBytes, maxDataBytes, keptBytes: maxMessageBytes },
       expectedBytes: declaredSize(envelope, maxMessageBytes),
       refusals: { tooLarge, farTooLarge, noRoom },
     };

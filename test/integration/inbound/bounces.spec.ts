@@ -53,6 +53,16 @@ describe('a report to a return path', () => {
     expect(await grown('bounced')).toBe(1);
   });
 
+  it('is a bounce however large the mail is that it returns', async () => {
+    const { id, path } = await sentMail();
+    const returned = `Content-Type: message/rfc822\r\n\r\n${`${'A'.repeat(76)}\r\n`.repeat(60_000)}`;
+    const report = HARD_BOUNCE_REPORT.replace('--=_report--', `--=_report\r\n${returned}--=_report--`);
+    expect(report.length).toBeGreaterThan(4_000_000);
+    expect(await scene.report(report, path)).toBe('hard_bounce');
+    expect((await scene.delivery.read(id)).email.status).toBe('bounced');
+    expect(await scene.suppressions()).toMatchObject([{ email: 'ada@x.example', reason: 'hard_bounce' }]);
+  });
+
   it('concerns the recipient that its address names, of several', async () => {
     const { id } = await sentMail('ada@x.example', 'bob@x.example');
     const path = await scene.returnPathOf(id, { position: 1 });

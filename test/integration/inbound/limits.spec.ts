@@ -3,7 +3,7 @@ import { InboundApp, MAIL_HOST } from './inbound-app';
 import { RawSmtpClient } from './raw-smtp-client';
 
 const KIB = 1024;
-const LIMITS = { maxConnections: 3, maxRefusals: 5, maxMessageBytes: 64 * KIB, maxDataBytes: 256 * KIB };
+const LIMITS = { maxConnections: 3, maxRefusals: 5, keptReportBytes: 64 * KIB, maxDataBytes: 256 * KIB };
 
 /** A message of about so many bytes. */
 function messageOf(bytes: number): string {
@@ -18,23 +18,33 @@ describe('the bounce listener', () => {
   afterEach(() => app.close());
   const address = () => `${app.issue()}@${MAIL_HOST}`;
 
-  it('refuses a message that says it is too large, and one that is', async () => {
+  it('refuses a message that says it is too large', async () => {
     const client = await app.client();
     expect(await client.command(`MAIL FROM:<> SIZE=${25 * KIB * KIB + 1}`)).toMatch(/^552 /);
-    await client.command(`MAIL FROM:<> SIZE=${LIMITS.maxMessageBytes}`);
-    await client.command(`RCPT TO:<${address()}>`);
-    await client.command('DATA');
-    const reply = await client.send(`${messageOf(2 * LIMITS.maxMessageBytes)}.\r\n`).reply();
-    expect(reply).toBe('552 5.3.4 The message is too large');
-    expect(await app.reports()).toEqual([]);
-    expect(await app.count('inbound_refusals_total{reason="too-large"}')).toBe(1);
-    expect(await client.command('NOOP')).toMatch(/^250 /);
+    expect(await client.command('MAIL FROM:<>')).toMatch(/^250 /);
   });
 
-  it('takes a message of exactly the limit', async () => {
-    const message = 'x'.repeat(LIMITS.maxMessageBytes - 2);
-    expect(await app.deliver(message, address())).toMatch(/^250 /);
-    expect(await app.deliver(`${message}x`, address())).toMatch(/^552 /);
+  it('keeps the first part of a report whose original is large', async () => {
+    const client = await app.transaction(address());
+    await client.command('DATA');
+    const message = messageOf(2 * LIMITS.keptReportBytes);
+    expect(await client.send(`${message}.\r\n`).reply()).toMatch(/^250 /);
+    const [report, ...others] = await app.reports();
+    expect(others).toEqual([]);
+    expect(report?.raw.toString()).toBe(`Return-Path: <>\r\n${message.slice(0, LIMITS.keptReportBytes)}`);
+    // The client did not hear of it, and sends the same again.
+    expect(await app.deliver(message.slice(0, -2), address())).toMatch(/^250 /);
+    expect(await app.reports()).toHaveLength(1);
+  });
+
+  it('keeps as much of a report that came with mail to a route', async () => {
+    const route = await app.route('help@in.example.com');
+    const message = messageOf(2 * LIMITS.keptReportBytes);
+    expect(await app.deliver(message, address(), route)).toMatch(/^250 /);
+    const [report] = await app.reports();
+    expect(report?.raw).toHaveLength('Return-Path: <>\r\n'.length + LIMITS.keptReportBytes);
+    const [routed] = await app.dataSource.query('select size_bytes from inbound_emails');
+    expect(Number(routed.size_bytes)).toBeGreaterThan(2 * LIMITS.keptReportBytes);
   });
 
   it('cuts off a client that does not stop sending', async () => {

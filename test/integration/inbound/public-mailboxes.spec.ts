@@ -54,7 +54,15 @@ describe('the public mailboxes', () => {
   it('take smaller messages than return paths do', async () => {
     const large = `Subject: large\r\n\r\n${'x'.repeat(70)}\r\n`.repeat(80);
     expect(await app.deliver(large, `postmaster@${MAIL_HOST}`)).toMatch(/^552 5\.3\.4 /);
+    expect(await app.deliver(large, `dmarc@${MAIL_HOST}`)).toMatch(/^552 5\.3\.4 /);
     expect(await app.deliver(large, `${app.issue()}@${MAIL_HOST}`)).toMatch(/^250 /);
+  });
+
+  it('keep the first part of a complaint about a large mail', async () => {
+    const large = `Subject: large\r\n\r\n${'x'.repeat(70)}\r\n`.repeat(80);
+    expect(await app.deliver(large, `fbl@${MAIL_HOST}`)).toMatch(/^250 /);
+    const [stored] = await app.feedback();
+    expect(stored?.raw.toString()).toBe(`Return-Path: <>\r\n${large.slice(0, LIMITS.maxFeedbackBytes)}`);
   });
 
   it('are emptied after 30 days', async () => {
