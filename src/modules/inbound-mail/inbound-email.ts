@@ -99,3 +99,15 @@ export interface InboundEmailKey {
   readonly mode: Mode;
   readonly id: string;
 }
+
+/** A recipient that the listener has admitted, and where its mail goes: to one route of each organization. */
+export interface RoutedRecipient {
+  readonly recipient: string;
+  readonly routes: readonly RouteMatch[];
+}
+
+/**
+ * `postmaster`: of a host that has routes, but none for it; `unknown`: the host is in a verified domain, but the address has no
+ * route; `foreign`: it is in none.
+ */
+export type Routing = RoutedRecipient | 'postmaster' | 'unknown' | 'foreign';

@@ -5,7 +5,16 @@ import { addressKey } from '../../common/mail-address';
 import type { HeaderFields } from '../../common/mime/mime-message';
 import { AppConfig } from '../../config/config';
 import { AuthenticationService, type Client } from './authentication.service';
-import type { InboundCapacity, InboundEmailData, MailMark, NewInboundEmail, RouteMatch, Stored } from './inbound-email';
+import type {
+  InboundCapacity,
+  InboundEmailData,
+  MailMark,
+  NewInboundEmail,
+  RoutedRecipient,
+  RouteMatch,
+  Routing,
+  Stored,
+} from './inbound-email';
 import { InboundEmailsRepository } from './inbound-emails.repository';
 import { InboundMailLimits } from './inbound-mail-limits';
 import { InboundRoutesRepository } from './inbound-routes.repository';
@@ -13,19 +22,8 @@ import { hasBoundedHeader } from './named-addresses';
 import { fromAddressOf, indexedAddresses, readFields, showHeader } from './read-envelope';
 import { domainsAbove, routesFor } from './route-address';
 
-/** A recipient that the listener has admitted, and where its mail goes: to one route of each organization. */
-export interface RoutedRecipient {
-  readonly recipient: string;
-  readonly routes: readonly RouteMatch[];
-}
-
-/** `unknown`: the host takes mail here, the address does not; `foreign`: the host is of no route. */
-export type Routing = RoutedRecipient | 'unknown' | 'foreign';
-
 /** One route's share of a message. */
-interface Share extends RouteMatch {
-  readonly recipients: string[];
-}
+type Share = RouteMatch & { readonly recipients: string[] };
 
 /** Takes mail that comes to routes: for the listener. Replies are up to the customer; the service sends none. */
 @Injectable()
@@ -53,7 +51,8 @@ export class InboundMailService {
     if (!wanted) return 'foreign';
     const routes = await this.routes.match(wanted);
     if (routes.length > 0) return { recipient, routes };
-    return (await this.routes.isHosted(wanted.names)) ? 'unknown' : 'foreign';
+    if (!(await this.routes.isHosted(wanted.names))) return 'foreign';
+    return wanted.isPostmaster && (await this.routes.hasRoute(wanted)) ? 'postmaster' : 'unknown';
   }
 
   /** Whether a host is that of a verified domain of any organization, or below one. @throws UnavailableError */
@@ -139,7 +138,7 @@ function digestOfCopy(message: Buffer, { routeId, recipients }: Share, sender: s
 }
 
 export { STORED } from './inbound-email';
-export type { Client, Stored };
+export type { Client, RoutedRecipient, Routing, Stored };
 
 /** RFC 5321 section 6.3 asks for a limit of at least 100 hops; real mail takes ten. */
 const MAX_HOPS = 50;

@@ -7,7 +7,7 @@ import type { Transaction } from '../../database/transaction';
 import type { RouteMatch } from './inbound-email';
 import { InboundRoute, InboundUsage } from './inbound-email.entity';
 import type { RouteKeys } from './route-address';
-import { findDomainsOf, findRoutes, findWebhooks, isHosted, isOwnEmail } from './sql/inbound-routes.sql';
+import { findDomainsOf, findRoutes, findWebhooks, hasRoute, isHosted, isOwnEmail } from './sql/inbound-routes.sql';
 
 /** Routes of inbound mail. All of it throws UnavailableError. */
 @Injectable()
@@ -26,6 +26,12 @@ export class InboundRoutesRepository {
   async isHosted(names: readonly string[]): Promise<boolean> {
     const [row] = await this.database.run(isHosted(names));
     return row?.isHosted ?? false;
+  }
+
+  /** Whether a host has a route of the organization whose verified domain it is in: for the listener. */
+  async hasRoute({ host, names }: RouteKeys): Promise<boolean> {
+    const [row] = await this.database.run(hasRoute(host, names));
+    return row?.hasRoute ?? false;
   }
 
   async isOwnEmail(organizationId: string, id: string): Promise<boolean> {

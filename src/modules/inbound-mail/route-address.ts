@@ -42,6 +42,9 @@ export interface RouteKeys {
   /** In each of its forms. */
   readonly exact: readonly string[];
   readonly wildcard: string;
+  readonly host: string;
+  /** Each host that takes mail has one (RFC 5321 section 4.5.1). */
+  readonly isPostmaster: boolean;
   /** The host and those above it: one of them is the verified domain. */
   readonly names: readonly string[];
 }
@@ -50,8 +53,12 @@ export interface RouteKeys {
 export function routesFor(recipient: string): RouteKeys | undefined {
   const parsed = parseAddress(recipient);
   if (!parsed.ok) return undefined;
-  const host = hostOf(addressKey(parsed.email));
-  return { exact: addressKeys(parsed.email), wildcard: `${WILDCARD}@${host}`, names: domainsAbove(host) };
+  const own = addressKey(parsed.email);
+  const host = hostOf(own);
+  return {
+    ...{ exact: addressKeys(parsed.email), wildcard: `${WILDCARD}@${host}`, names: domainsAbove(host) },
+    ...{ host, isPostmaster: own === `postmaster@${host}` },
+  };
 }
 
 /** Of a route's address, or of a recipient's. */

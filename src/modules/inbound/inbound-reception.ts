@@ -140,8 +140,10 @@ export class InboundReception {
     return subject;
   }
 
-  private async routeOf(address: string, { remoteAddress }: SMTPServerSession): Promise<RoutedRecipient> {
+  /** Without a route of its own, `postmaster` of a host with routes is the operator's, who runs the server. */
+  private async routeOf(address: string, { remoteAddress }: SMTPServerSession): Promise<Destination> {
     const routing = await this.routed.route(address);
+    if (routing === 'postmaster') return { mailbox: 'postmaster' };
     if (routing === 'foreign') throw relayDenied();
     if (routing === 'unknown') throw unknownAddress();
     if (!this.routed.hasTurn(clientNetworkOf(remoteAddress))) throw tooManyMessages();

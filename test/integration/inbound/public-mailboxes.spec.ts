@@ -51,6 +51,24 @@ describe('the public mailboxes', () => {
     expect(await app.deliver(MESSAGE, `${app.issue()}@${MAIL_HOST}`)).toMatch(/^250 /);
   });
 
+  it('take mail to the postmaster of each host that has routes, where no route does', async () => {
+    await app.route('help@in.example.com');
+    expect(await app.deliver(MESSAGE, 'PostMaster@IN.example.com')).toMatch(/^250 /);
+    expect(await app.feedback()).toMatchObject([{ mailbox: 'postmaster' }]);
+    const client = await app.client();
+    await client.command('MAIL FROM:<>');
+    // Of the verified domain, but no host that takes mail here.
+    for (const other of ['postmaster@other.in.example.com', 'abuse@in.example.com', 'postmasters@in.example.com']) {
+      expect(await client.command(`RCPT TO:<${other}>`)).toMatch(/^550 5\.1\.1 /);
+    }
+    await app.dataSource.query("update inbound_routes set address = '*@in.example.com'");
+    expect(await app.deliver(MESSAGE, 'postmaster@in.example.com')).toMatch(/^250 /);
+    expect(await app.dataSource.query('select id from inbound_emails')).toHaveLength(1);
+    expect(await app.feedback()).toHaveLength(1);
+    await app.dataSource.query("update domains set verification_status = 'failed'");
+    expect(await client.command('RCPT TO:<postmaster@in.example.com>')).toMatch(/^550 5\.7\.1 /);
+  });
+
   it('take smaller messages than return paths do', async () => {
     const large = `Subject: large\r\n\r\n${'x'.repeat(70)}\r\n`.repeat(80);
     expect(await app.deliver(large, `postmaster@${MAIL_HOST}`)).toMatch(/^552 5\.3\.4 /);

@@ -35,6 +35,21 @@ export function isHosted(names: readonly string[]): Statement<{ isHosted: boolea
   return { name: 'is-inbound-host', text: IS_HOSTED, values: [names] };
 }
 
+// Whether the host has a route, in the verified domain of its organization.
+// Reads: inbound_routes (index inbound_routes_address), domains (by name). Locks: none. Rows: 1.
+// Not the ORM: an existence check; an index on addresses finds no hosts, so the routes of the domains' organizations are read.
+const HAS_ROUTE = `
+  select exists (
+    select from domains d
+    join inbound_routes r on r.organization_id = d.organization_id
+    where d.domain = any($2::text[]) and d.verification_status = 'verified' and split_part(r.address, '@', 2) = $1
+  ) as "hasRoute"`;
+
+/** @param names the host and those above it */
+export function hasRoute(host: string, names: readonly string[]): Statement<{ hasRoute: boolean }> {
+  return { name: 'has-inbound-route', text: HAS_ROUTE, values: [host, names] };
+}
+
 // The verified domain of the organization at each of these hosts, or the nearest one above it; hosts without one are left out.
 // Reads: domains (of one organization, by name). Locks: none. Rows: one for each host.
 // Not the ORM: the longest of several names, for many hosts at once.
