@@ -19,3 +19,16 @@ describe.each(['rcpt', 'final'] as const)('a reply with a code of the mailbox, a
     expect(UNKNOWN_MAILBOXES.filter((text) => !suppresses(text, phase, ['5.1.1']))).toEqual([]);
   });
 });
+
+it.each(['550 5.7.1', '554 5.7.1', '450 4.7.1'])(
+  'the name of a domain that fails a check does not suspend a destination: %s',
+  (codes) => {
+    const [code, enhancedCode] = codes.split(' ');
+    for (const domain of ['blacklist.example', 'spamhaus.example', 'my-rbl.example', 'dnsbl.uceprotect.example']) {
+      for (const said of ['rejected by DMARC policy for', 'SPF check failed for', 'DKIM verification failed:']) {
+        const reply = { phase: 'final', code: Number(code), enhancedCode, text: `${codes} ${said} ${domain}` } as const;
+        expect(BUILT_IN_CLASSIFIER.classify(reply)).toMatchObject({ class: 'authentication' });
+      }
+    }
+  },
+);
