@@ -73,7 +73,15 @@ describe('the warm-up of a domain', () => {
       expect(await db.query('select * from removed_domains where id = $1', [tenant.domainId])).toEqual([]);
     });
 
-    it('is a new one when it has never sent', async () => {
+    it('keeps its id when it sent without a warm-up, since its statistics and its reputation are stored under it', async () => {
+      await db.query('update domains set verified_at = now() where id = $1', [tenant.domainId]);
+      expect(await removeAndAdd()).toMatchObject({ id: tenant.domainId, warmingStatus: 'not_started' });
+    });
+
+    it('is a new one when it was never verified, and so has never sent', async () => {
+      await db.query("update domains set verification_status = 'pending', verified_at = null where id = $1", [
+        tenant.domainId,
+      ]);
       const added = await removeAndAdd();
       expect(added.id).not.toBe(tenant.domainId);
       expect(added.warmingStatus).toBe('not_started');

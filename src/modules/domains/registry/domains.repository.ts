@@ -76,10 +76,14 @@ export class DomainsRepository {
     await tx.manager.insert(Domain, domain);
   }
 
-  /** Deletes a domain and its checks; one that has sent live mail, or is restricted, is kept as a removed domain. */
+  /**
+   * Deletes a domain and its checks; one that may have sent live mail, or is restricted, is kept as a removed domain. The warm-up alone
+   * does not tell: it never starts where it is switched off, and in the mode `local`.
+   */
   async delete(domain: Domain, at: Date, tx: Transaction): Promise<void> {
     const { organizationId, id } = domain;
-    const isFresh = domain.warmingStatus === 'not_started' && domain.sending.status === 'active';
+    const { verifiedAt, warmingStatus, sending } = domain;
+    const isFresh = verifiedAt === null && warmingStatus === 'not_started' && sending.status === 'active';
     if (!isFresh) await tx.manager.insert(RemovedDomain, removedDomain(domain, at));
     await tx.manager.delete(DomainCheck, { organizationId, domainId: id });
     await tx.manager.delete(Domain, { organizationId, id });
