@@ -80,15 +80,14 @@ const NEWEST = `
     order by id desc
     limit $8`;
 
-const NEWEST_TO_RECIPIENT = `
+const toRecipient = (form: string, from = '') => `
     select id, e.status, tags, domain_id, ${IS_NAMED}
     from (
       select distinct email_id
-      from unnest($12::text[]) as form
-      cross join lateral (
+      from ${from}(
         select email_id
         from email_recipients
-        where lower(address) = form and ${lowerInSql('address')} = any($13::text[])
+        where lower(address) = ${form} and ${lowerInSql('address')} = any($13::text[])
           and organization_id = $1 and mode = $2 and email_id >= $4 and email_id < $5
         order by email_id desc
         limit $8
@@ -96,6 +95,10 @@ const NEWEST_TO_RECIPIENT = `
     ) received
     join emails e on e.organization_id = $1 and e.mode = $2 and e.id = received.email_id and e.id >= $4 and e.id < $5
     order by id desc`;
+
+const NEWEST_TO_RECIPIENT = toRecipient('$12::text');
+/** Planned for each call, since the number of forms matters; few addresses have several. */
+const NEWEST_TO_FORMS = toRecipient('form', 'unnest($12::text[]) as form cross join lateral ');
 
 const search = (seen: string) => `
   with examined as materialized (${seen}
@@ -142,8 +145,10 @@ export function searchEmails(
   ];
   if (recipient === undefined) return { name: 'search-emails', text: search(NEWEST), values };
   const forms = lowerForms(recipient);
-  const named = [...values, lowerFormsInIndex(forms), forms];
-  return { name: 'search-emails-to', text: search(NEWEST_TO_RECIPIENT), values: named };
+  const indexed = lowerFormsInIndex(forms);
+  return indexed.length === 1
+    ? { name: 'search-emails-to', text: search(NEWEST_TO_RECIPIENT), values: [...values, indexed[0], forms] }
+    : { name: 'search-emails-to-forms', text: search(NEWEST_TO_FORMS), values: [...values, indexed, forms] };
 }
 
 function tenantValues({ organizationId, mode, domainId }: Tenant): unknown[] {
