@@ -10,6 +10,8 @@ type EntityClass = new () => object;
 export interface DataSourceSettings {
   readonly poolSize?: number;
   readonly applicationName?: string;
+  /** How long to wait for a connection, from the pool or of the server; by default `PATIENCE_MS`. */
+  readonly patienceMs?: number | undefined;
   /** Features register theirs through their modules; migrations need none. */
   readonly entities?: (EntityClass | EntitySchema | string)[];
   /** For migrations: statements may take as long as they need. */
@@ -29,8 +31,12 @@ const TIME_LIMITS = {
   idle_in_transaction_session_timeout: 10_000,
 };
 
+/** Requests are refused then. */
+const PATIENCE_MS = 2_000;
+/** Of what a person waits for: commands and migrations, which are needed most when the server is overloaded. */
+export const LONG_PATIENCE_MS = 15_000;
+
 const CONNECTION = {
-  connectionTimeoutMillis: 2_000,
   keepAlive: true,
   // The caller listens to a connection's errors only a moment after it is open; a server that stops in that moment
   // would end the process. Every statement on it fails by itself.
@@ -76,7 +82,11 @@ export function dataSourceOptions(url: string, settings: DataSourceSettings = {}
     poolErrorHandler: settings.onPoolError ?? (() => undefined),
     // TypeORM's own logger writes to standard output, which is JSON lines only.
     logger: 'debug',
-    extra: settings.withoutTimeLimits ? CONNECTION : { ...CONNECTION, ...TIME_LIMITS },
+    extra: {
+      ...CONNECTION,
+      ...(!settings.withoutTimeLimits && TIME_LIMITS),
+      connectionTimeoutMillis: settings.patienceMs ?? PATIENCE_MS,
+    },
   };
 }
 

@@ -23,7 +23,8 @@ interface SchemaOrigin {
   readonly oldest: string;
 }
 
-const CONNECT_TIMEOUT_MS = 2 * SECOND;
+/** Read by starts and commands, which nobody repeats. */
+const CONNECT_TIMEOUT_MS = 10 * SECOND;
 const KNOWN = MIGRATIONS.map((migration) => new migration().name);
 const ORIGIN = /^Made by release (\S+), for releases from (\S+) on$/;
 
