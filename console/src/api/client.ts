@@ -49,6 +49,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Another form than JSON. */
   readonly accept?: string;
+  /** Makes a repetition return the result of the first request. */
+  readonly idempotencyKey?: string;
 }
 
 /** One request with the session's cookie. @throws ApiError for every response that is no success */
@@ -62,7 +64,7 @@ export async function getFile(path: string, accept: string): Promise<Blob> {
 }
 
 async function request(method: string, path: string, options: CallOptions): Promise<Response> {
-  const { query, body, signal, accept } = options;
+  const { query, body, signal, accept, idempotencyKey } = options;
   let response: Response;
   try {
     response = await fetch(withQuery(path, query), {
@@ -72,6 +74,7 @@ async function request(method: string, path: string, options: CallOptions): Prom
         ...(method !== 'GET' && { 'x-waybill-console': '1' }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...(accept !== undefined && { accept }),
+        ...(idempotencyKey !== undefined && { 'x-idempotency-key': idempotencyKey }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
@@ -118,3 +121,12 @@ export const post = <Answer>(path: string, body?: unknown): Promise<Answer> =>
   call<Answer>('POST', path, body === undefined ? {} : { body });
 export const patch = <Answer>(path: string, body: unknown): Promise<Answer> => call<Answer>('PATCH', path, { body });
 export const del = <Answer>(path: string): Promise<Answer> => call<Answer>('DELETE', path);
+
+/** A random UUID (RFC 9562, version 4). Over http browsers have no `crypto.randomUUID`, except on localhost. */
+export function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}

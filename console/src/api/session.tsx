@@ -1,6 +1,6 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect } from 'react';
-import { ApiError, call, get, post } from './client';
+import { ApiError, call, get, newId, post } from './client';
 import type { Data, Session } from './types';
 
 const SESSION = ['session'] as const;
@@ -43,7 +43,7 @@ function forgetOthers(client: QueryClient): void {
 }
 
 function tellOtherTabs(): void {
-  localStorage.setItem(CHANGED, crypto.randomUUID());
+  localStorage.setItem(CHANGED, newId());
 }
 
 /** A key, or the token of a sign-in link. */

@@ -1,4 +1,5 @@
 import { ConsoleScene, describeInBrowser } from './console-scene';
+import { failureStories } from './failure-stories';
 import { integrationStories } from './integration-stories';
 import { operatorStories } from './operator-stories';
 import { everyPage } from './pages';
@@ -18,6 +19,7 @@ describeInBrowser('the console', () => {
 
   describe('for those who send', () => tenantStories(() => scene));
   describe('for those who integrate', () => integrationStories(() => scene));
+  describe('when something fails', () => failureStories(() => scene));
   describe('for operators', () => operatorStories(() => scene));
   describe('on every page', () => everyPage(() => scene));
 });

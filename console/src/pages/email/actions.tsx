@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { post } from '../../api/client';
+import { useSendOnce } from '../../api/send-once';
 import { useMay } from '../../api/session';
 import type { Data, EmailContent, EmailDetail } from '../../api/types';
 import { Button, CopyButton } from '../../parts/button';
@@ -73,9 +74,10 @@ function CancelDialog({ email: { id, recipients }, onClose }: DialogProps) {
 
 function ResendDialog({ email: { id, recipients }, onClose }: DialogProps) {
   const change = useChange();
+  const sendOnce = useSendOnce();
   const [, navigate] = useLocation();
   const resend = async () => {
-    const { data } = await change(post<Data<{ id: string }>>(`/v1/emails/${id}/resend`), {
+    const { data } = await change(sendOnce<Data<{ id: string }>>(`/v1/emails/${id}/resend`), {
       refresh: ['email', 'emails'],
       said: 'Accepted as a new email',
     });

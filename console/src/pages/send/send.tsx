@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { ApiError, post } from '../../api/client';
+import { ApiError } from '../../api/client';
+import { useSendOnce } from '../../api/send-once';
 import { useSession } from '../../api/session';
 import type { Data } from '../../api/types';
 import { Button } from '../../parts/button';
@@ -69,6 +70,7 @@ function useSender(): string | undefined {
 function SendForm() {
   const { key } = useSession();
   const sender = useSender();
+  const sendOnce = useSendOnce();
   const toast = useToast();
   const [, navigate] = useLocation();
   const [from, setFrom] = useState<string>();
@@ -90,7 +92,7 @@ function SendForm() {
     const recipients = to.split(/[\s,;]+/).filter((address) => address !== '');
     const wanted = from ?? sender ?? '';
     try {
-      const { data } = await post<Data<{ id: string }>>('/v1/emails', {
+      const { data } = await sendOnce<Data<{ id: string }>>('/v1/emails', {
         ...(wanted !== '' && { from: wanted }),
         to: recipients,
         subject,

@@ -1,0 +1,58 @@
+import { button, type ConsoleScene, field, heading } from './console-scene';
+
+/** What people see when responses are lost, sessions end, or someone else was quicker. */
+export function failureStories(sceneOf: () => ConsoleScene): void {
+  let scene: ConsoleScene;
+  beforeAll(() => {
+    scene = sceneOf();
+  });
+
+  it('sends one email when the response is lost and the user sends again', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/send');
+    await field(page, 'To').fill('grace@example.org');
+    await field(page, 'Subject').fill('Sent once');
+    const statuses: number[] = [];
+    const loseOnce = (path: string) =>
+      page.route(
+        `**${path}`,
+        async (route) => {
+          statuses.push((await route.fetch()).status());
+          await route.abort();
+        },
+        { times: 1 },
+      );
+    await loseOnce('/v1/emails');
+    await button(page, /^Send$/).click();
+    await page.getByRole('alert').getByText('The service does not answer').waitFor();
+    await button(page, /^Send$/).click();
+    await heading(page, 'Sent once').waitFor();
+    await page.locator('.page-head').getByText('Delivered').waitFor();
+    await loseOnce('/resend');
+    await button(page, 'Send as new').click();
+    await button(page, 'Send it again').click();
+    await page.getByRole('alert').getByText('The service does not answer').waitFor();
+    await button(page, 'Send it again').click();
+    await page.getByText('Sent again from').waitFor();
+    expect(statuses).toEqual([202, 202]);
+    const { body } = await scene.api().get('/v1/emails?subject=Sent%20once');
+    // The first one and its repetition.
+    expect(body.data).toHaveLength(2);
+  });
+
+  it('tells other tabs of a sign-in over http too, where browsers have fewer functions', async () => {
+    const key = await scene.acme.key('live', ['email:read']);
+    const page = await scene.open();
+    await page.context().addInitScript('delete Crypto.prototype.randomUUID');
+    await page.goto(`${scene.base}/console/emails`);
+    const second = await page.context().newPage();
+    await second.goto(`${scene.base}/console/emails`);
+    await heading(second, 'Sign in').waitFor();
+    await page.getByLabel('API key').fill(key);
+    await button(page, 'Sign in').click();
+    await heading(second, 'Emails').waitFor();
+    await button(second, /^Sign out$/).click();
+    await heading(page, 'Sign in').waitFor();
+    await second.close();
+  });
+}
