@@ -3,7 +3,10 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
-const dateTime = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
+const dateTime = new Intl.DateTimeFormat('en', {
+  ...({ year: 'numeric', month: 'short', day: 'numeric' } as const),
+  ...({ hour: 'numeric', minute: '2-digit', second: '2-digit', timeZoneName: 'short' } as const),
+});
 const shortDateTime = new Intl.DateTimeFormat('en', {
   month: 'short',
   day: 'numeric',
@@ -23,7 +26,7 @@ export function fromNow(iso: string, nowMs: number): string {
   return relative.format(Math.round(seconds / DAY), 'day');
 }
 
-/** In the reader's own time zone, to the second. */
+/** In the reader's own time zone, which it names, to the second: what is copied into a report has to be found in a log. */
 export const moment = (iso: string): string => dateTime.format(new Date(iso));
 export const shortMoment = (iso: string): string => shortDateTime.format(new Date(iso));
 export const count = (value: number): string => wholeNumber.format(value);

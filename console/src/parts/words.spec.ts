@@ -8,7 +8,7 @@ import { isSpike } from '../pages/overview/is-spike';
 import { detailsOf, whoActed } from './audit-words';
 import { adviceFor, adviceForPool } from './destination-words';
 import { replyText, whyItWaits } from './email-words';
-import { fromNow, percent, plural, words } from './format';
+import { fromNow, moment, percent, plural, words } from './format';
 import { before, inSteps, lastHours, weeksOf } from './status-range';
 
 const NOW = Date.parse('2026-03-04T12:00:00Z');
@@ -28,6 +28,11 @@ describe('figures and times', () => {
     ['2026-03-02T12:00:00Z', '2 days ago'],
   ])('%s is %s', (iso, text) => {
     expect(fromNow(iso, NOW)).toBe(text);
+  });
+
+  it('names the time zone of a moment', () => {
+    const zone = new Intl.DateTimeFormat('en', { timeZoneName: 'short' }).formatToParts(NOW);
+    expect(moment(new Date(NOW).toISOString()).endsWith(` ${zone.at(-1)?.value}`)).toBe(true);
   });
 
   it('are short, and not rounded to nothing', () => {
