@@ -1,3 +1,4 @@
+import { waitFor } from '../../setup/wait-for';
 import { button, type ConsoleScene, field, heading } from './console-scene';
 
 /** What people see when responses are lost, sessions end, or someone else was quicker. */
@@ -54,5 +55,45 @@ export function failureStories(sceneOf: () => ConsoleScene): void {
     await button(second, /^Sign out$/).click();
     await heading(page, 'Sign in').waitFor();
     await second.close();
+  });
+
+  it('keeps the draft of a template when someone else saves a version', async () => {
+    const made = await scene.api().post('/v1/templates', { name: 'shared', subject: 'First', html: '<p>Hello</p>' });
+    const path = `/templates/${made.body.data.id}`;
+    const page = await scene.signedIn();
+    await scene.visit(page, path);
+    const subject = field(page, 'Subject');
+    const saveElsewhere = async (text: string) => {
+      const { status } = await scene.api().call('PATCH', `/v1${path}`, { subject: text });
+      expect(status).toBe(200);
+    };
+    // As when a window is returned to, for which the page asks for news again.
+    const returnTo = (version: number) =>
+      waitFor(
+        async () => {
+          await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
+          return page.locator('.page-head').getByText(`Version ${version}`).isVisible();
+        },
+        { what: `version ${version}` },
+      );
+    await subject.fill('My draft');
+    await saveElsewhere('Theirs');
+    await returnTo(2);
+    expect(await subject.inputValue()).toBe('My draft');
+    await page.getByText('Version 2 was saved in the meantime').waitFor();
+    await button(page, 'Save as a new version').click();
+    await page.getByText('shared is saved').waitFor();
+    await page.locator('.page-head').getByText('Version 3').waitFor();
+    expect(await subject.inputValue()).toBe('My draft');
+    expect(await page.getByText('in the meantime').count()).toBe(0);
+    // Without a draft, the newest version is shown.
+    await saveElsewhere('Theirs again');
+    await returnTo(4);
+    await waitFor(async () => (await subject.inputValue()) === 'Theirs again', { what: 'the newest version' });
+    await subject.fill('Another draft');
+    await saveElsewhere('The last one');
+    await returnTo(5);
+    await button(page, 'Discard the draft').click();
+    expect(await subject.inputValue()).toBe('The last one');
   });
 }

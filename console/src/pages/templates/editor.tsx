@@ -36,6 +36,14 @@ export function Editor({ template }: { template?: Template }) {
   const change = useChange();
   const [, navigate] = useLocation();
   const [draft, setDraft] = useState(() => draftOf(template));
+  // The version that the draft has begun from.
+  const [base, setBase] = useState(template);
+  const isNewer = template !== undefined && template.version !== base?.version;
+  const begin = (from: Template) => {
+    setBase(from);
+    setDraft(draftOf(from));
+  };
+  if (isNewer && JSON.stringify(draft) === JSON.stringify(draftOf(base))) begin(template);
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const save = async () => {
@@ -46,7 +54,12 @@ export function Editor({ template }: { template?: Template }) {
       const saved = template
         ? patch<Data<Template>>(`/v1/templates/${template.id}`, body)
         : post<Data<Template>>('/v1/templates', body);
-      const { data } = await change(saved, {
+      const kept = saved.then((answer) => {
+        // Before the page shows it: it is not someone else's.
+        setBase(answer.data);
+        return answer;
+      });
+      const { data } = await change(kept, {
         refresh: ['templates', 'template', 'template-versions'],
         said: `${draft.name} is saved`,
       });
@@ -86,6 +99,17 @@ export function Editor({ template }: { template?: Template }) {
         hint="Liquid: {{ name }}, {% if … %}, {% for … %}. What is filled in is escaped."
       />
       <TextArea label="Text" rows={4} {...code} {...field('text')} hint="Empty: made of the html." />
+      {isNewer && (
+        <div className="notice warn" role="status">
+          <p>
+            <strong>Version {template.version} was saved in the meantime.</strong> Your draft is based on version{' '}
+            {base?.version}. Saving it makes a newer version without the other changes.
+          </p>
+          <Button small onClick={() => begin(template)}>
+            Discard the draft
+          </Button>
+        </div>
+      )}
       <InlineError error={rest()} />
       {mayChange && (
         <div className="row">

@@ -51,7 +51,7 @@ function TemplatePage({ id }: { id: string }) {
         >
           <div className="columns">
             <Card title="What it says">
-              <Editor key={template.version} template={template} />
+              <Editor template={template} />
             </Card>
             <div className="stack">
               <Preview template={template} />
