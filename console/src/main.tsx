@@ -5,7 +5,8 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Router } from 'wouter';
-import { ApiError } from './api/client';
+import { ApiError, onSessionEnd } from './api/client';
+import { endSession } from './api/session';
 import { App, preload } from './app';
 import { ToastProvider } from './parts/toast';
 import { applyTheme } from './parts/theme';
@@ -30,12 +31,8 @@ const client = new QueryClient({
   },
 });
 
-// Any response may show that the session has ended: then the sign-in page is shown.
-client.getQueryCache().subscribe(({ query, type }) => {
-  if (type !== 'updated' || (query.queryKey as readonly unknown[])[0] === 'session') return;
-  const error: unknown = query.state.error;
-  if (error instanceof ApiError && error.status === 401) client.setQueryData(['session'], null);
-});
+// Any response may show that the session has ended, that of a change too: then the sign-in page is shown.
+onSessionEnd(() => endSession(client));
 
 const root = document.getElementById('root');
 if (root) {

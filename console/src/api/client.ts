@@ -63,6 +63,13 @@ export async function getFile(path: string, accept: string): Promise<Blob> {
   return (await request('GET', path, { accept })).blob();
 }
 
+let sessionEnded = (): void => undefined;
+
+/** Sets what happens when the service no longer knows the session, whatever was requested. */
+export function onSessionEnd(listener: () => void): void {
+  sessionEnded = listener;
+}
+
 async function request(method: string, path: string, options: CallOptions): Promise<Response> {
   const { query, body, signal, accept, idempotencyKey } = options;
   let response: Response;
@@ -86,6 +93,7 @@ async function request(method: string, path: string, options: CallOptions): Prom
       suggestion: 'Check the network, then try again',
     });
   }
+  if (response.status === 401 && !path.startsWith('/console/session')) sessionEnded();
   if (!response.ok) throw toError(response, parse(await response.text()));
   return response;
 }

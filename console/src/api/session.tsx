@@ -4,6 +4,8 @@ import { ApiError, call, get, newId, post } from './client';
 import type { Data, Session } from './types';
 
 const SESSION = ['session'] as const;
+/** Whether a session has ended without a sign-out in this tab. */
+const ENDED = ['session-ended'] as const;
 
 /** Null when no one is signed in. */
 async function readSession(): Promise<Session | null> {
@@ -25,6 +27,7 @@ export function useSessionQuery() {
     const before = client.getQueryData<Session | null>(SESSION);
     const session = await readSession();
     if (before !== undefined && before?.key.id !== session?.key.id) forgetOthers(client);
+    if (before && session === null) client.setQueryData(ENDED, true);
     return session;
   };
   useEffect(() => {
@@ -40,6 +43,17 @@ export function useSessionQuery() {
 /** Data loaded with one key must not be shown with the next. */
 function forgetOthers(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
+}
+
+/** The service no longer knows the session: the page says so, and asks to sign in. */
+export function endSession(client: QueryClient): void {
+  if (client.getQueryData(SESSION)) client.setQueryData(ENDED, true);
+  client.setQueryData(SESSION, null);
+}
+
+/** Whether to explain why the page asks to sign in. */
+export function useSessionEnded(): boolean {
+  return useQueryClient().getQueryData(ENDED) === true;
 }
 
 function tellOtherTabs(): void {

@@ -5,6 +5,7 @@ import { Button } from './button';
 import { Confirm } from './dialog';
 import { Icon, type IconName } from './icons';
 import { useTheme } from './theme';
+import { useToast } from './toast';
 
 interface Entry {
   readonly to: string;
@@ -152,8 +153,12 @@ function Navigation({ path }: { path: string }) {
 function Who() {
   const { organization, key, service } = useSession();
   const signOut = useSignOut();
+  const toast = useToast();
   const [asks, setAsks] = useState(false);
   const [theme, setTheme] = useTheme();
+  const leave = () => {
+    signOut(false).catch((error: Error) => toast(`You are still signed in. ${error.message}`));
+  };
   const other = theme === 'dark' ? 'light' : 'dark';
   return (
     <footer>
@@ -178,7 +183,7 @@ function Who() {
         <Button small kind="quiet" icon={theme === 'dark' ? 'sun' : 'moon'} onClick={() => setTheme(other)}>
           {other === 'dark' ? 'Dark' : 'Light'}
         </Button>
-        <Button small kind="quiet" onClick={() => void signOut(false)}>
+        <Button small kind="quiet" onClick={leave}>
           Sign out
         </Button>
         <Button small kind="quiet" onClick={() => setAsks(true)}>

@@ -57,6 +57,38 @@ export function failureStories(sceneOf: () => ConsoleScene): void {
     await second.close();
   });
 
+  it('says that the session has ended, after a change too, and returns to the page', async () => {
+    const key = await scene.acme.key('live', ['suppression:read', 'suppression:manage']);
+    const page = await scene.open();
+    await page.goto(`${scene.base}/console/suppressions`);
+    await heading(page, 'Sign in').waitFor();
+    expect(await page.getByText('Your session has ended').count()).toBe(0);
+    const signIn = async () => {
+      await page.getByLabel('API key').fill(key);
+      await button(page, 'Sign in').click();
+      await heading(page, 'Suppressions').waitFor();
+    };
+    await signIn();
+    await button(page, 'Add an address').click();
+    await field(page, 'Address').last().fill('late@x.example');
+    await page.context().clearCookies();
+    await page.getByRole('dialog').getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('status').getByText('Your session has ended').waitFor();
+    await signIn();
+  });
+
+  it('says that a sign-out has failed', async () => {
+    const page = await scene.open();
+    await page.goto(scene.base + (await scene.tenants.signInLink(scene.acme.organizationId)));
+    await heading(page, 'Overview').waitFor();
+    await page.route('**/console/session?*', (route) => route.abort());
+    await button(page, /^Sign out$/).click();
+    await page.getByRole('status').getByText('You are still signed in').waitFor();
+    await page.unroute('**/console/session?*');
+    await button(page, /^Sign out$/).click();
+    await heading(page, 'Sign in').waitFor();
+  });
+
   it('keeps the draft of a template when someone else saves a version', async () => {
     const made = await scene.api().post('/v1/templates', { name: 'shared', subject: 'First', html: '<p>Hello</p>' });
     const path = `/templates/${made.body.data.id}`;

@@ -1,5 +1,5 @@
 import { type FormEvent, type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react';
-import { type Credential, useSession, useSignIn } from '../../api/session';
+import { type Credential, useSession, useSessionEnded, useSignIn } from '../../api/session';
 import { takeLink, useLink } from '../../api/sign-in-link';
 import { Button } from '../../parts/button';
 import { bound, TextField } from '../../parts/field';
@@ -26,6 +26,7 @@ export function SignIn() {
   const [key, setKey] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
+  const hasEnded = useSessionEnded();
   const link = useLink();
   const isBusy = busy || link !== undefined;
 
@@ -56,6 +57,14 @@ export function SignIn() {
     <Frame title="Sign in">
       <form className="form" onSubmit={submit}>
         <h1>Sign in</h1>
+        {hasEnded && (
+          <div className="notice warn" role="status">
+            <p>
+              <strong>Your session has ended.</strong> It has expired, or its key was revoked or signed out elsewhere.
+              Sign in to return to this page. What you had not saved has to be entered again.
+            </p>
+          </div>
+        )}
         <TextField
           label="API key or operator key"
           type="password"
