@@ -98,6 +98,18 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await dialog().getByText('Owner of acme.example').waitFor();
   });
 
+  it('says how much mail an action ends, however the destination is written', async () => {
+    const scheduledAt = new Date(Date.now() + DAY_MS).toISOString();
+    await scene.api().send({ from: 'hello@acme.example', to: ['ada@kööln.example'], subject: 'Later', scheduledAt });
+    await scene.visit(page, '/queue?destination=K%C3%96%C3%96ln.Example');
+    await page.getByText(/ada@/).waitFor();
+    await button(page, 'Fail').click();
+    await dialog().getByText('1 open delivery to KÖÖln.Example').waitFor();
+    await field(page, 'Reason').fill('Not wanted any more');
+    await dialog().getByRole('button', { name: 'Fail them' }).click();
+    await dialog().getByText('1 changed of 1').waitFor();
+  });
+
   it('finds a paused destination, sees why, limits and resumes it; the audit log shows it', async () => {
     const path = '/operator/v1/destinations/mx1.slow.example';
     const api = scene.api(await scene.tenants.operatorKey());

@@ -44,18 +44,22 @@ interface Matching {
 
 const COUNTED = 100;
 
-/** How many open deliveries a filter is for. */
-async function matching({ organizationId, destination }: QueueFilter): Promise<Matching> {
-  if (organizationId && destination) {
-    const page = await get<{ data: unknown[]; nextCursor?: string }>('/operator/v1/queue/deliveries', {
-      ...{ organization_id: organizationId, destination, limit: COUNTED },
-    });
-    return { open: page.data.length, orMore: page.nextCursor !== undefined };
-  }
+/** The exact number for one organization or destination, if it is among the largest shares. */
+async function shareOf({ organizationId, destination }: QueueFilter): Promise<QueueShare | undefined> {
+  if (organizationId && destination) return undefined;
   const by = organizationId ? 'organization' : 'destination';
   const { data } = await get<Data<QueueShare[]>>('/operator/v1/queue', { by, limit: 500 });
-  const share = data.find(({ key }) => key === (organizationId ?? destination));
-  return { open: share ? share.ready + share.waiting + share.claimed + share.held : 0, orMore: false };
+  return data.find(({ key }) => key === (organizationId ?? destination));
+}
+
+/** How many open deliveries a filter is for. The service reads the filter as the action does: case and Unicode in a domain do not matter. */
+async function matching(filter: QueueFilter): Promise<Matching> {
+  const share = await shareOf(filter);
+  if (share) return { open: share.ready + share.waiting + share.claimed + share.held, orMore: false };
+  const page = await get<{ data: unknown[]; nextCursor?: string }>('/operator/v1/queue/deliveries', {
+    ...{ organization_id: filter.organizationId, destination: filter.destination, limit: COUNTED },
+  });
+  return { open: page.data.length, orMore: page.nextCursor !== undefined };
 }
 
 interface ActionProps {
