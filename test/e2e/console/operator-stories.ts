@@ -78,6 +78,7 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await page.getByText('ada@later.example').waitFor();
     await page.getByRole('button', { name: 'Hold', exact: true }).click();
     await dialog().getByText('2 open deliveries to later.example').waitFor();
+    await dialog().getByText('whatever their state').waitFor();
     await field(page, 'Reason').fill('Looked into');
     await dialog().getByRole('button', { name: 'Hold them' }).click();
     await dialog().getByText('2 changed of 2').waitFor();

@@ -112,7 +112,8 @@ export function ActionDialog({ action, filter, onClose }: ActionProps) {
                     to <bdi>{filter.destination}</bdi>
                   </>
                 )}
-                . What a worker has in its hands is left alone.
+                , whatever their state: the list’s filter by state does not apply. What a worker is delivering is left
+                alone.
               </p>
             )}
           </Loaded>
