@@ -44,6 +44,13 @@ export class DecryptionError extends Error {
   override readonly name = 'DecryptionError';
 }
 
+/** No key of this process has encrypted it: another process has a master key that this one lacks. The operator's fault, and it passes. */
+export class UnknownKeyError extends DecryptionError {
+  constructor() {
+    super('Encrypted with another key: is it in MASTER_KEY or MASTER_KEY_PREVIOUS of this process?');
+  }
+}
+
 /**
  * Encrypts and authenticates `plain` (AES-256-GCM, NIST SP 800-38D).
  *
@@ -117,7 +124,7 @@ export class Keyring {
   /** @throws DecryptionError when no key of the ring has encrypted it, it belongs elsewhere, or it has been altered */
   decrypt(encrypted: Buffer, context: string): Buffer {
     const key = this.keyOf(encrypted);
-    if (!key) throw new DecryptionError('Encrypted with another key');
+    if (!key) throw new UnknownKeyError();
     return decrypt(encrypted, key, context);
   }
 

@@ -1,4 +1,5 @@
 import { BadRequestException, HttpException, ServiceUnavailableException } from '@nestjs/common';
+import { DecryptionError, UnknownKeyError } from '../encryption/encryption';
 import { AppError } from '../errors/app-error';
 import { errorBody, statusOf, toAppError } from './error-response';
 
@@ -33,6 +34,15 @@ describe('toAppError', () => {
       const known = toAppError(error);
       expect({ status: statusOf(known), code: known.code }).toEqual({ status, code });
     }
+  });
+
+  it('makes a key that this process lacks a 503, whose cause is for the log', () => {
+    const known = toAppError(new UnknownKeyError());
+    expect({ status: statusOf(known), after: known.retryAfterSeconds }).toEqual({ status: 503, after: 30 });
+    expect(errorBody(known)).not.toContain('key');
+    expect((known.cause as Error).message).toContain('MASTER_KEY');
+    const altered = toAppError(new DecryptionError('Altered, or encrypted for another context'));
+    expect(statusOf(altered)).toBe(500);
   });
 
   it('shows the messages of a pipe', () => {

@@ -1,7 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { NextFunction } from 'express';
-import { AppError, ERROR_CODES, type ErrorCode, NotFoundError, ValidationError } from '../errors/app-error';
+import { UnknownKeyError } from '../encryption/encryption';
+import {
+  AppError,
+  ERROR_CODES,
+  type ErrorCode,
+  NotFoundError,
+  UnavailableError,
+  ValidationError,
+} from '../errors/app-error';
 
 /** What frameworks' own 4xx and 503 mean in the contract; other 4xx are malformed requests, other 5xx internal errors. */
 const CODES_BY_STATUS: ReadonlyMap<number, readonly [code: ErrorCode, message: string]> = new Map([
@@ -17,6 +25,9 @@ const CODES_BY_STATUS: ReadonlyMap<number, readonly [code: ErrorCode, message: s
   [503, ['service_unavailable', 'The service is temporarily unavailable']],
 ] as const);
 
+/** Until the operator has restarted this process with the key. */
+const KEY_RETRY_SECONDS = 30;
+
 /** A path segment longer than any id or address names nothing, like an unknown one. */
 const NOT_FOUND = [404, 414];
 
@@ -26,6 +37,7 @@ const NOT_FOUND = [404, 414];
  */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
+  if (error instanceof UnknownKeyError) return new UnavailableError(undefined, error, KEY_RETRY_SECONDS);
   const status = frameworkStatus(error);
   if (status === undefined) return internalError(error);
   if (NOT_FOUND.includes(status)) return new NotFoundError('Resource');
