@@ -17,6 +17,7 @@ export const ERROR_CODES = {
   method_not_allowed: { status: 405, summary: 'The path exists, but not for this method; see the Allow header.' },
   request_timeout: { status: 408, summary: 'The request did not arrive in time.' },
   domain_already_exists: { status: 409, summary: 'The domain is already registered.' },
+  domain_limit_reached: { status: 409, summary: 'The organization has as many domains as it may have.' },
   default_domain_in_use: { status: 409, summary: 'The default domain cannot be deleted while other domains exist.' },
   dkim_rotation_in_progress: { status: 409, summary: 'The previous DKIM key is still within its 48 hours.' },
   suppression_exists: { status: 409, summary: 'The address is already suppressed for this reason.' },

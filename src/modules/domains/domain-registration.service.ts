@@ -15,6 +15,8 @@ import { domainEvent } from './registry/domain-transitions.service';
 import { DomainsRepository } from './registry/domains.repository';
 
 const TOKEN_BYTES = 16;
+/** Of an organization: each is looked up in the DNS again and again. */
+const MAX_DOMAINS = 10_000;
 /** Constraints violated by a taken name; the second one by a removed name that is added twice at the same time, with its old id. */
 const NAME_TAKEN = ['domains_name', 'domains_pkey'];
 
@@ -33,7 +35,7 @@ export class DomainRegistrationService {
   /**
    * Registers a domain with a new DKIM key; an organization's first domain becomes its default. One that was removed and had
    * sent mail gets its id, warm-up and sending status back.
-   * @throws AppError domain_already_exists
+   * @throws AppError domain_already_exists, domain_limit_reached
    */
   async add(organizationId: string, name: DomainName, actor: string): Promise<Domain> {
     if (await this.domains.isTaken(organizationId, name.domain)) throw alreadyExists(name.domain);
@@ -43,7 +45,9 @@ export class DomainRegistrationService {
     try {
       return await this.database.transaction(async (tx) => {
         await this.domains.lockList(organizationId, tx);
-        const isDefault = (await this.domains.count(organizationId, tx)) === 0;
+        const count = await this.domains.count(organizationId, tx);
+        if (count >= MAX_DOMAINS) throw tooMany();
+        const isDefault = count === 0;
         await this.domains.insert({ ...domain, isDefault }, tx);
         await this.keys.insert(key, tx);
         await this.audit.record([domainEvent('domain.added', domain, actor, { domain: domain.domain })], tx);
@@ -110,6 +114,12 @@ function newDomain(key: DkimKey, { domain, subdomain }: DomainName): Domain {
 /** The error for a domain that is already registered. */
 export function alreadyExists(domain: string): AppError {
   return new AppError('domain_already_exists', `The domain ${domain} is already registered`);
+}
+
+function tooMany(): AppError {
+  return new AppError('domain_limit_reached', `An organization has at most ${MAX_DOMAINS} domains`, {
+    suggestion: 'Delete domains that are no longer used, or use another organization',
+  });
 }
 
 function inUse(domain: string): AppError {

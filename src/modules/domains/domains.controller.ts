@@ -42,7 +42,7 @@ export class DomainsController {
     description: 'Publish the records of the response in DNS, then verify. The first domain becomes the default.',
   })
   @ApiData(DomainDto, { status: 201 })
-  @ApiErrors('invalid_request', 'domain_not_allowed', 'domain_already_exists')
+  @ApiErrors('invalid_request', 'domain_not_allowed', 'domain_already_exists', 'domain_limit_reached')
   async add(@CurrentPrincipal() principal: Principal, @Body() body: AddDomainDto) {
     const domain = await this.domains.add(principal.organizationId, body.domain, principal.apiKeyId);
     return { data: toDomainDto(await this.details.detailOf(domain)) };

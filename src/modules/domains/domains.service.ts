@@ -30,7 +30,7 @@ export class DomainsService {
   /**
    * Registers a domain with a new DKIM key; an organization's first domain becomes its default.
    * @param actor for the audit log
-   * @throws ValidationError, AppError domain_already_exists
+   * @throws ValidationError, AppError domain_already_exists, domain_limit_reached
    */
   async add(organizationId: string, name: string, actor: string = OPERATOR): Promise<Domain> {
     return this.registration.add(organizationId, normalizeSenderDomain(name, this.config), actor);

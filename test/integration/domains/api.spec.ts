@@ -142,6 +142,24 @@ describe('POST /v1/domains', () => {
     ]);
   });
 
+  it('takes ten thousand domains of an organization, and no more', async () => {
+    const { id } = await add(acme, 'first.example');
+    await app.db.query(
+      `insert into domains
+       select (jsonb_populate_record(d, jsonb_build_object('id', gen_random_uuid(), 'domain', n || '.many.example', 'is_default', false))).*
+       from domains d, generate_series(1, 9998) n where d.id = $1`,
+      [id],
+    );
+    await add(acme, 'last.example');
+    expect(errorOf(await acme.api.post('/v1/domains', { domain: 'more.example' }))).toEqual([
+      409,
+      'domain_limit_reached',
+    ]);
+    await acme.api.delete(`/v1/domains/${(await acme.api.get('/v1/domains?limit=2')).body.data[1].id}`);
+    await add(acme, 'more.example');
+    await app.db.query('delete from domains where organization_id = $1 and id <> $2', [acme.organizationId, id]);
+  });
+
   it('accepts the same name once, however many requests come at the same time', async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => acme.api.post('/v1/domains', { domain: 'once.example' })),
