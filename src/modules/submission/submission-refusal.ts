@@ -6,19 +6,8 @@ import { InvalidSenderError } from '../emails/accept/raw/send-raw.service';
 
 /** Why something was refused; the label of a metric. */
 export type SubmissionRefusalReason =
-  | 'authentication'
-  | 'locked'
-  | 'connections'
-  | 'no-tls'
-  | 'limit'
-  | 'sender'
-  | 'suppressed'
-  | 'address'
-  | 'form'
-  | 'too-large'
-  | 'no-room'
-  | 'key'
-  | 'unavailable';
+  | ('authentication' | 'locked' | 'connections' | 'no-tls' | 'limit' | 'sender')
+  | ('suppressed' | 'address' | 'form' | 'too-large' | 'no-room' | 'key' | 'unavailable');
 
 /** A reply other than 2xx, 3xx. Its text starts with the enhanced code (RFC 3463). */
 export class SubmissionRefusal extends Error {
