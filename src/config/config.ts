@@ -47,7 +47,7 @@ export interface DatabaseConfig {
   readonly readMaxLagSeconds: number;
   readonly poolSize: number;
   /** How long a command waits for a connection; by default 2 s, after which a request is refused. */
-  readonly patienceMs?: number;
+  readonly connectTimeoutMs?: number;
   readonly migrateOnStart: boolean;
   /** Whether row-level security keeps requests to their tenant as well. */
   readonly rowLevelSecurity: boolean;

@@ -26,8 +26,12 @@ export class JobStoreRepository extends JobStore {
     await this.database.run(releaseJobLease(job, this.holder));
   }
 
-  async findWork(conditions: readonly WorkCondition[], now: Date): Promise<ReadonlySet<string>> {
-    const found = await this.database.run(findWork(conditions, now));
+  async findWork(
+    conditions: readonly WorkCondition[],
+    due: readonly string[],
+    now: Date,
+  ): Promise<ReadonlySet<string>> {
+    const found = await this.database.run(findWork(conditions, due, now));
     return new Set(found.map(({ name }) => name));
   }
 }

@@ -10,8 +10,8 @@ type EntityClass = new () => object;
 export interface DataSourceSettings {
   readonly poolSize?: number;
   readonly applicationName?: string;
-  /** How long to wait for a connection, from the pool or of the server; by default `PATIENCE_MS`. */
-  readonly patienceMs?: number | undefined;
+  /** How long to wait for a connection, from the pool or of the server; by default `CONNECT_TIMEOUT_MS`. */
+  readonly connectTimeoutMs?: number | undefined;
   /** Features register theirs through their modules; migrations need none. */
   readonly entities?: (EntityClass | EntitySchema | string)[];
   /** For migrations: statements may take as long as they need. */
@@ -32,9 +32,9 @@ const TIME_LIMITS = {
 };
 
 /** Requests are refused then. */
-const PATIENCE_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 2_000;
 /** Of what a person waits for: commands and migrations, which are needed most when the server is overloaded. */
-export const LONG_PATIENCE_MS = 15_000;
+export const COMMAND_CONNECT_TIMEOUT_MS = 15_000;
 
 const CONNECTION = {
   keepAlive: true,
@@ -85,7 +85,7 @@ export function dataSourceOptions(url: string, settings: DataSourceSettings = {}
     extra: {
       ...CONNECTION,
       ...(!settings.withoutTimeLimits && TIME_LIMITS),
-      connectionTimeoutMillis: settings.patienceMs ?? PATIENCE_MS,
+      connectionTimeoutMillis: settings.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     },
   };
 }

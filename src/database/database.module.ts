@@ -63,7 +63,7 @@ function typeOrmOf(url: string, applicationName: string, onPool: OnPool): Dynami
     useFactory: (config: AppConfig) => ({
       ...dataSourceOptions(url, {
         poolSize: config.database.poolSize,
-        patienceMs: config.database.patienceMs,
+        connectTimeoutMs: config.database.connectTimeoutMs,
         applicationName,
         onPoolError: (error) => logger.warn(`An idle connection was lost: ${error.message}`),
       }),

@@ -5,7 +5,7 @@ import { UnavailableError } from '../common/errors/app-error';
 import { parseUrl } from '../common/network';
 import type { AppConfig, DatabaseConfig } from '../config/config';
 import { ConfigurationError } from '../config/load-config';
-import { createDataSource, LONG_PATIENCE_MS } from './data-source';
+import { createDataSource, COMMAND_CONNECT_TIMEOUT_MS } from './data-source';
 import { isUnavailable } from './database-errors';
 import { findClusterFolder } from './embedded/cluster-location';
 import {
@@ -206,7 +206,7 @@ async function applyMigrations(url: string, log: (message: string) => void): Pro
   const dataSource = createDataSource(url, {
     poolSize: 2,
     applicationName: 'waybill-migrations',
-    patienceMs: LONG_PATIENCE_MS,
+    connectTimeoutMs: COMMAND_CONNECT_TIMEOUT_MS,
     withoutTimeLimits: true,
   });
   // TypeORM would write about a failed migration to standard output, which is for JSON lines, or for a command's result.

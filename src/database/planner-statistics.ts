@@ -24,7 +24,7 @@ const FIND_OLDER = `
   order by c.relkind, c.oid
   limit 1`;
 
-const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 2_000;
 
 function findOlder(moment: Date, except: readonly string[]): Statement<{ readonly name: string }> {
   return { name: 'find-older-statistics', text: FIND_OLDER, values: [moment, except] };

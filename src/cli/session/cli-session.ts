@@ -7,7 +7,7 @@ import { isUuid } from '../../common/ids';
 import type { AppConfig } from '../../config/config';
 import { readMasterKeyFrom } from '../../config/data-dir';
 import { isVariableSet, loadConfig, variableOf } from '../../config/load-config';
-import { LONG_PATIENCE_MS } from '../../database/data-source';
+import { COMMAND_CONNECT_TIMEOUT_MS } from '../../database/data-source';
 import { openDatabase, type OpenDatabaseOptions } from '../../database/open-database';
 import { readSchemaState } from '../../database/schema-state';
 import { DeliveryQueueModule } from '../../delivery/delivery.module';
@@ -43,7 +43,10 @@ export class CliSession {
   /** @param overrides variables instead of the environment's. @throws ConfigurationError */
   config(overrides: NodeJS.ProcessEnv = {}): AppConfig {
     const config = loadConfig(this.environment, overrides);
-    return { ...config, database: { ...config.database, poolSize: POOL_SIZE, patienceMs: LONG_PATIENCE_MS } };
+    return {
+      ...config,
+      database: { ...config.database, poolSize: POOL_SIZE, connectTimeoutMs: COMMAND_CONNECT_TIMEOUT_MS },
+    };
   }
 
   /** Whether the operator has set a variable, or left it to the service. */

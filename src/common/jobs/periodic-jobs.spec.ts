@@ -2,8 +2,9 @@ import { Logger } from '@nestjs/common';
 import { waitFor } from '../../../test/setup/wait-for';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { type Clock, DatabaseClock, SystemClock } from '../clock';
+import { UnavailableError } from '../errors/app-error';
 import { Metrics } from '../metrics/metrics';
-import { deleteInBatches, type JobStore, OrganizationRing, PeriodicJobs } from './periodic-jobs';
+import { deleteInBatches, type JobStore, PeriodicJobs } from './periodic-jobs';
 
 /** Conditions that are true; each look at conditions is noted. */
 class Work {
@@ -11,10 +12,10 @@ class Work {
   readonly looks: string[][] = [];
   failure: Error | undefined;
 
-  readonly find: JobStore['findWork'] = (conditions) => {
-    this.looks.push(conditions.map(({ name }) => name));
+  readonly find: JobStore['findWork'] = (_conditions, due) => {
+    this.looks.push([...due]);
     if (this.failure) return Promise.reject(this.failure);
-    return Promise.resolve(new Set(conditions.map(({ name }) => name).filter((name) => this.found.has(name))));
+    return Promise.resolve(new Set(due.filter((name) => this.found.has(name))));
   };
 }
 
@@ -118,10 +119,10 @@ describe('PeriodicJobs', () => {
     expect(new Set(runs)).toEqual(new Set(['other']));
   });
 
-  it('counts a look that fails as a failure of each job, and looks again', async () => {
+  it('counts an outage during a look as a failure of each job, and looks again', async () => {
     Logger.overrideLogger(false);
     const work = new Work();
-    work.failure = new Error('away');
+    work.failure = new UnavailableError();
     work.found.add('one');
     jobs = jobsOf(metrics, held, true, new SystemClock(), work);
     let runs = 0;
@@ -132,6 +133,18 @@ describe('PeriodicJobs', () => {
     expect(runs).toBe(0);
     work.failure = undefined;
     await waitFor(() => runs > 0, { what: 'a run' });
+  });
+
+  it('runs every job while a condition fails, so that one holds up no other', async () => {
+    Logger.overrideLogger(false);
+    const work = new Work();
+    work.failure = new Error('statement timeout');
+    jobs = jobsOf(metrics, held, true, new SystemClock(), work);
+    const runs = new Set<string>();
+    for (const name of ['one', 'other']) {
+      jobs.start({ name, everyMs: 1, hasWork: name, run: () => Promise.resolve(runs.add(name)) });
+    }
+    await waitFor(() => runs.size === 2, { what: 'a run of both' });
   });
 
   it('ends a run that was stopped for longer than its lease, and lets the other process have it', async () => {
@@ -198,43 +211,5 @@ describe('deleteInBatches', () => {
     const there = [2, 2, 1, 9];
     expect(await deleteInBatches(2, () => Promise.resolve(there.shift() ?? 0))).toBe(5);
     expect(there).toEqual([9]);
-  });
-});
-
-/** What is open, by organization; a look takes one item of each of the next two. */
-class Backlog {
-  readonly served: string[] = [];
-
-  constructor(readonly open: Record<string, number>) {}
-
-  readonly read = (after: string) => {
-    const next = Object.keys(this.open).sort().filter((id) => id > after && (this.open[id] ?? 0) > 0).slice(0, 2); // prettier-ignore
-    for (const id of next) this.open[id] = (this.open[id] ?? 0) - 1;
-    this.served.push(...next);
-    return Promise.resolve(next.map((organizationId) => ({ organizationId })).reverse());
-  };
-}
-
-describe('OrganizationRing', () => {
-  it('goes round, whatever the length of a backlog', async () => {
-    const backlog = new Backlog({ a: 9, b: 1, c: 2, d: 1 });
-    const ring = new OrganizationRing();
-    while ((await ring.next(backlog.read)).length > 0);
-    expect(backlog.served.slice(0, 6)).toEqual(['a', 'b', 'c', 'd', 'a', 'c']);
-    expect(Object.values(backlog.open)).toEqual([0, 0, 0, 0]);
-  });
-
-  it('returns the turns in their order, and nothing when there is nothing', async () => {
-    const ring = new OrganizationRing();
-    expect(await ring.next(new Backlog({ a: 1, b: 1 }).read)).toEqual([{ organizationId: 'a' }, { organizationId: 'b' }]); // prettier-ignore
-    expect(await ring.next(new Backlog({}).read)).toEqual([]);
-  });
-
-  it('comes to one that is new behind the place where it stands first', async () => {
-    const backlog = new Backlog({ a: 5, b: 5, c: 5, d: 5 });
-    const ring = new OrganizationRing();
-    await ring.next(backlog.read);
-    backlog.open.bb = 1;
-    expect((await ring.next(backlog.read))[0]).toEqual({ organizationId: 'bb' });
   });
 });

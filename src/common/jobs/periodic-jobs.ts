@@ -2,7 +2,6 @@ import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { Clock, MINUTE, SECOND } from '../clock';
 import { UnavailableError } from '../errors/app-error';
-import { NIL_ID } from '../ids';
 import { Metrics } from '../metrics/metrics';
 
 export interface PeriodicJob {
@@ -54,8 +53,18 @@ export abstract class JobLeases {
 
 /** What jobs need of the database. */
 export abstract class JobStore extends JobLeases {
-  /** Returns the names of those whose condition is true. @param now the present of the conditions @throws UnavailableError */
-  abstract findWork(conditions: readonly WorkCondition[], now: Date): Promise<ReadonlySet<string>>;
+  /**
+   * Returns the names of those whose condition is true.
+   * @param conditions all that this process has, so that the statement stays the same
+   * @param due the names of those that are looked at
+   * @param now the present of the conditions
+   * @throws UnavailableError
+   */
+  abstract findWork(
+    conditions: readonly WorkCondition[],
+    due: readonly string[],
+    now: Date,
+  ): Promise<ReadonlySet<string>>;
 }
 
 /**
@@ -150,9 +159,20 @@ export class PeriodicJobs implements OnModuleDestroy {
       const jobs = this.due;
       this.due = [];
       let found: Promise<ReadonlySet<string>> | undefined;
-      const findWork = () => (found ??= this.store.findWork(this.conditions, this.clock.now()));
+      const findWork = () => (found ??= this.findWork(jobs.map(({ name }) => name)));
       for (const one of jobs) this.begin(one, async () => (await findWork()).has(one.name));
     });
+  }
+
+  /** Where one condition fails, all jobs run: then that job alone fails. @throws UnavailableError */
+  private async findWork(due: readonly string[]): Promise<ReadonlySet<string>> {
+    try {
+      return await this.store.findWork(this.conditions, due, this.clock.now());
+    } catch (error) {
+      if (error instanceof UnavailableError) throw error;
+      this.logFailure({ name: LOOK }, (error as Error).message);
+      return new Set(due);
+    }
   }
 
   private after(delayMs: number, timer: string, work: () => void): void {
@@ -191,7 +211,7 @@ export class PeriodicJobs implements OnModuleDestroy {
   }
 
   /** Some jobs run several times a second: while one fails for the same reason, once a minute. */
-  private logFailure({ name }: PeriodicJob, reason: string): void {
+  private logFailure({ name }: Pick<PeriodicJob, 'name'>, reason: string): void {
     const nowMs = this.clock.monotonicMs();
     const last = this.told.get(name);
     if (last?.reason === reason && nowMs - last.atMs < MINUTE) return;
@@ -246,30 +266,6 @@ export class PeriodicJobs implements OnModuleDestroy {
 async function runOf(job: PeriodicJob, going: AbortSignal): Promise<'ok'> {
   await job.run(going);
   return 'ok';
-}
-
-interface Turn {
-  readonly organizationId: string;
-}
-
-/**
- * Takes turns in background work: walks the organizations with work in the order of their ids, each time from the end of the
- * last walk, so that one with a long backlog gets no more turns than one with a single item. Each process walks by itself.
- */
-export class OrganizationRing {
-  private last = NIL_ID;
-
-  /**
-   * The next turns, in the order of the organizations' ids; empty when there is nothing to do for any of them.
-   * @param read those of organizations with an id greater than the given one
-   */
-  async next<T extends Turn>(read: (after: string) => Promise<readonly T[]>): Promise<T[]> {
-    let found = await read(this.last);
-    if (found.length === 0 && this.last !== NIL_ID) found = await read(NIL_ID);
-    const turns = [...found].sort((one, other) => (one.organizationId < other.organizationId ? -1 : 1));
-    this.last = turns.at(-1)?.organizationId ?? NIL_ID;
-    return turns;
-  }
 }
 
 /**

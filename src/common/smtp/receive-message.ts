@@ -50,8 +50,8 @@ export interface Reception {
 }
 
 /**
- * Reads a message to its end and passes it, or the first part that is kept, to `use`; its bytes count against the memory for bodies until that has ended. Reads
- * on beyond a limit, up to a second limit, since a client reads the reply only after its data.
+ * Reads a message to its end and passes it, or the first part that is kept, to `use`; its bytes count against the memory for
+ * bodies until that has ended. Reads on beyond a limit, up to a second limit, since a client reads the reply only after its data.
  * @throws one of the refusals, the stream's error when the client has closed, or the errors of `use`
  */
 export async function receiveMessage<Result>(

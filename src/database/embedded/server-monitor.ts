@@ -4,7 +4,8 @@ import { Client } from 'pg';
 import { MINUTE, SECOND } from '../../common/clock';
 import { clusterPaths } from './cluster-location';
 
-const CONNECT_TIMEOUT_MS = 10 * SECOND;
+/** Of an overloaded server too: commands open it, and are needed most then. */
+const CONNECT_TIMEOUT_MS = 15 * SECOND;
 const FIRST_PAUSE_MS = SECOND / 4;
 const LONGEST_PAUSE_MS = 30 * SECOND;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;

@@ -24,15 +24,25 @@ export function releaseJobLease(job: string, holder: string): Statement<never> {
 }
 
 // Which jobs have work to do: what each of them finds in its own tables, by its own condition.
-// Reads: the jobs' tables, one look-up in an index for each condition. Locks: none. Rows: up to one for each job.
+// Reads: the jobs' tables, one look-up in an index for each condition that is due. Locks: none. Rows: up to one for each job.
 // Without organization: background jobs of the whole installation.
 // Not the ORM: it has no entity, and a round trip for each job would cost more than most of the conditions.
 const workOf = (conditions: readonly WorkCondition[]): string =>
-  conditions.map(({ name, hasWork }) => `select '${name}' as name where ${hasWork}`).join('\n  union all\n  ');
+  conditions
+    .map(({ name, hasWork }) => `select '${name}' as name where '${name}' = any($2::text[]) and (${hasWork})`)
+    .join('\n  union all\n  ');
 
-/** A row for each condition that is true. @param conditions the text is fixed once all jobs have started */
-export function findWork(conditions: readonly WorkCondition[], now: Date): Statement<{ name: string }> {
+/**
+ * A row for each condition that is true and due.
+ * @param conditions the text is fixed once all jobs have started
+ * @param due the names of those that are evaluated
+ */
+export function findWork(
+  conditions: readonly WorkCondition[],
+  due: readonly string[],
+  now: Date,
+): Statement<{ name: string }> {
   // The parameter needs a type also where no condition uses it.
   const text = `with present as (select $1::timestamptz)\n  ${workOf(conditions)}`;
-  return { name: `find-work-${conditions.length}`, text, values: [now], isPlannedOnce: true };
+  return { name: `find-work-${conditions.length}`, text, values: [now, due], isPlannedOnce: true };
 }

@@ -39,6 +39,8 @@ export class DomainRegistrationService {
    */
   async add(organizationId: string, name: DomainName, actor: string): Promise<Domain> {
     if (await this.domains.isTaken(organizationId, name.domain)) throw alreadyExists(name.domain);
+    // Before a key is made, which computes for long; the count under the lock decides.
+    if ((await this.domains.count(organizationId)) >= MAX_DOMAINS) throw tooMany();
     const earlier = await this.domains.findRemoved(organizationId, name.domain);
     const key = await this.keys.makeFirst({ organizationId, domainId: earlier?.id ?? newId() });
     const domain = { ...newDomain(key, name), ...(earlier && standingOf(earlier)) };

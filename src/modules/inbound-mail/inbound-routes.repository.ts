@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, Not, type Repository } from 'typeorm';
+import { addressKeys } from '../../common/address-forms';
 import { Database } from '../../database/database.service';
 import { lockList } from '../../database/sql/locks.sql';
 import type { Transaction } from '../../database/transaction';
@@ -18,8 +19,8 @@ export class InboundRoutesRepository {
   ) {}
 
   /** Of all organizations, for the listener. One of each organization. */
-  match({ exact, wildcard, names }: RouteKeys): Promise<RouteMatch[]> {
-    return this.database.run(findRoutes(exact, wildcard, names));
+  match(recipient: RouteKeys): Promise<RouteMatch[]> {
+    return this.database.run(findRoutes(recipient));
   }
 
   /** Whether one of these names is a verified domain of any organization: for the listener. */
@@ -67,16 +68,18 @@ export class InboundRoutesRepository {
     return this.routes.manager.findOneBy(InboundUsage, { organizationId });
   }
 
-  /** Counts all; further additions wait until the end of the transaction. */
-  async count(organizationId: string, tx: Transaction): Promise<number> {
+  /** Further additions and changes of addresses wait until the end of the transaction. */
+  async lockList(organizationId: string, tx: Transaction): Promise<void> {
     await tx.run(lockList(`inbound routes of ${organizationId}`));
+  }
+
+  count(organizationId: string, tx: Transaction): Promise<number> {
     return tx.manager.countBy(InboundRoute, { organizationId });
   }
 
-  /** How many other routes have one of these addresses. Further additions and changes wait until the end of the transaction. */
-  async others(organizationId: string, addresses: readonly string[], id: string, tx: Transaction): Promise<number> {
-    await tx.run(lockList(`inbound routes of ${organizationId}`));
-    return tx.manager.countBy(InboundRoute, { organizationId, address: In([...addresses]), id: Not(id) });
+  /** Whether another route has the address, in any of its forms. */
+  isTaken({ organizationId, id, address }: InboundRoute, tx: Transaction): Promise<boolean> {
+    return tx.manager.existsBy(InboundRoute, { organizationId, address: In(addressKeys(address)), id: Not(id) });
   }
 
   /** Holds back other changes to it until the end of the transaction. */

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { addressKeys } from '../../common/address-forms';
 import { AuditService } from '../../audit/audit.service';
 import { Clock } from '../../common/clock';
 import { AppError, NotFoundError, ValidationError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
 import { AppConfig } from '../../config/config';
+import { violatedConstraint } from '../../database/database-errors';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { InboundMailLimits } from './inbound-mail-limits';
@@ -51,10 +51,10 @@ export class InboundRoutesService {
     await this.checkWebhook(organizationId, webhookId);
     const now = this.clock.now();
     const route = { organizationId, id: newId(), ...named, webhookId, createdAt: now, updatedAt: now };
-    await this.database.transaction(async (tx) => {
+    await this.write(route, async (tx) => {
       const count = await this.routes.count(organizationId, tx);
       if (count >= this.limits.maxRoutes) throw tooMany(this.limits.maxRoutes);
-      await this.refuseSecond(route, tx);
+      if (await this.routes.isTaken(route, tx)) throw alreadyExists(route);
       await this.routes.insert(route, tx);
       await this.record(author, 'inbound_route.created', route, tx);
     });
@@ -94,13 +94,13 @@ export class InboundRoutesService {
     }
     const named = address === undefined ? undefined : await this.named(organizationId, address);
     await this.checkWebhook(organizationId, webhookId ?? null);
-    await this.database.transaction(async (tx) => {
+    await this.write({ organizationId, address: address ?? '' }, async (tx) => {
       const before = await this.routes.lock(organizationId, id, tx);
       if (!before) throw unknownRoute();
       const kept = webhookId === undefined ? before.webhookId : webhookId;
       const changed = { address: named?.address ?? before.address, webhookId: kept, updatedAt: this.clock.now() };
       const route = { ...before, ...changed };
-      if (named) await this.refuseSecond(route, tx);
+      if (named && (await this.routes.isTaken(route, tx))) throw alreadyExists(route);
       await this.routes.update(route, tx);
       await this.record(author, 'inbound_route.changed', route, tx);
     });
@@ -146,11 +146,19 @@ export class InboundRoutesService {
     throw new ValidationError({ webhookId: ['webhookId must be a live webhook of the organization'] });
   }
 
-  /** Of one person's address, in whichever form, there is one route. @throws AppError inbound_route_already_exists */
-  private async refuseSecond({ organizationId, id, address }: InboundRoute, tx: Transaction): Promise<void> {
-    const others = await this.routes.others(organizationId, addressKeys(address), id, tx);
-    if (others === 0) return;
-    throw new AppError('inbound_route_already_exists', `The organization has a route for ${address} already`);
+  /** Processes of the release before change addresses without the lock: there the index decides. */
+  private async write(
+    route: Pick<InboundRoute, 'organizationId' | 'address'>,
+    work: (tx: Transaction) => Promise<void>,
+  ) {
+    try {
+      await this.database.transaction(async (tx) => {
+        await this.routes.lockList(route.organizationId, tx);
+        await work(tx);
+      });
+    } catch (error) {
+      throw violatedConstraint(error) === 'inbound_routes_address' ? alreadyExists(route) : error;
+    }
   }
 
   private async record(
@@ -162,6 +170,10 @@ export class InboundRoutesService {
     const data = { mode: 'live', address, webhookId };
     await this.audit.record([{ organizationId, actor, action, targetType: 'inbound_route', targetId, data }], tx);
   }
+}
+
+function alreadyExists({ address }: Pick<InboundRoute, 'address'>): AppError {
+  return new AppError('inbound_route_already_exists', `The organization has a route for ${address} already`);
 }
 
 function unknownRoute(): NotFoundError {

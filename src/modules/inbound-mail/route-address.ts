@@ -39,6 +39,8 @@ export function refuseOwnAddress({ address, host }: RouteAddress, { delivery, dn
 
 /** The addresses under which routes take a recipient's mail: its own, and the wildcard. */
 export interface RouteKeys {
+  /** As it is written, in lower case. */
+  readonly own: string;
   /** In each of its forms. */
   readonly exact: readonly string[];
   readonly wildcard: string;
@@ -57,7 +59,7 @@ export function routesFor(recipient: string): RouteKeys | undefined {
   const host = hostOf(own);
   return {
     ...{ exact: addressKeys(parsed.email), wildcard: `${WILDCARD}@${host}`, names: domainsAbove(host) },
-    ...{ host, isPostmaster: own === `postmaster@${host}` },
+    ...{ own, host, isPostmaster: own === `postmaster@${host}` },
   };
 }
 

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, DAY, HOUR, MINUTE, SECOND } from '../../common/clock';
-import { deleteInBatches, OrganizationRing, PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { OrganizationRing } from '../../common/jobs/organization-ring';
+import { deleteInBatches, PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../config/config';
 import type { ClaimedReport } from './inbound-report.entity';
 import { InboundRepository } from './inbound.repository';

@@ -46,7 +46,10 @@ export class RoutedReception {
     return (this.messagesOf.get(client) ?? 0) < this.limits.maxRoutedPerHourOfClient || this.isOver();
   }
 
-  /** Passes a message, or its first part, to `use` when it is complete. @throws SmtpRefusal, or the stream's error when the client has closed */
+  /**
+   * Passes a message, or its first part, to `use` when it is complete.
+   * @throws SmtpRefusal, or the stream's error when the client has closed
+   */
   collect(
     stream: SMTPServerDataStream,
     { remoteAddress }: SMTPServerSession,

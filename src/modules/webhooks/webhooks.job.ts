@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, DAY, MINUTE, SECOND } from '../../common/clock';
-import { deleteInBatches, OrganizationRing, PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { OrganizationRing } from '../../common/jobs/organization-ring';
+import { deleteInBatches, PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../config/config';
 import { Database } from '../../database/database.service';
 import { EventsService } from '../events/events.service';

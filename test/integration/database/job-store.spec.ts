@@ -19,16 +19,19 @@ describe('the store of jobs', () => {
     await db.drop();
   });
 
-  it('returns the jobs whose condition is true', async () => {
+  it('returns the due jobs whose condition is true, and evaluates no other condition', async () => {
     const now = new Date('2026-01-02T00:00:00Z');
     const conditions = [
       { name: 'before', hasWork: "$1 > timestamptz '2026-01-01T00:00:00Z'" },
       { name: 'never', hasWork: 'exists (select from job_leases where job is null)' },
       { name: 'always', hasWork: 'true or false' },
+      { name: 'broken', hasWork: '1 / (length($1::text) - length($1::text)) > 0' },
     ];
-    expect(await one.findWork(conditions, now)).toEqual(new Set(['before', 'always']));
-    expect(await one.findWork(conditions.slice(1), now)).toEqual(new Set(['always']));
-    expect(await one.findWork(conditions.slice(1, 2), now)).toEqual(new Set());
+    const all = ['before', 'never', 'always'];
+    expect(await one.findWork(conditions, all, now)).toEqual(new Set(['before', 'always']));
+    expect(await one.findWork(conditions, ['never', 'always'], now)).toEqual(new Set(['always']));
+    await expect(one.findWork(conditions, [...all, 'broken'], now)).rejects.toThrow('division by zero');
+    expect(await one.findWork(conditions.slice(1, 2), all, now)).toEqual(new Set());
   });
 
   it('lets a lease be held by one process at a time, which may renew it', async () => {

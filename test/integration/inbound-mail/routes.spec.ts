@@ -105,6 +105,18 @@ describe('/v1/inbound-routes', () => {
     expect((await acme.api.patch(`${PATH}/${first.data.id}`, { address: `νικοσ@${domain}` })).status).toBe(200);
   });
 
+  it('of two spellings, as earlier releases took them, keep the mail to their own', async () => {
+    const ids = new Map<string, string>();
+    for (const form of ['νικοσ', 'νικος']) {
+      const { body } = await acme.api.post(PATH, { address: `${form.length}${ids.size}@${domain}` });
+      await app.db.query('update inbound_routes set address = $2 where id = $1', [body.data.id, `${form}@${domain}`]);
+      ids.set(form, body.data.id);
+    }
+    for (const [form, routeId] of ids) {
+      expect(await app.get(InboundMailService).route(`${form}@${domain}`)).toMatchObject({ routes: [{ routeId }] });
+    }
+  });
+
   it('name a webhook of their own, and let go of it', async () => {
     const unknown = await acme.api.post(PATH, { address: `a@${domain}`, webhookId: randomUUID() });
     expect(unknown.body.error.details.validation).toHaveProperty('webhookId');

@@ -119,7 +119,9 @@ describe('the retention of emails', () => {
       await feed.readAfter([stream], 10);
     }
     const [one, other] = await removal;
-    expect(one.partitions + other.partitions).toBe(MONTHLY_TABLES.length);
+    // A table that is busy for both, since each holds the lock once, is left for the next run.
+    const rest = await run();
+    expect(one.partitions + other.partitions + rest.partitions).toBe(MONTHLY_TABLES.length);
     expect(await feed.readAfter([{ ...stream, after: position }], 10)).toEqual([[]]);
     const fresh = await scene.mail.accept();
     expect(await feed.readAfter([{ ...stream, after: position }], 10)).toMatchObject([[{ emailId: fresh }]]);

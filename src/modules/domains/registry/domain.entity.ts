@@ -76,8 +76,9 @@ export class Domain {
 }
 
 /**
- * A removed domain that may have sent live mail, since it was verified once. When it is added again, it gets its id, warm-up and sending status back: otherwise
- * removing and adding would bypass every limit and pause, and its statistics could no longer be read by domain.
+ * A removed domain that may have sent live mail, since it was verified once. When it is added again, it gets its id, warm-up and
+ * sending status back: otherwise removing and adding would bypass every limit and pause, and its statistics could no longer be
+ * read by domain.
  */
 @Entity('removed_domains')
 export class RemovedDomain {

@@ -135,8 +135,8 @@ export class DomainsRepository {
     return this.domains.findAndCount({ where, order: { id: 'ASC' }, skip, take });
   }
 
-  count(organizationId: string, tx: Transaction): Promise<number> {
-    return tx.manager.countBy(Domain, { organizationId });
+  count(organizationId: string, tx?: Transaction): Promise<number> {
+    return (tx?.manager.getRepository(Domain) ?? this.domains).countBy({ organizationId });
   }
 
   /** Slowed and paused domains of all organizations, for operators. */

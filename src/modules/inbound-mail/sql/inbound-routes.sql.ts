@@ -1,6 +1,7 @@
 // Which routes take the mail of a recipient, and which domain a route belongs to.
 import type { Statement } from '../../../database/statement';
 import type { RouteMatch } from '../inbound-email';
+import type { RouteKeys } from '../route-address';
 
 // The routes of a recipient, of each organization one: an exact one goes before a wildcard. Only while the host, or a name
 // above it, is a verified domain of the organization; the nearest one is the mail's. A webhook that has been deleted is none.
@@ -14,15 +15,11 @@ const FIND = `
     on d.organization_id = r.organization_id and d.domain = any($3::text[]) and d.verification_status = 'verified'
   left join webhook_endpoints w on w.organization_id = r.organization_id and w.mode = 'live' and w.id = r.webhook_id
   where r.address = any($1::text[]) or r.address = $2
-  order by r.organization_id, (r.address = any($1::text[])) desc, length(d.domain) desc`;
+  order by r.organization_id, (r.address = any($1::text[])) desc, (r.address = $4) desc, length(d.domain) desc`;
 
-/** @param exact the forms of the address @param names the host and those above it */
-export function findRoutes(
-  exact: readonly string[],
-  wildcard: string,
-  names: readonly string[],
-): Statement<RouteMatch> {
-  return { name: 'find-inbound-routes', text: FIND, values: [exact, wildcard, names] };
+/** Where earlier releases took two spellings of one person, each route keeps the mail to its own. */
+export function findRoutes({ own, exact, wildcard, names }: RouteKeys): Statement<RouteMatch> {
+  return { name: 'find-inbound-routes', text: FIND, values: [exact, wildcard, names, own] };
 }
 
 // Whether a host is at or below a verified domain of any organization.

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService, SYSTEM } from '../../../audit/audit.service';
 import { Clock, SECOND } from '../../../common/clock';
 import { newId } from '../../../common/ids';
-import { OrganizationRing } from '../../../common/jobs/periodic-jobs';
+import { OrganizationRing } from '../../../common/jobs/organization-ring';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { PrivacyKeyring, type PrivacySubject } from './privacy-keyring.service';

@@ -1,6 +1,6 @@
-import { personKey } from '../../../../common/address-forms';
 import { isUtf8 } from 'node:buffer';
 import PostalMime from 'postal-mime';
+import { personKey } from '../../../../common/address-forms';
 import { type Mailbox, parseAddress, parseMailbox } from '../../../../common/mail-address';
 import type { FieldRange, ParsedHeader } from '../../../../common/mime/header-fields';
 

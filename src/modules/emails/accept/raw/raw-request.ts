@@ -1,5 +1,5 @@
-import { personKey } from '../../../../common/address-forms';
 import PostalMime from 'postal-mime';
+import { personKey } from '../../../../common/address-forms';
 import { ValidationError } from '../../../../common/errors/app-error';
 import { parseJson } from '../../../../common/http/json-body';
 import type { FieldReader } from '../field-reader';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { personKey } from '../../../../common/address-forms';
 import { Clock } from '../../../../common/clock';
 import { AppError, ValidationError } from '../../../../common/errors/app-error';
-import { personKey } from '../../../../common/address-forms';
 import { addressKey, parseMailbox } from '../../../../common/mail-address';
 import { decodeBase64, decodedLength } from '../../../../common/mime/transfer-encoding';
 import { lineEndsOf, toCrlfInTurns } from '../../../../common/mime/line-ends';
