@@ -51,10 +51,12 @@ export class InboundRoutesService {
     await this.checkWebhook(organizationId, webhookId);
     const now = this.clock.now();
     const route = { organizationId, id: newId(), ...named, webhookId, createdAt: now, updatedAt: now };
-    await this.write(route, async (tx) => {
-      const count = await this.routes.count(organizationId, tx);
-      if (count >= this.limits.maxRoutes) throw tooMany(this.limits.maxRoutes);
-      if (await this.routes.isTaken(route, tx)) throw alreadyExists(route);
+    await this.write(organizationId, route.address, async (tx) => {
+      const { maxRoutes } = this.limits;
+      if ((await this.routes.count(organizationId, tx)) >= maxRoutes) {
+        throw new AppError('inbound_route_limit_reached', `An organization has at most ${maxRoutes} inbound routes`);
+      }
+      if (await this.routes.isTaken(route, tx)) throw alreadyExists(route.address);
       await this.routes.insert(route, tx);
       await this.record(author, 'inbound_route.created', route, tx);
     });
@@ -94,13 +96,13 @@ export class InboundRoutesService {
     }
     const named = address === undefined ? undefined : await this.named(organizationId, address);
     await this.checkWebhook(organizationId, webhookId ?? null);
-    await this.write({ organizationId, address: address ?? '' }, async (tx) => {
+    await this.write(organizationId, address ?? '', async (tx) => {
       const before = await this.routes.lock(organizationId, id, tx);
       if (!before) throw unknownRoute();
       const kept = webhookId === undefined ? before.webhookId : webhookId;
       const changed = { address: named?.address ?? before.address, webhookId: kept, updatedAt: this.clock.now() };
       const route = { ...before, ...changed };
-      if (named && (await this.routes.isTaken(route, tx))) throw alreadyExists(route);
+      if (named && (await this.routes.isTaken(route, tx))) throw alreadyExists(route.address);
       await this.routes.update(route, tx);
       await this.record(author, 'inbound_route.changed', route, tx);
     });
@@ -147,17 +149,14 @@ export class InboundRoutesService {
   }
 
   /** Processes of the release before change addresses without the lock: there the index decides. */
-  private async write(
-    route: Pick<InboundRoute, 'organizationId' | 'address'>,
-    work: (tx: Transaction) => Promise<void>,
-  ) {
+  private async write(organizationId: string, address: string, work: (tx: Transaction) => Promise<void>) {
     try {
       await this.database.transaction(async (tx) => {
-        await this.routes.lockList(route.organizationId, tx);
+        await this.routes.lockList(organizationId, tx);
         await work(tx);
       });
     } catch (error) {
-      throw violatedConstraint(error) === 'inbound_routes_address' ? alreadyExists(route) : error;
+      throw violatedConstraint(error) === 'inbound_routes_address' ? alreadyExists(address) : error;
     }
   }
 
@@ -172,16 +171,10 @@ export class InboundRoutesService {
   }
 }
 
-function alreadyExists({ address }: Pick<InboundRoute, 'address'>): AppError {
+function alreadyExists(address: string): AppError {
   return new AppError('inbound_route_already_exists', `The organization has a route for ${address} already`);
 }
 
 function unknownRoute(): NotFoundError {
   return new NotFoundError('Inbound route');
 }
-
-function tooMany(limit: number): AppError {
-  return new AppError('inbound_route_limit_reached', `An organization has at most ${limit} inbound routes`);
-}
-
-export type { InboundRoute };
