@@ -50,44 +50,68 @@ async function linkIn(id: string): Promise<string> {
   return /\/u\/[\w-]+/.exec(content.toString().replaceAll('\r\n ', ''))![0];
 }
 
+/** Starts an api and a worker with the given keys, and ends them after `use`, which gets the api's. */
+async function withProcesses(
+  { ofApi, ofWorker }: Record<'ofApi' | 'ofWorker', Record<string, string>>,
+  use: (api: ApiClient, domain: string, process: ServiceProcess) => Promise<void>,
+): Promise<void> {
+  const port = await freePort();
+  const common = {
+    ...{ DATABASE_URL: database.url, WAYBILL_DATA_DIR: folder, PUBLIC_URL: `http://127.0.0.1:${port}` },
+    ...{ DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.sender.example', SMTP_PORT: String(sink.port) },
+    ...{ DNS_SERVERS: dns.endpoint, ALLOW_PRIVATE_DESTINATIONS: 'true', WARMUP_ENABLED: 'false' },
+  };
+  const { domain, liveKey } = await tenants.create(`sender${port}.example`);
+  const [process, worker] = await Promise.all([
+    ServiceProcess.start({ ...common, ...ofApi, WAYBILL_ROLES: 'api', PORT: String(port) }),
+    ServiceProcess.start({ ...common, ...ofWorker, WAYBILL_ROLES: 'worker' }),
+  ]);
+  try {
+    await use(new ApiClient(port, liveKey), domain, process);
+  } finally {
+    await Promise.all([process.stop(), worker.stop()]);
+  }
+}
+
+const mailOf = (domain: string, to: string) => ({
+  ...{ from: `a@${domain}`, to: [to], subject: 'x', text: 'x', category: 'bulk' },
+});
+
+/** The block of an erased address is encrypted by the worker, and read by the api at each send of the organization. */
+async function eraseBounced(api: ApiClient, domain: string): Promise<void> {
+  await api.waitForStatus(await api.send(mailOf(domain, GONE)), 'bounced');
+  const erasure = { email: GONE, confirmDelete: true };
+  const { requestId } = (await api.post('/v1/gdpr/delete-request', erasure)).body.data;
+  await waitFor(async () => (await api.get(`/v1/gdpr/delete-request/${requestId}`)).body.data.status === 'completed', {
+    what: 'the erasure',
+  });
+}
+
 describe('while the master key is being changed', () => {
   it.each([
     ['the worker', KNOWN, USED],
     ['the api', USED, KNOWN],
   ])('%s may be the first that uses the new one', async (_first, ofApi, ofWorker) => {
-    const port = await freePort();
-    const common = {
-      ...{ DATABASE_URL: database.url, WAYBILL_DATA_DIR: folder, PUBLIC_URL: `http://127.0.0.1:${port}` },
-      ...{ DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.sender.example', SMTP_PORT: String(sink.port) },
-      ...{ DNS_SERVERS: dns.endpoint, ALLOW_PRIVATE_DESTINATIONS: 'true', WARMUP_ENABLED: 'false' },
-    };
-    const { domain, liveKey } = await tenants.create(`sender${port}.example`);
-    const processes = await Promise.all([
-      ServiceProcess.start({ ...common, ...ofApi, WAYBILL_ROLES: 'api', PORT: String(port) }),
-      ServiceProcess.start({ ...common, ...ofWorker, WAYBILL_ROLES: 'worker' }),
-    ]);
-    try {
-      const api = new ApiClient(port, liveKey);
-      const mail = (to: string) => ({
-        ...{ from: `a@${domain}`, to: [to], subject: 'x', text: 'x', category: 'bulk' },
-      });
+    await withProcesses({ ofApi, ofWorker }, async (api, domain, { port }) => {
       // Signed by the worker, read by the api.
-      const link = await linkIn(await api.send(mail('ada@customer.example')));
+      const link = await linkIn(await api.send(mailOf(domain, 'ada@customer.example')));
       const answer = await fetch(`http://127.0.0.1:${port}${link}`, { method: 'POST' });
       expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('Unsubscribed')]);
-      // The block of an erased address is encrypted by the worker, and read by the api at each send of the organization.
-      const bounced = await api.send(mail(GONE));
-      await api.waitForStatus(bounced, 'bounced');
-      const erasure = { email: GONE, confirmDelete: true };
-      const { requestId } = (await api.post('/v1/gdpr/delete-request', erasure)).body.data;
-      await waitFor(
-        async () => (await api.get(`/v1/gdpr/delete-request/${requestId}`)).body.data.status === 'completed',
-        { what: 'the erasure' },
-      );
-      expect((await api.post('/v1/emails', mail(GONE))).body.error.code).toBe('recipient_suppressed');
-      await linkIn(await api.send(mail('bob@customer.example')));
-    } finally {
-      await Promise.all(processes.map((process) => process.stop()));
-    }
+      await eraseBounced(api, domain);
+      expect((await api.post('/v1/emails', mailOf(domain, GONE))).body.error.code).toBe('recipient_suppressed');
+      await linkIn(await api.send(mailOf(domain, 'bob@customer.example')));
+    });
+  });
+
+  it('a process without the new one refuses what it cannot check, and its log names the variable', async () => {
+    await withProcesses({ ofApi: { MASTER_KEY }, ofWorker: USED }, async (api, domain, process) => {
+      await eraseBounced(api, domain);
+      const { status, headers, body } = await api.post('/v1/emails', mailOf(domain, 'bob@customer.example'));
+      expect([status, body.error.code]).toEqual([503, 'service_unavailable']);
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+      await waitFor(() => JSON.stringify(process.lines).includes('MASTER_KEY_PREVIOUS of this process'), {
+        what: 'the name of the variable in the log',
+      });
+    });
   });
 });
