@@ -164,7 +164,7 @@ export class PeriodicJobs implements OnModuleDestroy {
     });
   }
 
-  /** Where one condition fails, all jobs run: then that job alone fails. @throws UnavailableError */
+  /** All are looked for by one statement: while a condition fails, every due job runs. @throws UnavailableError */
   private async findWork(due: readonly string[]): Promise<ReadonlySet<string>> {
     try {
       return await this.store.findWork(this.conditions, due, this.clock.now());

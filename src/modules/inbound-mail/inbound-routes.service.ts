@@ -96,7 +96,7 @@ export class InboundRoutesService {
     }
     const named = address === undefined ? undefined : await this.named(organizationId, address);
     await this.checkWebhook(organizationId, webhookId ?? null);
-    await this.write(organizationId, address ?? '', async (tx) => {
+    await this.write(organizationId, named?.address ?? '', async (tx) => {
       const before = await this.routes.lock(organizationId, id, tx);
       if (!before) throw unknownRoute();
       const kept = webhookId === undefined ? before.webhookId : webhookId;

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { InboundMailLimits } from '../../../src/modules/inbound-mail/inbound-mail-limits';
+import { Database } from '../../../src/database/database.service';
+import { InboundRoutesRepository } from '../../../src/modules/inbound-mail/inbound-routes.repository';
 import { InboundMailService } from '../../../src/modules/inbound-mail/inbound-mail.service';
+import { waitFor } from '../../setup/wait-for';
 import { addDomain } from '../../factories/tenants';
 import { DomainsApp, type Owner } from '../domains/domains-app';
 
@@ -88,6 +91,20 @@ describe('/v1/inbound-routes', () => {
     await acme.api.post(PATH, { address: `a@${domain}` });
     const { status, body } = await acme.api.post(PATH, { address: `A@${domain}` });
     expect([status, body.error.code]).toEqual([409, 'inbound_route_already_exists']);
+  });
+
+  it('are one for each address beside a process of an earlier release, which adds without the lock', async () => {
+    const address = `a@${domain}`;
+    const waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    let answer: ReturnType<Owner['api']['post']> | undefined;
+    await app.get(Database).transaction(async (tx) => {
+      const times = { createdAt: new Date(), updatedAt: new Date() };
+      const route = { organizationId: acme.organizationId, id: randomUUID(), address, webhookId: null, ...times };
+      await app.get(InboundRoutesRepository).insert(route, tx);
+      answer = acme.api.post(PATH, { address });
+      await waitFor(async () => (await app.db.query(waiting)).length > 0, { what: 'the addition to wait' });
+    });
+    expect((await answer)?.body.error.code).toBe('inbound_route_already_exists');
   });
 
   it('are one for each person, however the sigmas are written, and take the mail in each form', async () => {

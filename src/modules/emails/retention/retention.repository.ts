@@ -55,9 +55,10 @@ export class RetentionRepository {
     return row?.isOurs ?? false;
   }
 
+  /** Waits for another process that changes partitions. */
   async dropPartition({ table, month }: TableMonth, tx?: Transaction): Promise<Dropped> {
     const [row] = await (tx ?? this.database).run(dropPartition(table, month));
-    return row?.result ?? 'busy';
+    return row?.result ?? 'absent';
   }
 
   /** Deletes about `limit` rows, including all of the last email; returns their number, less than `limit` when none are left. */

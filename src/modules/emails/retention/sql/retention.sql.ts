@@ -104,7 +104,6 @@ export function listDefaultRows(): Statement<{ table: MonthlyTable; month: Month
 // Reserves changes of partitions for this transaction, unless another one has reserved them.
 // Reads: nothing. Locks: the advisory lock of create_month_partitions, until the end of the transaction. Rows: one.
 // Not the ORM: advisory locks.
-
 const LOCK = `select pg_try_advisory_xact_lock(hashtext('create_month_partitions')) as "isOurs"`;
 
 /** Returns one row; `isOurs` is false while another transaction changes partitions. */
@@ -114,12 +113,12 @@ export function lockPartitions(): Statement<{ isOurs: boolean }> {
 
 // Adds or drops a month of a table.
 // Writes: the catalogue, and the rows that move out of the default partition. Locks: an advisory lock; the table exclusively. It
-// waits for that lock 1.5 s at most, because other statements queue behind it.
+// waits for the table 1.5 s at most, because other statements queue behind it. A drop waits for the advisory lock as well: what
+// is skipped would stay for an hour.
 // Not the ORM: functions of the schema (migration 0027).
-
 /** `busy`: another process changes partitions. `too_large`: the rows to be moved exceed the limit. */
 export type Added = 'created' | 'present' | 'busy' | 'too_large';
-export type Dropped = 'dropped' | 'absent' | 'busy';
+export type Dropped = 'dropped' | 'absent';
 
 /** @param maxMovedBytes of rows in the default partition; with more, nothing changes (`too_large`) */
 export function addPartition(table: MonthlyTable, month: Month, maxMovedBytes: number): Statement<{ result: Added }> {
@@ -129,7 +128,8 @@ export function addPartition(table: MonthlyTable, month: Month, maxMovedBytes: n
 
 /** Deletes all rows of the month, except those in the default partition. */
 export function dropPartition(table: MonthlyTable, month: Month): Statement<{ result: Dropped }> {
-  const text = 'select drop_month_partition($1, $2::date) as result';
+  const turn = `select pg_advisory_xact_lock(hashtext('create_month_partitions'))`;
+  const text = `select drop_month_partition($1, $2::date) as result from (${turn}) as turn`;
   return { name: 'drop-partition', text, values: [table, dateOf(month)] };
 }
 
