@@ -14,6 +14,7 @@ import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
 import { PeriodicJobs } from '../common/jobs/periodic-jobs';
 import { type Logger as Log, logRequestsTo, NestLogger, observeDroppedLines } from '../common/logging/logger';
 import { Metrics, observeRequests, startMetricsServer } from '../common/metrics/metrics';
+import { collectProcessMetrics } from '../common/metrics/process-metrics';
 import { opensPort } from '../common/network';
 import { COMMIT, RELEASE } from '../common/release';
 import { NoTracing, type Tracing } from '../common/tracing/tracing';
@@ -98,7 +99,7 @@ export async function startService(
 function metricsOf(): Metrics {
   const metrics = new Metrics();
   metrics.showBuild({ version: RELEASE, commit: COMMIT });
-  metrics.collectProcessMetrics();
+  collectProcessMetrics(metrics.registry);
   observeDroppedLines(metrics);
   return metrics;
 }

@@ -82,9 +82,9 @@ async function eraseBounced(api: ApiClient, domain: string): Promise<void> {
   await api.waitForStatus(await api.send(mailOf(domain, GONE)), 'bounced');
   const erasure = { email: GONE, confirmDelete: true };
   const { requestId } = (await api.post('/v1/gdpr/delete-request', erasure)).body.data;
-  await waitFor(async () => (await api.get(`/v1/gdpr/delete-request/${requestId}`)).body.data.status === 'completed', {
-    what: 'the erasure',
-  });
+  const path = `/v1/gdpr/delete-request/${requestId}`;
+  // Under way it is shown with the blocks that are kept, which an api without the key cannot read: 503.
+  await waitFor(async () => (await api.get(path)).body.data?.status === 'completed', { what: 'the erasure' });
 }
 
 describe('while the master key is being changed', () => {

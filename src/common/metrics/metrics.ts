@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { type ProbeResponse, type ProbeRoutes, type ProbeServer, startProbeServer } from '../http/probe-server';
 import type { LogRequest } from '../http/request';
 
@@ -22,15 +22,6 @@ interface CounterOptions extends Omit<MetricOptions, 'labels'> {
 export type Reading = number | Readonly<Record<string, number>> | undefined;
 
 const PREFIX = 'waybill_';
-
-/** Gauges of prom-client whose names end as those of counters do; the same without `_total`, by type, are kept. */
-const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
-
-/**
- * The event loop is looked at so often, and its lag is at least this. The default, 10, takes 5 ms of CPU a second in a process that
- * has nothing to do; 20 takes 3.
- */
-const LAG_PRECISION_MS = 20;
 
 /**
  * One Prometheus registry per process. Requesting a metric again by the same name returns the same metric. Counters start at 0
@@ -76,12 +67,6 @@ export class Metrics {
     const labels = ['version', 'commit'];
     const help = 'Always 1; its labels say which build this is';
     this.gauge({ name: 'build_info', help, labels }).set(build, 1);
-  }
-
-  /** Memory, event loop, garbage collection of this process, under the usual names of Node.js dashboards. */
-  collectProcessMetrics(): void {
-    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: LAG_PRECISION_MS });
-    for (const name of MISNAMED) this.registry.removeSingleMetric(name);
   }
 
   private once<T>({ name, help, labels = [] }: MetricOptions, create: (settings: MetricSettings) => T): T {

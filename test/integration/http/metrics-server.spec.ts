@@ -2,6 +2,9 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { Metrics, startMetricsServer } from '../../../src/common/metrics/metrics';
+import { collectProcessMetrics } from '../../../src/common/metrics/process-metrics';
+import { parseExposition } from '../../setup/exposition';
+import { waitFor } from '../../setup/wait-for';
 import { RawClient, request } from './raw-client';
 
 const HOST = '127.0.0.1';
@@ -33,6 +36,27 @@ describe('the metrics listener', () => {
     expect((await fetch(`${base}/health`, { method: 'HEAD' })).status).toBe(200);
     expect((await fetch(`${base}/health`, { method: 'POST' })).status).toBe(404);
     await server.close();
+  });
+
+  it('shows the lag of the event loop in windows of a second, whose values stand for reads in between', async () => {
+    const metrics = new Metrics();
+    collectProcessMetrics(metrics.registry);
+    const values = async () => {
+      const families = parseExposition(await metrics.registry.metrics());
+      const lags = families.filter(({ name }) => /^nodejs_eventloop_lag_.+_seconds$/.test(name));
+      return lags.map(({ name, samples }) => [name, ...samples.map(({ value }) => value)]);
+    };
+    const names = (await values()).map(([name]) => [name]);
+    expect([names.length, await values()]).toEqual([7, names]);
+    const measured = await waitFor(
+      async () => {
+        const now = await values();
+        return now.every((lag) => lag.length === 2) && now;
+      },
+      { what: 'the first window' },
+    );
+    expect(measured.flatMap(([, value]) => value).filter((value) => !(Number(value) < 60))).toEqual([]);
+    expect(await values()).toEqual(measured);
   });
 
   it('makes one response at a time, however many requests there are', async () => {

@@ -142,7 +142,9 @@ describe('reports on TLS to the domains that mail went to', () => {
     await aDayLater();
     sink.clear();
     await worker.get(ReportTlsJob).run();
-    expect([await rows(), sink.messages]).toEqual([[], []]);
+    // What the mail to other domains before came to may only now be written.
+    const left = (await rows()).filter(({ domain }) => domain === 'x.example');
+    expect([left, sink.messages]).toEqual([[], []]);
     const [post, ...others] = receiver.received;
     expect(post).toMatchObject({
       path: '/tls-reports?v=1',
