@@ -146,6 +146,7 @@ describe('refusals', () => {
     ['GET', '/v1/emails?from=2026-11-20T10:00:00', 400, 'invalid_request'],
     ['GET', '/v1/emails?colour=red', 400, 'invalid_request'],
     ['GET', '/v1/emails?cursor=abc', 400, 'invalid_request'],
+    ['GET', '/v1/emails?recipient=@example.com', 400, 'invalid_request'],
     ['GET', '/v1/emails?page=1&page=2', 400, 'invalid_request'],
     ['GET', '/v1/emails/%zz', 400, 'invalid_request'],
   ])('%s %s is %i %s', async (method, path, status, code) => {

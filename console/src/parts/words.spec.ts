@@ -166,11 +166,11 @@ describe('an email as a curl command', () => {
       events: [],
       recipients: [],
     };
-    const command = toCurl(email as never, { text: 'hi' }, 'https://mail.example');
+    const command = toCurl(email as never, { text: 'hi', headers: { 'X-Order': '7' } }, 'https://mail.example');
     expect(command).toContain(`curl -sS 'https://mail.example/v1/emails'`);
     expect(command).toContain('"Authorization: Bearer $WAYBILL_KEY"');
     expect(command).toContain(`"name":"O'\\''Neill"`);
-    expect(command).toContain(`"text":"hi"`);
+    expect(command).toContain(`"text":"hi","headers":{"X-Order":"7"}`);
   });
 });
 

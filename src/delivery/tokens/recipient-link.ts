@@ -45,8 +45,8 @@ const MAX_TOKEN_LENGTH = Math.ceil(((URL_AT + MAX_URL_LENGTH + MAC_BYTES) * 4) /
  * organization (4), email id (16), position (1), HMAC-SHA256 of all that, cut to 128 bits (16). A click's address stands before
  * the HMAC, so that a redirect needs no database.
  *
- * They never expire: mail lies in inboxes for years, and an unsubscription must work at any time. Nothing in them depends on
- * the time, so every attempt sends the same bytes.
+ * They have no expiry: mail lies in inboxes for years, and an unsubscription must work at any time. They end with their key, two
+ * changes of the master key later. Nothing in them depends on the time, so every attempt sends the same bytes.
  */
 export class RecipientLink {
   private readonly key: EncryptionKey;

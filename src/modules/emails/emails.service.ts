@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { AppError, NotFoundError } from '../../common/errors/app-error';
+import { AppError, NotFoundError, ValidationError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
 import { parseAddress } from '../../common/mail-address';
 import type { Tenant } from '../../common/tenant';
@@ -54,7 +54,7 @@ export class EmailsService {
     private readonly clock: Clock,
   ) {}
 
-  /** One page, newest first. The filter's `recipient` is normalized. */
+  /** One page, newest first. The filter's `recipient` is normalized. @throws ValidationError when it is no address */
   async list(tenant: Tenant, { recipient, ...others }: EmailFilter, page: ListPage): Promise<EmailPage> {
     const filter = { ...others, recipient: recipient === undefined ? undefined : normalForm(recipient) };
     const listed = await this.lists.page(tenant, filter, page);
@@ -132,7 +132,8 @@ function asBegun<Row extends Pick<Email, 'status'>>(row: Row): Row {
 /** Normalizes an address; other text is searched for unchanged, and matches nothing. */
 function normalForm(recipient: string): string {
   const parsed = parseAddress(recipient);
-  return parsed.ok ? parsed.email : recipient;
+  if (!parsed.ok) throw new ValidationError({ recipient: [`recipient ${parsed.message}`] });
+  return parsed.email;
 }
 
 function keyOf({ organizationId, mode, id }: Email) {

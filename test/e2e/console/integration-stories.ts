@@ -78,6 +78,9 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await field(page, 'Name').fill('welcome');
     await field(page, 'Subject').fill('Welcome, {{ user.name }}');
     await field(page, 'HTML').fill('<p>Hello {{ user.name }');
+    await page.getByRole('link', { name: 'Templates' }).first().click();
+    await page.locator('.page-head').getByRole('link', { name: 'Write a template' }).click();
+    await page.getByText('This is your draft from before').waitFor();
     await button(page, 'Save').click();
     await page.locator('.field-error').waitFor();
     await field(page, 'HTML').fill('<p>Hello {{ user.name }}</p>');
@@ -96,6 +99,11 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await field(page, 'Subject').fill('Good to see you, {{ user.name }}');
     await button(page, 'Save as a new version').click();
     await page.getByText('Version 2', { exact: true }).first().waitFor();
+    await field(page, 'Subject').fill('Another');
+    await page.getByRole('link', { name: 'Templates' }).first().click();
+    await page.getByRole('link', { name: 'welcome' }).click();
+    await button(page, 'Discard the draft').click();
+    expect(await field(page, 'Subject').inputValue()).toBe('Good to see you, {{ user.name }}');
     await button(page, 'Delete').click();
     await field(page, 'Type welcome to confirm').fill('welcome');
     await button(page, 'Delete the template').click();

@@ -6,7 +6,7 @@ export const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\
 /** The same email as a command, for a shell with an API key in WAYBILL_KEY. Attachments are not in it: the API does not give them back. */
 export function toCurl(
   email: EmailDetail,
-  content: Pick<EmailContent, 'html' | 'text'> | undefined,
+  content: Pick<EmailContent, 'html' | 'text' | 'headers'> | undefined,
   origin: string,
 ): string {
   const body = {
@@ -18,6 +18,7 @@ export function toCurl(
     subject: email.subject,
     ...(content?.html !== undefined && { html: content.html }),
     ...(content?.text !== undefined && { text: content.text }),
+    ...(Object.keys(content?.headers ?? {}).length > 0 && { headers: content?.headers }),
     ...(email.tags.length > 0 && { tags: email.tags }),
     ...(email.metadata && { metadata: email.metadata }),
   };

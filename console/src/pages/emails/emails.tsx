@@ -76,6 +76,9 @@ function EmailsPage() {
   );
 }
 
+/** A whole one; the service refuses a part of an address. */
+const ADDRESS = /^[^@\s]+@[^@\s]+\.[^@\s]+$/;
+
 function toQuery({ q, status, domain, tag, span }: Filters, page: number) {
   const seconds = SPANS[span];
   return {
@@ -85,7 +88,7 @@ function toQuery({ q, status, domain, tag, span }: Filters, page: number) {
     tag,
     domain_id: domain,
     // An id opens its email at once.
-    ...(q.includes('@') ? { recipient: q } : { subject: UUID.test(q) ? '' : q }),
+    ...(ADDRESS.test(q) ? { recipient: q } : { subject: UUID.test(q) ? '' : q }),
     // To the minute, so that the query keeps its name for a while.
     from:
       seconds === undefined ? '' : new Date(Math.floor(Date.now() / 60_000) * 60_000 - seconds * 1_000).toISOString(),

@@ -1,4 +1,5 @@
-import { type FormEvent, useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
 import { patch, post } from '../../api/client';
 import type { Data, Template } from '../../api/types';
@@ -30,20 +31,45 @@ function bodyOf({ name, subject, html, text }: Draft, template: Template | undef
   };
 }
 
+const isSame = (one: Draft, other: Draft): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+interface Begun {
+  readonly draft: Draft;
+  /** The version that the draft has begun from. */
+  readonly base: Template | undefined;
+}
+
+const draftKey = (id = 'new') => ['template-draft', id];
+
+/** What is not saved yet: kept while other pages are looked at, as long as the session. */
+function useDraft(template: Template | undefined) {
+  const client = useQueryClient();
+  const id = template?.id;
+  const [kept] = useState(() => client.getQueryData<Begun>(draftKey(id)));
+  const [draft, setDraft] = useState(kept?.draft ?? draftOf(template));
+  const [base, setBase] = useState(kept ? kept.base : template);
+  const isChanged = !isSame(draft, draftOf(base));
+  useEffect(() => {
+    const queryKey = draftKey(id);
+    client.setQueryDefaults(queryKey, { gcTime: Infinity });
+    if (isChanged) client.setQueryData<Begun>(queryKey, { draft, base });
+    else client.removeQueries({ queryKey });
+  }, [client, id, draft, base, isChanged]);
+  return { draft, setDraft, base, setBase, isChanged, isKept: kept !== undefined };
+}
+
 /** Makes a template, or a new version of one. */
 export function Editor({ template }: { template?: Template }) {
   const mayChange = useMayChange();
   const change = useChange();
   const [, navigate] = useLocation();
-  const [draft, setDraft] = useState(() => draftOf(template));
-  // The version that the draft has begun from.
-  const [base, setBase] = useState(template);
+  const { draft, setDraft, base, setBase, isChanged, isKept } = useDraft(template);
   const isNewer = template !== undefined && template.version !== base?.version;
-  const begin = (from: Template) => {
+  const begin = (from: Template | undefined) => {
     setBase(from);
     setDraft(draftOf(from));
   };
-  if (isNewer && JSON.stringify(draft) === JSON.stringify(draftOf(base))) begin(template);
+  if (isNewer && !isChanged) begin(template);
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const save = async () => {
@@ -105,6 +131,14 @@ export function Editor({ template }: { template?: Template }) {
             <strong>Version {template.version} was saved in the meantime.</strong> Your draft is based on version{' '}
             {base?.version}. Saving it makes a newer version without the other changes.
           </p>
+          <Button small onClick={() => begin(template)}>
+            Discard the draft
+          </Button>
+        </div>
+      )}
+      {isKept && isChanged && !isNewer && (
+        <div className="notice" role="status">
+          <p>This is your draft from before. It is not saved.</p>
           <Button small onClick={() => begin(template)}>
             Discard the draft
           </Button>
