@@ -135,7 +135,9 @@ describe('a STARTTLS that breaks', () => {
     /** Over a connection of its own. */
     async function send(more: Partial<SmtpEndpoint> = {}) {
       const before = server.connectionCount;
-      const pool = clients.pool(endpointOf(server.port, more), { timeouts: { tls: SOON }, silentTls });
+      // A handshake that works takes its time on a busy machine.
+      const timeouts = now === works ? {} : { tls: SOON };
+      const pool = clients.pool(endpointOf(server.port, more), { timeouts, silentTls });
       const result = await pool.send(jobTo('user@example.org'));
       return { result, connections: server.connectionCount - before };
     }
