@@ -1,5 +1,5 @@
 # Imports a suppression list: python3 import-suppressions.py FILE [COLUMN]
-# FILE is a CSV with a header line, or has one address per line. Addresses that are already listed count as imported.
+# FILE is a CSV with a header line, or has one address per line. Addresses that are already listed are left as they are.
 import csv
 import json
 import os

@@ -97,7 +97,7 @@ function addRestrictionCommands(group: Command, session: CliSession): void {
     .command('pause-sending')
     .description('accept and deliver no mail of a domain until its sending is resumed')
     .argument('<id>', '', parseId)
-    .requiredOption('--reason <text>', 'why, for the audit log', parseNote)
+    .requiredOption('--reason <text>', 'why: shown to the organization, by the API and webhooks too', parseNote)
     .action((id: string, { reason }: { reason: string }) =>
       session.run(async (services) => show(await services.get(RestrictionsService).pauseByOperator(id, reason))),
     );

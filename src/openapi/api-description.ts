@@ -32,10 +32,10 @@ const INTRODUCTION = `Transactional email delivery: register a sender domain, se
 
 ## Conventions
 
-- **Bodies** are JSON in UTF-8. A success is \`{"data": …}\`; lists add \`pagination\` or \`total\`. Health responses are not wrapped.
+- **Bodies** are JSON in UTF-8. A success is \`{"data": …}\`, except for health and the deletion of a domain. Lists with pages add \`pagination\` or \`total\`, some of operators \`nextCursor\`.
 - **Times** are ISO 8601 in UTC with milliseconds. A timestamp in a request needs an offset; a date alone is midnight UTC.
 - **Ids** are UUIDs (version 7). An id that is malformed, unknown or another organization's is answered 404.
-- **Unknown fields** of bodies and queries are refused. Optional fields without a value are left out, in domains \`null\`.
+- **Unknown fields** of bodies and queries are refused. Optional fields without a value are left out, in domains \`null\`. In bodies other than an email's, \`null\` counts as absent where it has no meaning of its own.
 - **Request ids:** every response has \`X-Request-Id\`; one that you send (1 to 128 of \`A-Za-z0-9._-\`) is kept.
 
 ## Authentication

@@ -35,7 +35,7 @@ describe('completeDocument', () => {
     const open = { security: [{}] };
     expect(Object.keys(complete(open).responses)).toEqual(['200', '405']);
     const byId = complete({ ...open, parameters: [{ name: 'id', in: 'path', schema: { type: 'string' } }] });
-    expect(Object.keys(byId.responses)).toEqual(['200', '404', '405']);
+    expect(Object.keys(byId.responses)).toEqual(['200', '400', '404', '405']);
     expect(byId.parameters).toEqual([{ name: 'id', in: 'path', schema: { type: 'string', format: 'uuid' } }]);
     const search = complete({ ...open, parameters: [{ name: 'q', in: 'query' }] });
     expect(Object.keys(search.responses)).toEqual(['200', '400', '405']);
@@ -73,7 +73,7 @@ describe('completeDocument', () => {
     });
     expect(headersOf(keyed, '200')).toEqual(['X-Request-Id', ...limits, 'X-Test-Mode', 'Idempotent-Replayed']);
     expect(headersOf(keyed, '401')).toEqual(['X-Request-Id']);
-    expect(headersOf(keyed, '403')).toEqual(['X-Request-Id', 'X-Test-Mode']);
+    expect(headersOf(keyed, '403')).toEqual(['X-Request-Id', ...limits, 'X-Test-Mode']);
     expect(headersOf(keyed, '405')).toEqual(['X-Request-Id', 'Allow']);
     expect(headersOf(keyed, '409')).toEqual(['X-Request-Id', ...limits, 'X-Test-Mode', 'Retry-After', 'Own']);
     expect(headersOf(keyed, '429')).toContain('Retry-After');

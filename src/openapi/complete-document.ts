@@ -37,7 +37,7 @@ type HeaderName = keyof typeof RESPONSE_HEADERS;
 
 const RATE_LIMITS: readonly HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 /** Statuses of responses that are sent before, or without, a check of the rate limits. */
-const UNLIMITED: ReadonlySet<string> = new Set(['401', '403', '405', '500', '503']);
+const UNLIMITED: ReadonlySet<string> = new Set(['401', '405', '500', '503']);
 /** Statuses of responses to callers that are not authenticated. */
 const UNKNOWN_CALLER: ReadonlySet<string> = new Set(['401', '405']);
 
@@ -105,14 +105,14 @@ function completeResponses(operation: Operation): ResponsesObject {
   );
 }
 
-/** A route with a key refuses every query field that it does not declare; public routes take any. */
+/** A route with a key refuses every query field that it does not declare; public routes take any, but no broken `%` in the path. */
 function impliedErrors(operation: Operation): ErrorCode[] {
   const { parameters = [], requestBody } = operation;
   const isIn = (place: string) => (parameter: ParameterObject | ReferenceObject) =>
     'in' in parameter && parameter.in === place;
   const codes: ErrorCode[] = ['method_not_allowed'];
   if (parameters.some(isIn('path'))) codes.push('resource_not_found');
-  if (!isPublic(operation) || requestBody || parameters.some(isIn('query'))) codes.push('invalid_request');
+  if (!isPublic(operation) || requestBody || parameters.length > 0) codes.push('invalid_request');
   if (requestBody) codes.push('payload_too_large', 'unsupported_media_type');
   return codes;
 }

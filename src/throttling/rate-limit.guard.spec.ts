@@ -63,6 +63,7 @@ interface Call {
   handler?: () => void;
   class?: unknown;
   method?: string;
+  operator?: { keyId: string };
   principal?: Principal | undefined;
   ip?: string;
 }
@@ -80,7 +81,7 @@ async function passThrottled(guard: RateLimitGuard, call: Call) {
 function contextOf(call: Call) {
   const headers: Record<string, unknown> = {};
   const principal = 'principal' in call ? call.principal : LIVE;
-  const request = { method: call.method ?? 'GET', principal, ip: call.ip };
+  const request = { method: call.method ?? 'GET', principal, operator: call.operator, ip: call.ip };
   const response = { setHeader: (name: string, value: unknown) => (headers[name] = value) };
   const context = {
     getHandler: () => call.handler ?? Routes.prototype.list,
@@ -179,6 +180,8 @@ describe('RateLimitGuard', () => {
     const unused = { 'x-ratelimit-limit': 1, 'x-ratelimit-remaining': 1, 'x-ratelimit-reset': RESET };
     expect(pass(guard, {})).toEqual({ headers: unused, error: undefined });
     expect(pass(guard, { principal: undefined })).toEqual({ headers: {}, error: undefined });
+    const byOperator = { principal: undefined, operator: { keyId: 'on-call' } };
+    expect(pass(guard, byOperator).headers).toMatchObject({ 'x-ratelimit-limit': 600, 'x-ratelimit-remaining': 600 });
   });
 });
 

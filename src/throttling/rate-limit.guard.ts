@@ -80,7 +80,7 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     const { principal, operator } = request;
     const nowMs = this.clock.now().getTime();
     if (operator) {
-      this.admit(context, [this.apply('operator', `operator:${operator.keyId}`, nowMs)], nowMs);
+      this.admit(context, [this.operatorLimit(operator.keyId, nowMs)], nowMs);
       return undefined;
     }
     if (!principal) {
@@ -141,15 +141,22 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
 
   /** While limits are switched off, the headers report them as unused: clients read them in every response. */
   private reportUnused(context: ExecutionContext, plan: Plan): undefined {
-    const { principal } = context.switchToHttp().getRequest<Request>();
-    if (!principal || plan.usesThrottler) return;
+    const { principal, operator } = context.switchToHttp().getRequest<Request>();
     const nowMs = this.clock.now().getTime();
-    const limits = [this.endpointLimit(principal, plan, nowMs), ...this.overallLimits(principal, nowMs)];
-    setHeaders(context.switchToHttp().getResponse<Response>(), closest(limits));
+    const limits: Applied[] = [];
+    if (operator) limits.push(this.operatorLimit(operator.keyId, nowMs));
+    else if (principal)
+      limits.push(this.endpointLimit(principal, plan, nowMs), ...this.overallLimits(principal, nowMs));
+    if (limits.length > 0 && !plan.usesThrottler)
+      setHeaders(context.switchToHttp().getResponse<Response>(), closest(limits));
   }
 
   private addressLimit(request: Request, { endpoint }: Plan, nowMs: number): Applied {
     return this.apply(endpoint, `address:${clientNetworkOf(clientAddressOf(request))}:${endpoint}`, nowMs);
+  }
+
+  private operatorLimit(keyId: string, nowMs: number): Applied {
+    return this.apply('operator', `operator:${keyId}`, nowMs);
   }
 
   private endpointLimit({ apiKeyId }: Principal, { endpoint }: Plan, nowMs: number): Applied {

@@ -19,7 +19,10 @@ export const ERROR_CODES = {
   domain_already_exists: { status: 409, summary: 'The domain is already registered.' },
   domain_limit_reached: { status: 409, summary: 'The organization has as many domains as it may have.' },
   default_domain_in_use: { status: 409, summary: 'The default domain cannot be deleted while other domains exist.' },
-  dkim_rotation_in_progress: { status: 409, summary: 'The previous DKIM key is still within its 48 hours.' },
+  dkim_rotation_in_progress: {
+    status: 409,
+    summary: 'The new DKIM key has not been seen in DNS yet, or the previous one is within its 48 hours.',
+  },
   suppression_exists: { status: 409, summary: 'The address is already suppressed for this reason.' },
   suppression_not_removable: { status: 409, summary: 'Bounce, complaint and blocklist entries cannot be removed.' },
   idempotency_in_progress: { status: 409, summary: 'The first request with this idempotency key is still running.' },

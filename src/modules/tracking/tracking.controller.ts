@@ -119,7 +119,12 @@ export class UnsubscribeController {
       'on. A body of any type is read and ignored. A repetition gets the same response and writes nothing. Limited per ' +
       'client address.',
   })
-  @ApiQuery({ name: 'via', required: false, enum: ['page'], description: "Set by the page's own button" })
+  @ApiQuery({
+    name: 'via',
+    required: false,
+    enum: ['page'],
+    description: "Set by the page's own button; anything else is ignored",
+  })
   @RespondsWithPage('Unsubscribed')
   async unsubscribe(@Param('token') token: string, @Query('via') via?: unknown): Promise<string> {
     return donePage(await this.unsubscribing.unsubscribe(token, via === 'page' ? 'page' : 'one-click'));

@@ -30,6 +30,11 @@ describe('waybill domain', () => {
     expect(await cli.json('domain', 'list-restricted')).toEqual([
       { organization_id: org, ...paused, since: expect.any(String), note: 'a bought list' },
     ]);
+    const [{ since }] = await cli.json('domain', 'list-restricted');
+    expect(await cli.json('domain', 'pause-sending', id, '--reason', 'its list')).toEqual(paused);
+    expect(await cli.json('domain', 'list-restricted')).toEqual([
+      { organization_id: org, ...paused, since, note: 'its list' },
+    ]);
     expect(await sendingCheck()).toMatchObject({ status: 'warning', details: { slowed: 0, paused: 1 } });
     const active = { ...shown, sending_status: 'active', sending_status_reason: null };
     for (let times = 0; times < 2; times += 1) expect(await cli.json('domain', 'resume-sending', id)).toEqual(active);
@@ -39,6 +44,10 @@ describe('waybill domain', () => {
       {
         ...{ actor: 'operator', action: 'domain.sending_paused' },
         data: { reason: 'operator', note: 'a bought list' },
+      },
+      {
+        ...{ actor: 'operator', action: 'domain.sending_paused' },
+        data: { reason: 'operator', note: 'its list' },
       },
       { actor: 'operator', action: 'domain.sending_resumed', data: {} },
     ]);

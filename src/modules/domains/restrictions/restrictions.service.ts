@@ -61,12 +61,14 @@ export class RestrictionsService {
     return this.transitions.move(domain, { sending: domain.sending }, { sending: { belowSince } });
   }
 
-  /** Pauses a domain in any state; only the operator can end this pause. @throws NotFoundError */
+  /** Pauses a domain in any state, or gives the operator's pause another reason; only the operator can end it. @throws NotFoundError */
   async pauseByOperator(id: string, note: string): Promise<Domain> {
     const domain = await this.transitions.find(id);
-    const { status, reason } = domain.sending;
-    if (status !== 'paused' || reason !== 'operator') {
-      await this.move(domain, { status: 'paused', reason: 'operator', note }, OPERATOR, { reason: 'operator', note });
+    const { status, reason, since, note: known } = domain.sending;
+    const isPaused = status === 'paused' && reason === 'operator';
+    if (!isPaused || known !== note) {
+      const fields = { status: 'paused' as const, reason: 'operator' as const, note, ...(isPaused && { since }) };
+      await this.move(domain, fields, OPERATOR, { reason: 'operator', note });
     }
     return this.transitions.find(id);
   }
