@@ -1,4 +1,4 @@
-import { isIP, type Server, type Socket } from 'node:net';
+import { isIP } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 import { isLoopback } from '../dns/public-address';
@@ -32,51 +32,4 @@ const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
 export function isOnThisMachine({ headers, socket }: Pick<Request, 'headers' | 'socket'>): boolean {
   if (FORWARDING.some((name) => headers[name] !== undefined)) return false;
   return isLoopback(socket.remoteAddress);
-}
-
-/**
- * Bounds the connections of a server, and closes those beyond the limits. No client may have more than is left to the others:
- * one alone gets half, each of n gets 1/(n+1), and a further one always gets a connection. A proxy counts as one client.
- */
-export function shareConnections(server: Server, maxConnections: number): void {
-  let open = 0;
-  const openBy = new Map<string, number>();
-  server.maxConnections = maxConnections;
-  server.on('connection', (socket: Socket) => {
-    const client = clientNetworkOf(socket.remoteAddress ?? '');
-    const own = (openBy.get(client) ?? 0) + 1;
-    if (own > maxConnections - open - 1) {
-      socket.destroy();
-      return;
-    }
-    open += 1;
-    openBy.set(client, own);
-    atItsEnd(socket, () => {
-      open -= 1;
-      const left = (openBy.get(client) ?? 0) - 1;
-      if (left > 0) openBy.set(client, left);
-      else openBy.delete(client);
-    });
-  });
-}
-
-/** Not a listener: when TLS starts on a socket (STARTTLS), smtp-server removes all of them. */
-function atItsEnd(socket: Socket, work: () => void): void {
-  const destroy = socket._destroy.bind(socket);
-  socket._destroy = (error, callback) => {
-    work();
-    destroy(error, callback);
-  };
-}
-
-/** The same; existing listeners do not see refused connections. When TLS starts on a destroyed socket, Node 20 crashes. */
-export function shareUnseen(server: Server, maxConnections: number): void {
-  const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
-  server.removeAllListeners('connection');
-  shareConnections(server, maxConnections);
-  for (const listener of listeners) {
-    server.on('connection', (socket: Socket) => {
-      if (!socket.destroyed) listener(socket);
-    });
-  }
 }

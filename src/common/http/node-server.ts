@@ -6,7 +6,8 @@ import { SECOND } from '../clock';
 import type { RequestSpan } from '../tracing/tracing';
 import { AppError } from '../errors/app-error';
 import { startRequest } from '../tenant';
-import { clientNetworkOf, shareConnections } from './client-address';
+import { shareConnections } from './connection-shares';
+import { clientNetworkOf } from './client-address';
 import type { Draining } from './draining';
 import { sendError } from './error-response';
 import type { expressMessages, StandardHeaders } from './express-messages';
@@ -22,7 +23,7 @@ const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 export interface NodeServerOptions {
   readonly maxHeaderBytes: number;
   readonly maxRequestsPerSocket: number;
-  /** More are closed at once; of one client, half of them. */
+  /** More are closed at once, or idle ones give way; of one client, half of them. */
   readonly maxConnections: number;
   readonly headersTimeoutMs: number;
   /** For headers and body to arrive; not for the response. */
@@ -65,7 +66,7 @@ export function createNodeServer(parts: Parts): Server {
     // Checked in refuseRequest, whose refusal has the envelope.
     requireHostHeader: false,
   });
-  shareConnections(server, options.maxConnections);
+  shareConnections(server, { maxConnections: options.maxConnections, isInUse: PipelinedRequests.isServing });
   PipelinedRequests.of(server, (socket) => clientNetworkOf(socket.remoteAddress ?? ''));
   const inTurn = (request: Request, response: ServerResponse, serve: typeof receive): void =>
     PipelinedRequests.serve(request, response, () => serve(request, response as Response, parts));

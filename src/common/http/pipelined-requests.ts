@@ -50,6 +50,11 @@ export class PipelinedRequests {
     parseInTurns(socket, () => holder, { whenServed: () => requests.whenServed() });
   }
 
+  /** Whether a request of this connection is under way, until its response has been read. */
+  static isServing(this: void, socket: Socket): boolean {
+    return PipelinedRequests.known.get(socket)?.isServing === true;
+  }
+
   /** Calls `serve` once the earlier requests have their responses; never when the connection is closed by then. */
   static serve({ socket }: IncomingMessage, response: ServerResponse, serve: () => void): void {
     const requests = PipelinedRequests.known.get(socket);

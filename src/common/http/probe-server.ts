@@ -4,7 +4,7 @@ import { EVENT_LOOP } from '../async/fair-turns';
 import { SingleFlight } from '../async/promises';
 import { CONNECTION_TURNS } from '../async/shared-turns';
 import { opensPort, type PortVariable } from '../network';
-import { shareConnections } from './client-address';
+import { shareConnections } from './connection-shares';
 import { PipelinedRequests } from './pipelined-requests';
 
 /** Text goes out as it is, anything else as JSON. */
@@ -60,7 +60,7 @@ export async function startProbeServer(options: ProbeServerOptions): Promise<Pro
       void making.then((made) => CONNECTION_TURNS.run(PROBES, () => send(response, made, method === 'HEAD')));
     });
   });
-  shareConnections(server, MAX_CONNECTIONS);
+  shareConnections(server, { maxConnections: MAX_CONNECTIONS, isInUse: PipelinedRequests.isServing });
   PipelinedRequests.of(server, () => PROBES);
   await open(server, options);
   return { port: (server.address() as AddressInfo).port, close: () => close(server) };

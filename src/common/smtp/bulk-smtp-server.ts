@@ -3,6 +3,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { CONNECTION_TURNS, type SharedTurns } from '../async/shared-turns';
 import { socketInTurns } from '../async/socket-turns';
 import { clientNetworkOf } from '../http/client-address';
+import { shareUnseen } from '../http/connection-shares';
 import { SERVER_HANDSHAKES, SERVER_TLS } from '../tls/server-handshakes';
 import { readSenderPath } from './sender-path';
 
@@ -48,6 +49,15 @@ export class BulkSmtpServer extends SMTPServer {
    */
   topOf(socket: Socket): Socket {
     return this.tops.get(socket) ?? socket;
+  }
+
+  /**
+   * Bounds the connections, before listeners see them. To be called when all listeners are there.
+   * @param isProven the client of a peer's connection is known: others give way
+   */
+  shareConnections(maxConnections: number, isProven: (peer: string) => boolean): void {
+    const isInUse = (socket: Socket): boolean => isProven(peerOf(socket));
+    shareUnseen(this.server, { maxConnections, isInUse, end: (socket) => void this.topOf(socket).destroy() });
   }
 
   /** TLS from the start. */
@@ -113,6 +123,17 @@ export class BulkSmtpServer extends SMTPServer {
       });
     };
   }
+}
+
+/** Names one connection, for the library's sessions and the sockets below them alike. */
+export function peerOf({
+  remoteAddress = '',
+  remotePort = 0,
+}: {
+  remoteAddress?: string;
+  remotePort?: number;
+}): string {
+  return `${remoteAddress.replace('::ffff:', '')} ${remotePort}`;
 }
 
 /** The library refuses senders that RFC 5321 allows, and others that exist. */

@@ -3,7 +3,6 @@ import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
 import { type Clock, MINUTE, SECOND } from '../../common/clock';
-import { clientNetworkOf } from '../../common/http/client-address';
 
 /** What one client, and all of them together, may take of the responder. */
 @Injectable()
@@ -22,26 +21,6 @@ export class DkimZoneLimits {
   readonly idleMs: number = 10 * SECOND;
   /** For a whole connection, however busy it looks. */
   readonly connectionMs: number = MINUTE;
-}
-
-/** The TCP connections of each client. */
-export class ClientConnections {
-  private readonly counts = new Map<string, number>();
-
-  constructor(private readonly maxPerClient: number) {}
-
-  /** Counts a connection; returns what ends it, or undefined when its client has as many as it may. */
-  enter(address: string): (() => void) | undefined {
-    const network = clientNetworkOf(address);
-    const count = this.counts.get(network) ?? 0;
-    if (count >= this.maxPerClient) return undefined;
-    this.counts.set(network, count + 1);
-    return () => {
-      const left = (this.counts.get(network) ?? 0) - 1;
-      if (left > 0) this.counts.set(network, left);
-      else this.counts.delete(network);
-    };
-  }
 }
 
 const MAX_PREFIXES = 10_000;

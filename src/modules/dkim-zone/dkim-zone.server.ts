@@ -2,9 +2,10 @@ import type { RemoteInfo } from 'node:dgram';
 import type { Socket } from 'node:net';
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock } from '../../common/clock';
+import { shareConnections } from '../../common/http/connection-shares';
 import { opensPort } from '../../common/network';
 import { AppConfig } from '../../config/config';
-import { ClientConnections, DkimZoneLimits, ReplyRate } from './dkim-zone-limits';
+import { DkimZoneLimits, ReplyRate } from './dkim-zone-limits';
 import { DkimZoneMetrics } from './dkim-zone.metrics';
 import { DkimZoneService } from './dkim-zone.service';
 import { udpLimitOf } from './dns-reply';
@@ -20,7 +21,6 @@ const MAX_STREAM_REPLY_BYTES = 65_535;
 export class DkimZoneServer implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(DkimZoneServer.name);
   private readonly rate: ReplyRate;
-  private readonly clients: ClientConnections;
   private readonly connections = new Set<Socket>();
   private readonly pending = new Set<Promise<void>>();
   private sockets: Promise<DnsSockets> | undefined;
@@ -33,7 +33,6 @@ export class DkimZoneServer implements OnApplicationBootstrap, BeforeApplication
     clock: Clock,
   ) {
     this.rate = new ReplyRate(limits.repliesPerSecond, clock);
-    this.clients = new ClientConnections(limits.maxConnectionsPerClient);
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -63,7 +62,8 @@ export class DkimZoneServer implements OnApplicationBootstrap, BeforeApplication
     const sockets = await opensPort('DNS_PORT', { host, port }, bindBoth(host, port));
     const { datagrams, streams } = sockets;
     datagrams.on('message', (message, peer) => this.receive(message, peer, sockets));
-    streams.maxConnections = this.limits.maxConnections;
+    const { maxConnections, maxConnectionsPerClient: maxOfClient } = this.limits;
+    shareConnections(streams, { maxConnections, maxOfClient });
     streams.on('connection', (socket) => this.serve(socket));
     // An ICMP answer, a client that has gone before it was accepted: no fault here, but without a listener it ends the process.
     for (const listener of [datagrams, streams]) {
@@ -88,16 +88,9 @@ export class DkimZoneServer implements OnApplicationBootstrap, BeforeApplication
   }
 
   private serve(socket: Socket): void {
-    const leave = this.clients.enter(socket.remoteAddress ?? '');
-    if (!leave) {
-      socket.destroy();
-      return;
-    }
+    if (socket.destroyed) return;
     this.connections.add(socket);
-    socket.once('close', () => {
-      this.connections.delete(socket);
-      leave();
-    });
+    socket.once('close', () => this.connections.delete(socket));
     void serveStream(socket, (message) => this.zone.answer(message, () => MAX_STREAM_REPLY_BYTES), this.limits);
   }
 }

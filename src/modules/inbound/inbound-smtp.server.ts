@@ -1,10 +1,11 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
-import { clientNetworkOf, shareUnseen } from '../../common/http/client-address';
+import { clientNetworkOf } from '../../common/http/client-address';
+import { HeldPlaces } from '../../common/http/connection-shares';
 import { opensPort } from '../../common/network';
 import { ListenerCertificate } from '../../common/tls/listener-certificate';
-import { BulkSmtpServer } from '../../common/smtp/bulk-smtp-server';
+import { BulkSmtpServer, peerOf } from '../../common/smtp/bulk-smtp-server';
 import { AppConfig } from '../../config/config';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
@@ -37,6 +38,10 @@ export class InboundSmtpServer implements OnApplicationShutdown {
   private readonly open = new Map<string, OpenConnection>();
   /** Peers that are turned away. They take no connection slot, so that of many who come at once as many as may are served. */
   private readonly surplus = new Set<string>();
+  /** Peers that are served and have named no recipient: they give way when there is no room. */
+  private readonly mayGiveWay = new HeldPlaces<string>();
+  /** Peers that have named a recipient. */
+  private readonly proven = new Set<string>();
   /** The ends of connections in which no recipient has been accepted, by peer. */
   private readonly unproven = new Map<string, NodeJS.Timeout>();
   private offersTls = false;
@@ -54,7 +59,7 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     this.server = new BulkSmtpServer(this.options());
     this.server.server.prependListener('connection', (socket: Socket) => this.watch(socket));
     // Those that are too many have places in which they read the refusal.
-    shareUnseen(this.server.server, 4 * limits.maxConnections);
+    this.server.shareConnections(4 * limits.maxConnections, (peer) => this.proven.has(peer));
   }
 
   /** Loads what the first message needs; to be called before the port is open. */
@@ -135,7 +140,10 @@ export class InboundSmtpServer implements OnApplicationShutdown {
 
   /** A client that has named a genuine recipient may take its time. */
   private admitted(session: SMTPServerSession, callback: () => void): void {
-    clearTimeout(this.unproven.get(peerOf(session)));
+    const peer = peerOf(session);
+    clearTimeout(this.unproven.get(peer));
+    this.mayGiveWay.remove(clientNetworkOf(session.remoteAddress), peer);
+    this.proven.add(peer);
     callback();
   }
 
@@ -157,6 +165,7 @@ export class InboundSmtpServer implements OnApplicationShutdown {
       leave: () => {
         for (const timer of timers) clearTimeout(timer);
         this.unproven.delete(peer);
+        this.proven.delete(peer);
         leave();
       },
     });
@@ -174,15 +183,31 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     known.leave();
   }
 
+  /** Ends a connection for another client's; false when none gives way. */
+  private makeRoom(client: string): boolean {
+    const peer = this.mayGiveWay.givingWayTo(client);
+    const known = peer === undefined ? undefined : this.open.get(peer);
+    if (peer === undefined || !known) return false;
+    this.open.delete(peer);
+    known.leave();
+    void this.server.topOf(known.socket).destroy();
+    return true;
+  }
+
   /** Counts a connection where there is room for it. @returns what to do at its end */
   private enter(peer: string, client: string): () => void {
     const { maxConnections, maxConnectionsOfClient } = this.limits;
-    if (this.served >= maxConnections || this.openOf(client) >= maxConnectionsOfClient) {
+    const hasShare = this.openOf(client) < maxConnectionsOfClient;
+    if (!hasShare || (this.served >= maxConnections && !this.makeRoom(client))) {
       this.surplus.add(peer);
       return () => void this.surplus.delete(peer);
     }
     this.count(client, 1);
-    return () => this.count(client, -1);
+    this.mayGiveWay.add(client, peer);
+    return () => {
+      this.mayGiveWay.remove(client, peer);
+      this.count(client, -1);
+    };
   }
 
   private count(client: string, by: 1 | -1): void {
@@ -191,9 +216,4 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     if (open > 0) this.connectionsOf.set(client, open);
     else this.connectionsOf.delete(client);
   }
-}
-
-/** Names one connection, for the library's sessions and the sockets below them alike. */
-function peerOf({ remoteAddress = '', remotePort = 0 }: { remoteAddress?: string; remotePort?: number }): string {
-  return `${remoteAddress.replace('::ffff:', '')} ${remotePort}`;
 }

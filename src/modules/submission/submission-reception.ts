@@ -11,7 +11,8 @@ import { type Reception, receiveMessage } from '../../common/smtp/receive-messag
 import { withinTenants } from '../../common/tenant';
 import type { TraceContext } from '../../common/tracing/tracing';
 import { SendRawService } from '../emails/accept/raw/send-raw.service';
-import { SubmissionLimits, SubmissionLogin, type SubmissionSession } from './submission-session';
+import { SubmissionLimits, SubmissionLogin } from './submission-login';
+import type { SubmissionSession } from './submission-sessions';
 import {
   badAddress,
   bareLineEnds,

@@ -9,8 +9,9 @@ import {
 } from 'smtp-server';
 import { CONNECTION_TURNS } from '../../common/async/shared-turns';
 import { Clock, SECOND } from '../../common/clock';
-import { clientNetworkOf, shareUnseen } from '../../common/http/client-address';
+import { clientNetworkOf } from '../../common/http/client-address';
 import { opensPort, type PortVariable } from '../../common/network';
+import { peerOf } from '../../common/smtp/bulk-smtp-server';
 import { ListenerCertificate } from '../../common/tls/listener-certificate';
 import type { Certificate } from '../../common/tls/self-signed';
 import { Tracing } from '../../common/tracing/tracing';
@@ -28,7 +29,8 @@ import {
   tlsNeeded,
   tooManySessions,
 } from './submission-refusal';
-import { SubmissionLimits, SubmissionLogin, type SubmissionSession, SubmissionSessions } from './submission-session';
+import { SubmissionLimits, SubmissionLogin } from './submission-login';
+import { type SubmissionSession, SubmissionSessions } from './submission-sessions';
 import { SubmissionReception } from './submission-reception';
 import { SubmissionMetrics } from './submission.metrics';
 
@@ -121,7 +123,7 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     const { host } = this.config.http;
     const server = new EnhancedSmtpServer(options);
     // A session starts after the greeting's delay, or the handshake, for which a client has a minute.
-    shareUnseen(server.server, 2 * this.limits.maxSessions);
+    server.shareConnections(2 * this.limits.maxSessions, (peer) => this.sessions.isLoggedIn(peer));
     const opening = new Promise<number>((resolve, reject) => {
       server.once('error', reject);
       server.listen(port, host, () => {
@@ -172,22 +174,29 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
   private connect(session: SMTPServerSession, secure: boolean, offersTls: boolean): Error | null {
     this.metrics.countConnection();
     const client = clientNetworkOf(session.remoteAddress);
-    const { maxSessions, maxSessionsOfClient } = this.limits;
-    if (this.sessions.size >= maxSessions || this.sessions.ofClient(client) >= maxSessionsOfClient) {
-      return this.counted(tooManySessions());
-    }
+    const hasShare = this.sessions.ofClient(client) < this.limits.maxSessionsOfClient;
+    if (!hasShare || !this.makeRoom(client)) return this.counted(tooManySessions());
     const isPrivate = secure || (this.config.delivery.mode === 'local' && isLoopback(session.remoteAddress));
     const openedMs = this.clock.monotonicMs();
-    this.sessions.open(session.id, { client, openedMs, isPrivate, login: undefined, dataSinceMs: undefined });
+    const peer = peerOf(session);
+    this.sessions.open(session.id, { client, peer, openedMs, isPrivate, login: undefined, dataSinceMs: undefined });
     // No AUTH is offered, nor taken, to where others could listen.
     session.disabledCommands = [...NEVER, ...(isPrivate ? [] : ['AUTH']), ...(offersTls ? [] : ['STARTTLS'])];
     return null;
   }
 
+  /** When the listener is full, a session without a login gives way. */
+  private makeRoom(client: string): boolean {
+    if (this.sessions.size < this.limits.maxSessions) return true;
+    const other = this.sessions.endFor(client);
+    if (other !== undefined) this.cut(other, this.counted(tooManySessions()));
+    return other !== undefined;
+  }
+
   private secure(session: SMTPServerSession): Error | null {
     const own = this.sessions.get(session.id);
     if (!own) return tooManySessions();
-    this.sessions.logOut(own);
+    this.sessions.logOut(session.id, own);
     own.isPrivate = true;
     session.disabledCommands = NEVER;
     return null;
@@ -204,11 +213,9 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
       if (!own?.isPrivate) throw tlsNeeded();
       const principal = await this.services.logins.logIn(own.client, username ?? '', key);
       const { organizationId, apiKeyId } = principal;
-      if (this.sessions.ofOrganization(organizationId) >= this.limits.maxSessionsOfOrganization) {
-        throw tooManySessions();
-      }
+      if (!this.sessions.hasRoomFor(organizationId, this.limits)) throw tooManySessions();
       // The client may have closed meanwhile.
-      if (this.sessions.get(session.id)) this.sessions.logIn(own, key, principal);
+      if (this.sessions.get(session.id)) this.sessions.logIn(session.id, key, principal);
       reply(null, { user: apiKeyId });
     } catch (error) {
       reply(this.counted(error));
@@ -263,22 +270,10 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
   }
 
   private async cutRevoked(): Promise<void> {
-    const revoked = await this.revokedKeys();
+    const revoked = await this.services.logins.endedOf(this.sessions.keys);
     for (const [id, { client, login }] of this.sessions.all) {
       if (login && revoked.has(login.key)) this.cutInTurn(id, client, keyEnded);
     }
-  }
-
-  /** One look-up for each key, at most every two seconds. None while the database is unavailable. */
-  private async revokedKeys(): Promise<ReadonlySet<string>> {
-    const keys = new Set([...this.sessions.all.values()].flatMap(({ login }) => (login ? [login.key] : [])));
-    const revoked = new Set<string>();
-    for (const key of keys) {
-      await this.services.logins.check(key).catch((error: unknown) => {
-        if (error instanceof SubmissionRefusal) revoked.add(key);
-      });
-    }
-    return revoked;
   }
 
   /** Hundreds may be over at the same moment. */

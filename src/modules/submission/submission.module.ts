@@ -7,7 +7,7 @@ import { ListenerCertificate } from '../../common/tls/listener-certificate';
 import { AppConfig } from '../../config/config';
 import { ThrottlingModule } from '../../throttling/throttling.module';
 import { EmailsModule } from '../emails/emails.module';
-import { SubmissionLimits, SubmissionLogin } from './submission-session';
+import { SubmissionLimits, SubmissionLogin } from './submission-login';
 import { SubmissionReception } from './submission-reception';
 import { SubmissionServices, SubmissionSmtpServer } from './submission-smtp.server';
 import { SubmissionMetrics } from './submission.metrics';

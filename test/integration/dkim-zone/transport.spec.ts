@@ -16,7 +16,7 @@ const connect = async (localAddress?: string, to = app): Promise<DnsClient> => {
 };
 
 beforeAll(async () => {
-  app = await DkimZoneApp.start({ maxConnections: 5, maxConnectionsPerClient: 3 });
+  app = await DkimZoneApp.start({ maxConnections: 7, maxConnectionsPerClient: 3 });
   name = `wb1.${await app.publish()}.${ZONE}`;
   large = `wb1.${await app.publish({ publicKey: 'A'.repeat(800) })}.${ZONE}`;
   huge = `wb1.${await app.publish({ publicKey: 'A'.repeat(2_000) })}.${ZONE}`;
@@ -138,8 +138,14 @@ describe('over TCP', () => {
     const served = [await connect(), await connect(), await connect()];
     await (await connect()).whenClosed();
     served.push(await connect('127.0.0.2'), await connect('127.0.0.2'));
+    served.push(await connect('127.0.0.3'));
     for (const client of served) expect((await client.write(queryFor(name)).next())[0]?.rcode).toBe('NOERROR');
-    await (await connect('127.0.0.3')).whenClosed();
+    // The oldest of the client that has most gives way.
+    const another = await connect('127.0.0.4');
+    await served[0]?.whenClosed();
+    for (const client of [another, ...served.slice(1)]) {
+      expect((await client.write(queryFor(name)).next())[0]?.rcode).toBe('NOERROR');
+    }
   });
 });
 

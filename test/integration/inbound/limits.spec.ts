@@ -170,6 +170,21 @@ describe('one client of the bounce listener', () => {
     await app.close();
   });
 
+  it('gets a place however many others say nothing, but not that of one who has named a recipient', async () => {
+    const app = await InboundApp.start({ maxConnections: 3, maxConnectionsOfClient: 2 });
+    const proven = await app.transaction(`${app.issue()}@${MAIL_HOST}`);
+    const silent: RawSmtpClient[] = [];
+    for (const address of ['127.0.0.2', '127.0.0.2', '127.0.0.3', '127.0.0.4']) {
+      silent.push(await RawSmtpClient.open(app.port, address));
+      expect(await silent.at(-1)?.reply()).toMatch(/^220 /);
+    }
+    await silent[0]?.untilClosed();
+    await silent[1]?.untilClosed();
+    expect(await proven.command('NOOP')).toMatch(/^250 /);
+    for (const client of [proven, ...silent]) client.close();
+    await app.close();
+  });
+
   it('is served as far as its share goes, however many connections it opens at once', async () => {
     const app = await InboundApp.start({ maxConnections: 20, maxConnectionsOfClient: 3 });
     const burst = await Promise.all(Array.from({ length: 30 }, () => RawSmtpClient.open(app.port)));

@@ -8,7 +8,7 @@ import { X509Certificate } from 'node:crypto';
 import { createTransport } from 'nodemailer';
 import { selfSigned } from '../../../src/common/tls/self-signed';
 import { ListenerCertificate } from '../../../src/common/tls/listener-certificate';
-import { SubmissionLogin } from '../../../src/modules/submission/submission-session';
+import { SubmissionLogin } from '../../../src/modules/submission/submission-login';
 import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
 import { RawSmtpClient } from '../inbound/raw-smtp-client';
 import { waitFor } from '../../setup/wait-for';
@@ -141,6 +141,23 @@ describe('the limits of submission', () => {
       await app.close();
     },
   );
+
+  it('leave room however many clients hold connections and say nothing, and end no session with a login', async () => {
+    const app = await SubmissionApp.start({}, { maxSessions: 4, maxSessionsOfClient: 2 });
+    const { key } = await app.sender('acme.example');
+    const client = await app.session(key);
+    const silent: RawSmtpClient[] = [];
+    for (const address of ['127.0.0.2', '127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5']) {
+      silent.push(await RawSmtpClient.open(app.ports.port, address));
+      expect(await silent.at(-1)?.reply()).toMatch(/^220 /);
+    }
+    // The oldest of the client that had most, then the oldest of all.
+    expect(await silent[0]?.reply()).toMatch(/^421 4\.7\.0 /);
+    expect(await silent[1]?.reply()).toMatch(/^421 4\.7\.0 /);
+    expect(await app.submit(client, ['a@x.example'], MESSAGE)).toMatch(/^250/);
+    for (const one of [client, ...silent]) one.close();
+    await app.close();
+  });
 
   it('give the place of a connection back that began TLS with STARTTLS', async () => {
     const app = await SubmissionApp.start({}, { maxSessions: 2 });

@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import type { Scope } from '../../../src/common/http/scopes';
 import type { Mode } from '../../../src/common/tenant';
-import { SubmissionLimits } from '../../../src/modules/submission/submission-session';
+import { SubmissionLimits } from '../../../src/modules/submission/submission-login';
 import { SubmissionModule } from '../../../src/modules/submission/submission.module';
 import { type SubmissionPorts, SubmissionSmtpServer } from '../../../src/modules/submission/submission-smtp.server';
 import { TcpProxy } from '../../doubles/tcp-proxy';
