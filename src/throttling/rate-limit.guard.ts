@@ -145,10 +145,9 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     const nowMs = this.clock.now().getTime();
     const limits: Applied[] = [];
     if (operator) limits.push(this.operatorLimit(operator.keyId, nowMs));
-    else if (principal)
-      limits.push(this.endpointLimit(principal, plan, nowMs), ...this.overallLimits(principal, nowMs));
-    if (limits.length > 0 && !plan.usesThrottler)
-      setHeaders(context.switchToHttp().getResponse<Response>(), closest(limits));
+    if (principal) limits.push(this.endpointLimit(principal, plan, nowMs), ...this.overallLimits(principal, nowMs));
+    if (limits.length === 0 || plan.usesThrottler) return;
+    setHeaders(context.switchToHttp().getResponse<Response>(), closest(limits));
   }
 
   private addressLimit(request: Request, { endpoint }: Plan, nowMs: number): Applied {
