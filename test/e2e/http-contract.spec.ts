@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
@@ -147,6 +149,8 @@ describe('refusals', () => {
     ['GET', '/v1/emails?colour=red', 400, 'invalid_request'],
     ['GET', '/v1/emails?cursor=abc', 400, 'invalid_request'],
     ['GET', '/v1/emails?recipient=@example.com', 400, 'invalid_request'],
+    ['GET', '/v1/emails?from=2026-11-28&to=2026-11-27', 400, 'invalid_request'],
+    ['GET', '/v1/audit-log?from=2026-11-28&to=2026-11-28', 400, 'invalid_request'],
     ['GET', '/v1/emails?page=1&page=2', 400, 'invalid_request'],
     ['GET', '/v1/emails/%zz', 400, 'invalid_request'],
   ])('%s %s is %i %s', async (method, path, status, code) => {
@@ -273,6 +277,17 @@ describe('idempotency', () => {
     const first = await api.post('/v1/emails', EMAIL, { 'x-idempotency-key': 'either-way' });
     const second = await api.post('/v1/emails', { ...EMAIL, idempotencyKey: 'either-way' });
     expect(second.body).toEqual(first.body);
+  });
+
+  it('refuses two idempotency keys of one name, and fields of SMTP as headers', async () => {
+    const headers = { authorization: `Bearer ${acme.liveKey}`, 'content-type': 'application/json' };
+    const twice = request({ port: service.port, method: 'POST', path: '/v1/emails', headers: { ...headers, 'x-idempotency-key': ['a', 'b'] } }); // prettier-ignore
+    twice.end(JSON.stringify(EMAIL));
+    const [response] = (await once(twice, 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(400);
+    response.resume();
+    const own = await api.post('/v1/emails', { ...EMAIL, headers: { 'X-Waybill-Category': 'bulk' } });
+    expectError(own, 400, 'invalid_request');
   });
 
   it('makes twenty identical requests one email', async () => {

@@ -2,6 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, Matches } from 'class-validator';
 import { Timestamp } from '../../common/http/dto-decorators';
 import { CursorQuery } from '../../common/http/envelope.dto';
+import { assertSpan } from '../../common/http/timestamps';
 import type { AuditEntry, AuditFilter } from '../audit.service';
 
 const ACTOR = /^[\w:-]{1,64}$/;
@@ -52,8 +53,9 @@ export class AuditEntryDto {
   data!: object;
 }
 
-/** The query without `limit`, `after` and absent properties. */
+/** The query without `limit`, `after` and absent properties. @throws ValidationError when the time has no span */
 export function toAuditFilter({ actor, action, targetType, targetId, from, to }: ListAuditEntriesQuery): AuditFilter {
+  assertSpan({ from, to });
   const filter = { actor, action, targetType, targetId, from, to };
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }

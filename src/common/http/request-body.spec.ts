@@ -1,5 +1,7 @@
 import fc from 'fast-check';
-import { BodyBudget } from './request-body';
+import { EventEmitter } from 'node:events';
+import type { Response } from 'express';
+import { BodyBudget, holdUntilRead } from './request-body';
 
 describe('BodyBudget', () => {
   it('gives one holder half, and always leaves room for the next', () => {
@@ -24,5 +26,20 @@ describe('BodyBudget', () => {
         expect(budget.take('a', 50)).toBe(true);
       }),
     );
+  });
+});
+
+describe('a response that its client does not read', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  it('holds its memory for half a minute, and a second more for every 32 kB', () => {
+    const budget = new BodyBudget(8_000_000);
+    const response = Object.assign(new EventEmitter(), { destroyed: false, destroy: () => response.emit('close') });
+    holdUntilRead(budget, 'a', 3_200_000, response as unknown as Response);
+    jest.advanceTimersByTime(129_999);
+    expect(budget.take('a', 4_000_000)).toBe(false);
+    jest.advanceTimersByTime(1);
+    expect(budget.take('a', 4_000_000)).toBe(true);
   });
 });

@@ -1,5 +1,6 @@
 import { SetMetadata } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { SECOND } from '../clock';
 import { AppError, UnavailableError } from '../errors/app-error';
 import { BodyParts } from '../mime/body-parts';
 import { clientAddressOf, clientNetworkOf } from './client-address';
@@ -71,6 +72,9 @@ export class BodyBudget {
   }
 }
 
+/** A client that reads a large response more slowly on average, after half a minute, is disconnected. */
+const READ = { graceMs: 30 * SECOND, bytesPerMs: 32 };
+
 /**
  * Reserves memory for a response until its client has read it or closed: a client may read slowly, and request many at once.
  * @throws UnavailableError
@@ -78,7 +82,11 @@ export class BodyBudget {
 export function holdUntilRead(budget: BodyBudget, holder: string, bytes: number, response: Response): void {
   if (response.destroyed || bytes <= FREE_BYTES) return;
   if (!budget.take(holder, bytes)) throw new UnavailableError('Too many large messages at a time');
-  response.once('close', () => budget.give(holder, bytes));
+  const timer = setTimeout(() => response.destroy(), READ.graceMs + bytes / READ.bytesPerMs).unref();
+  response.once('close', () => {
+    clearTimeout(timer);
+    budget.give(holder, bytes);
+  });
 }
 
 /** The holder of a request's body. Decided once: a closed connection has no address any more. */

@@ -1,4 +1,5 @@
 import { MINUTE, SECOND } from '../clock';
+import { ValidationError } from '../errors/app-error';
 
 const SHAPE = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:Z|([+-])(\d\d)(?::?(\d\d))?))?$/i;
 
@@ -22,6 +23,11 @@ export function parseTimestamp(text: unknown): Date | undefined {
   // Not by its truth: the first instant of 1970 is zero.
   const instant = match === null ? undefined : instantOf(match);
   return instant !== undefined && instant >= EARLIEST && instant < END ? new Date(instant) : undefined;
+}
+
+/** Of a list's filter. @throws ValidationError when nothing can be in it */
+export function assertSpan({ from, to }: { readonly from?: Date | undefined; readonly to?: Date | undefined }): void {
+  if (from && to && to <= from) throw new ValidationError({ to: ['to must be after from'] });
 }
 
 function instantOf(match: RegExpExecArray): number | undefined {

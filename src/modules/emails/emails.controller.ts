@@ -1,6 +1,7 @@
 import { Body, Controller, Get, Header, HttpCode, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
+import { assertSpan } from '../../common/http/timestamps';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { fromCursor } from '../../common/ids';
@@ -42,6 +43,7 @@ export class EmailsController {
   @ApiErrors('invalid_request')
   async list(@CurrentPrincipal() principal: Principal, @Query() query: ListEmailsQuery) {
     const { status, tag, recipient, subject, domain_id: domainId, from, to } = query;
+    assertSpan({ from, to });
     const page = {
       page: query.cursor === undefined ? query.page : 1,
       limit: query.limit,

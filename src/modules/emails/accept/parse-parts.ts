@@ -47,6 +47,7 @@ function headerProblem(name: string, value: unknown, seen: ReadonlySet<string>):
   const key = name.toLowerCase();
   if (!HEADER_NAME.test(name)) return 'is not a header name (printable ASCII without colon, at most 76 characters)';
   if (RESERVED.has(key) || key.startsWith('content-')) return 'is set by the service';
+  if (key.startsWith('x-waybill-')) return 'is for SMTP and raw messages: use the field of the request, such as tags';
   if (seen.has(key)) return 'is given twice';
   if (typeof value !== 'string') return 'must be a string';
   if (value.length > MAX_VALUE) return `must be at most ${MAX_VALUE} characters long`;
