@@ -1,7 +1,6 @@
 import { Body, Controller, Get, Header, HttpCode, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { assertSpan } from '../../common/http/timestamps';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { fromCursor } from '../../common/ids';
@@ -9,6 +8,7 @@ import { JSON_TYPE, jsonInTurns } from '../../common/http/large-responses';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
 import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
+import { assertSpan } from '../../common/http/timestamps';
 import { AttemptDto, attemptsOf } from './dto/attempt.dto';
 import {
   CancelledEmailDto,
