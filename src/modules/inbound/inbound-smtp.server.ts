@@ -143,7 +143,8 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     const peer = peerOf(session);
     clearTimeout(this.unproven.get(peer));
     this.mayGiveWay.remove(clientNetworkOf(session.remoteAddress), peer);
-    this.proven.add(peer);
+    // It may have ended meanwhile.
+    if (this.open.has(peer)) this.proven.add(peer);
     callback();
   }
 
