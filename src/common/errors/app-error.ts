@@ -117,9 +117,9 @@ export class NotFoundError extends AppError {
 
 /** 429: others are served, and this client has as much under way, and waiting, as it may. */
 export class TooManyAtATimeError extends AppError {
-  constructor() {
+  constructor(what = 'requests') {
     const suggestion = 'Wait for the responses to earlier requests';
-    super('rate_limit_exceeded', 'Too many requests at a time', { retryAfterSeconds: 1, suggestion });
+    super('rate_limit_exceeded', `Too many ${what} at a time`, { retryAfterSeconds: 1, suggestion });
   }
 }
 

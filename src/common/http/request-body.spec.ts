@@ -15,6 +15,18 @@ describe('BodyBudget', () => {
     expect(budget.take('c', 22)).toBe(true);
   });
 
+  it('refuses a holder beyond its share as its own doing, and one within it as that of others', () => {
+    const budget = new BodyBudget(120);
+    expect(budget.refusal('a', 61, 'things')).toMatchObject({ code: 'rate_limit_exceeded', retryAfterSeconds: 1 });
+    budget.take('a', 60);
+    budget.take('b', 30);
+    budget.take('c', 15);
+    expect(budget.take('c', 10)).toBe(false);
+    expect(budget.refusal('c', 10, 'things')).toMatchObject({ code: 'service_unavailable' });
+    expect(budget.refusal('a', 1, 'things')).toMatchObject({ code: 'rate_limit_exceeded' });
+    expect(budget.refusal('d', 20, 'things')).toMatchObject({ code: 'service_unavailable' });
+  });
+
   it('never holds more than it may, and is empty again when all was given back', () => {
     const step = fc.record({ holder: fc.constantFrom('a', 'b', 'c'), bytes: fc.nat(50) });
     fc.assert(

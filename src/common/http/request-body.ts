@@ -1,7 +1,7 @@
 import { SetMetadata } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { SECOND } from '../clock';
-import { AppError, UnavailableError } from '../errors/app-error';
+import { AppError, ClientGoneError, TooManyAtATimeError, UnavailableError } from '../errors/app-error';
 import { BodyParts } from '../mime/body-parts';
 import { clientAddressOf, clientNetworkOf } from './client-address';
 
@@ -63,6 +63,14 @@ export class BodyBudget {
     return true;
   }
 
+  /** Why so much could not be taken: the holder has its share among those who hold something now, or others have more than theirs. */
+  refusal(holder: string, bytes: number, what: string): AppError {
+    const holders = this.heldBy.size + (this.heldBy.has(holder) ? 0 : 1);
+    const own = (this.heldBy.get(holder) ?? 0) + bytes;
+    const isOwn = own > this.maxBytes / (holders + 1);
+    return isOwn ? new TooManyAtATimeError(what) : new UnavailableError(`Too many ${what} at a time`);
+  }
+
   give(holder: string, bytes: number): void {
     if (bytes === 0) return;
     this.held -= bytes;
@@ -77,11 +85,11 @@ const READ = { graceMs: 30 * SECOND, bytesPerMs: 32 };
 
 /**
  * Reserves memory for a response until its client has read it or closed: a client may read slowly, and request many at once.
- * @throws UnavailableError
+ * @throws TooManyAtATimeError, UnavailableError
  */
 export function holdUntilRead(budget: BodyBudget, holder: string, bytes: number, response: Response): void {
   if (response.destroyed || bytes <= FREE_BYTES) return;
-  if (!budget.take(holder, bytes)) throw new UnavailableError('Too many large messages at a time');
+  if (!budget.take(holder, bytes)) throw budget.refusal(holder, bytes, 'large messages');
   const timer = setTimeout(() => response.destroy(), READ.graceMs + bytes / READ.bytesPerMs).unref();
   response.once('close', () => {
     clearTimeout(timer);
@@ -97,13 +105,11 @@ export function holderOf(request: Request): string {
 
 /**
  * Takes more of the budget until the response is complete, for what a small body becomes.
- * @throws UnavailableError
+ * @throws TooManyAtATimeError, UnavailableError
  */
 export function holdMore(request: Request, bytes: number): void {
-  const isOver = request.res?.writableEnded === true;
-  if (isOver || !request.bodyBudget.take(holderOf(request), bytes)) {
-    throw new UnavailableError('Too many large requests at a time');
-  }
+  if (request.res?.writableEnded === true) throw new ClientGoneError();
+  if (!request.bodyBudget.take(holderOf(request), bytes)) throw refusal(request, bytes);
   request.heldBytes += bytes;
 }
 
@@ -123,8 +129,7 @@ export function hasBody({ method, headers }: Request): boolean {
 /**
  * Reads a request's body of at most `maxBytes`, and sends "100 Continue" to a client that waits for it. What it takes of
  * the process's budget is noted in `request.heldBytes`. Never settles when the client goes away meanwhile.
- * @throws AppError payload_too_large, or service_unavailable when the budget is used up; the rest of the body is then
- * discarded as it arrives
+ * @throws AppError payload_too_large, or what the budget refuses with; the rest of the body is then discarded as it arrives
  */
 export function readBody(request: Request, maxBytes: number): Buffer | Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
@@ -148,7 +153,7 @@ function collect(request: Request, maxBytes: number): Promise<Buffer> {
     const onData = (chunk: Buffer): void => {
       const received = parts.bytes + chunk.length;
       if (received > maxBytes) finish(tooLarge(maxBytes));
-      else if (!hold(request, received)) finish(new UnavailableError('Too many large requests at a time'));
+      else if (!hold(request, received)) finish(refusal(request, received - request.heldBytes));
       else parts.add(chunk);
     };
     request.on('data', onData).on('end', onEnd);
@@ -160,6 +165,10 @@ function hold(request: Request, received: number): boolean {
   if (!request.bodyBudget.take(holderOf(request), received - request.heldBytes)) return false;
   request.heldBytes = received;
   return true;
+}
+
+function refusal(request: Request, bytes: number): AppError {
+  return request.bodyBudget.refusal(holderOf(request), bytes, 'large requests');
 }
 
 function tooLarge(maxBytes: number): AppError {

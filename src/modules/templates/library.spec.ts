@@ -1,6 +1,6 @@
 import { parseDocument } from 'htmlparser2';
 import * as liquidjs from 'liquidjs';
-import { countCreatedText } from './rendering/render-threads';
+import { countCreatedText } from './rendering/render-thread';
 import { TemplateEngine } from './rendering/template-engine';
 import { COLOURS, LIBRARY } from './library';
 

@@ -169,9 +169,10 @@ describe('body size', () => {
     expect((await exchange(app.port, post('/v1/things/batch', many))).status).toBe(202);
   });
 
-  it('returns 503 when the large bodies of one client exceed its share of the budget, and releases that share', async () => {
+  it('returns 429 when the large bodies of one client exceed its share of the budget, and releases that share', async () => {
     const response = await exchange(app.port, post('/v1/things/batch', `"${'b'.repeat(9 * MIB)}"`));
-    expectEnvelope(response, 503, 'service_unavailable');
+    expectEnvelope(response, 429, 'rate_limit_exceeded');
+    expect(response.headers['retry-after']).toBe('1');
     expect((await exchange(app.port, post('/v1/things/batch', `"${'b'.repeat(7 * MIB)}"`))).status).toBe(202);
   });
 
@@ -182,7 +183,7 @@ describe('body size', () => {
     await waitFor(() => slowRequests.length === 1, { what: 'the handler' });
     client.close();
     await waitFor(() => app.lines.some(({ aborted }) => aborted === true), { what: 'the end of the connection' });
-    expectEnvelope(await exchange(app.port, post('/v1/things/batch', large)), 503, 'service_unavailable');
+    expectEnvelope(await exchange(app.port, post('/v1/things/batch', large)), 429, 'rate_limit_exceeded');
     slowRequests.pop()?.();
     const isTaken = async () => (await exchange(app.port, post('/v1/things/batch', large))).status === 202;
     await waitFor(isTaken, { what: 'room' });

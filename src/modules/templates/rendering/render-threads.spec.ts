@@ -1,6 +1,6 @@
 import { Metrics } from '../../../common/metrics/metrics';
 import { UnavailableError } from '../../../common/errors/app-error';
-import { cpuClock, RenderThreads } from './render-threads';
+import { RenderThreads } from './render-threads';
 
 const TEMPLATE = {
   organizationId: 'acme',
@@ -44,30 +44,18 @@ describe('the threads that render', () => {
     await expect(broken.render(TEMPLATE, '{}')).rejects.toThrow(UnavailableError);
     await broken.close();
   });
-});
 
-describe('cpuClock', () => {
-  it('reads what a thread has worked, and keeps it once the thread is gone', () => {
-    const texts = ['1000000 5 6\n', '4500000 5 7\n'];
-    const clock = cpuClock(() => {
-      const text = texts.shift();
-      if (text === undefined) throw new Error('ENOENT');
-      return text;
-    }, '/proc/self/task/7/schedstat');
-    expect([clock(), clock(), clock()]).toEqual([4.5, 4.5, 4.5]);
-  });
-
-  it.each([
-    [
-      'it cannot be read',
-      () => {
-        throw new Error('EACCES');
-      },
-    ],
-    ['it says something else', () => 'no numbers\n'],
-  ])('counts the whole process when %s', (_what, read) => {
-    const before = process.cpuUsage();
-    const worked = cpuClock(read, '/proc/self/task/7/schedstat')();
-    expect(worked).toBeGreaterThanOrEqual((before.user + before.system) / 1_000);
+  it('let an organization wait with a bounded number of jobs, and always leave room for the next', async () => {
+    const threads = new RenderThreads(new Metrics());
+    const ask = (organizationId: string) => threads.render({ ...TEMPLATE, organizationId }, '{}');
+    const lastOf = async (count: number, organizationId: string) => {
+      const asked = Array.from({ length: count }, () => ask(organizationId).catch((error: unknown) => error));
+      return Promise.race([asked.at(-1), new Promise((resolve) => setImmediate(resolve, 'waits'))]);
+    };
+    expect(await lastOf(900, 'acme')).toBe('waits');
+    expect(await lastOf(200, 'acme')).toMatchObject({ code: 'rate_limit_exceeded' });
+    for (const name of ['b', 'c', 'd', 'e', 'f', 'g']) await lastOf(1_000, name);
+    expect(await lastOf(1, 'newcomer')).toBe('waits');
+    await threads.close();
   });
 });

@@ -1,24 +1,16 @@
-import { readFileSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
-import type { Context, Emitter, Liquid, Template } from 'liquidjs';
 import { LRUCache } from 'lru-cache';
 import { HolderQueue } from '../../../common/async/holder-turns';
 import { MINUTE } from '../../../common/clock';
-import { ClientGoneError, UnavailableError } from '../../../common/errors/app-error';
+import {
+  type AppError,
+  ClientGoneError,
+  TooManyAtATimeError,
+  UnavailableError,
+} from '../../../common/errors/app-error';
 import type { Metrics } from '../../../common/metrics/metrics';
 import { clientGone } from '../../../common/tenant';
-import {
-  type CheckResult,
-  type RenderResult,
-  type StoredTemplate,
-  TemplateEngine,
-  type TemplateParts,
-} from './template-engine';
-
-/** A request to a thread. */
-type Task =
-  | { readonly kind: 'check'; readonly source: TemplateParts }
-  | { readonly kind: 'render'; readonly template: StoredTemplate; readonly variables: string };
+import { RenderThread, type Task } from './render-thread';
+import type { CheckResult, RenderResult, StoredTemplate, TemplateParts } from './template-engine';
 
 interface Job {
   readonly organizationId: string;
@@ -27,33 +19,9 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-/** The thread's program, as text: a thread cannot load TypeScript, which the tests run. */
-const THREAD = `
-  const { readFileSync, readlinkSync } = require('node:fs');
-  const { parentPort, workerData } = require('node:worker_threads');
-  let thread = '';
-  try {
-    thread = readlinkSync('/proc/thread-self').split('/').pop();
-  } catch {}
-  const clock = (${cpuClock.toString()})((path) => readFileSync(path, 'latin1'), '/proc/self/task/' + thread + '/schedstat');
-  const engine = new (${TemplateEngine.toString()})(require(workerData.library), clock, ${countCreatedText.toString()});
-  parentPort.on('message', (task) => {
-    parentPort.postMessage(
-      task.kind === 'check' ? engine.check(task.source) : engine.render(task.template, task.variables),
-    );
-  });
-  parentPort.postMessage(thread);
-`;
-
 /** After a rendering that had to be terminated, its organization may not use the second thread for this long. */
 const SLOW_MS = MINUTE;
 const MAX_SLOW = 1_000;
-/** CPU time, as in the engine, whose own limit comes first but cannot interrupt a single long step. */
-const DEADLINE_MS = 2 * TemplateEngine.RENDER_MS;
-/** Elapsed time, in multiples of the deadline, on a machine that is too busy to run the thread. */
-const MAX_DEADLINES = 10;
-/** More than the engine's own limit lets a rendering take: a thread without memory can end the process. */
-const MEMORY = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
 const MAX_WAITING = 5_000;
 const MAX_WAITING_PER_ORGANIZATION = 1_000;
 
@@ -80,7 +48,8 @@ export class RenderThreads {
   /**
    * Returns undefined when it did not end in time.
    * @param variables JSON of an object
-   * @throws UnavailableError when too many jobs wait, no thread can be started, or the service stops
+   * @throws TooManyAtATimeError when too many jobs of the organization wait; UnavailableError when too many of all wait, no
+   * thread can be started, or the service stops
    */
   render(template: StoredTemplate, variables: string): Promise<RenderResult | undefined> {
     return this.submit<RenderResult>(template.organizationId, { kind: 'render', template, variables });
@@ -98,10 +67,8 @@ export class RenderThreads {
     const signal = clientGone();
     if (this.closed) return Promise.reject(stopping());
     if (signal?.aborted) return Promise.reject(new ClientGoneError());
-    const own = this.waiting.sizeOf(organizationId);
-    if (this.waiting.size >= MAX_WAITING || own >= MAX_WAITING_PER_ORGANIZATION) {
-      return Promise.reject(new UnavailableError('Too many templates are waiting to be rendered'));
-    }
+    const refusal = this.refusalOf(organizationId);
+    if (refusal) return Promise.reject(refusal);
     return new Promise<T | undefined>((resolve, reject) => {
       const job = { organizationId, task, resolve: resolve as Job['resolve'], reject };
       this.waiting.add(organizationId, job);
@@ -111,6 +78,18 @@ export class RenderThreads {
       );
       this.dispatch();
     });
+  }
+
+  /** No organization waits with more jobs than are left to the others, so that a further one always gets a share. */
+  private refusalOf(organizationId: string): AppError | undefined {
+    const left = MAX_WAITING - this.waiting.size;
+    const own = this.waiting.sizeOf(organizationId);
+    if (own >= Math.min(MAX_WAITING_PER_ORGANIZATION, left)) {
+      return own > 0
+        ? new TooManyAtATimeError('templates')
+        : new UnavailableError('Too many templates are waiting to be rendered');
+    }
+    return undefined;
   }
 
   private dispatch(): void {
@@ -149,143 +128,4 @@ export class RenderThreads {
 
 function stopping(): UnavailableError {
   return new UnavailableError('The service is stopping');
-}
-
-/** One thread and its current job. It is started by its first job, and again by the next job after it was terminated. */
-class RenderThread {
-  busy = false;
-  private worker: Promise<Started> | undefined;
-
-  /** Returns undefined when the thread returns no result in time, or ends. @throws UnavailableError when it cannot be started */
-  async run(task: Task): Promise<CheckResult | RenderResult | undefined> {
-    this.busy = true;
-    try {
-      const starting = this.worker ?? this.begin();
-      const { worker, cpuMs } = await starting;
-      // It has been closed, or has ended, while it started.
-      if (this.worker !== starting) throw new Error('The thread has ended');
-      worker.ref();
-      const result = await resultOf(worker, cpuMs, task);
-      // An idle thread must not keep a process alive.
-      worker.unref();
-      if (result === undefined) await this.end();
-      return result;
-    } catch (error) {
-      await this.end();
-      throw new UnavailableError('No thread can be started for templates', error);
-    } finally {
-      this.busy = false;
-    }
-  }
-
-  /** Starts a thread. One that ended by itself, busy or idle, gets no more jobs. */
-  private begin(): Promise<Started> {
-    const started = start();
-    const forget = (): void => {
-      if (this.worker === started) this.worker = undefined;
-    };
-    started.then(({ worker }) => worker.once('exit', forget), forget);
-    this.worker = started;
-    return started;
-  }
-
-  async end(): Promise<void> {
-    const worker = this.worker;
-    this.worker = undefined;
-    await worker?.then((started) => started.worker.terminate()).catch(() => undefined);
-  }
-}
-
-interface Started {
-  readonly worker: Worker;
-  /** CPU time of the thread. */
-  readonly cpuMs: () => number;
-}
-
-/** Resolves once the thread has loaded the library, so that this time counts for no template. */
-function start(): Promise<Started> {
-  const worker = new Worker(THREAD, {
-    eval: true,
-    workerData: { library: require.resolve('liquidjs') },
-    resourceLimits: MEMORY,
-  });
-  return new Promise((resolve, reject) => {
-    worker.once('message', (thread: string) => {
-      const cpuMs = cpuClock((path) => readFileSync(path, 'latin1'), `/proc/self/task/${thread}/schedstat`);
-      resolve({ worker, cpuMs });
-    });
-    worker.once('error', reject);
-    worker.once('exit', () => reject(new Error('The thread has ended')));
-  });
-}
-
-function resultOf(worker: Worker, cpuMs: () => number, task: Task): Promise<CheckResult | RenderResult | undefined> {
-  return new Promise((resolve) => {
-    const before = cpuMs();
-    let deadlines = 0;
-    const end = (result: CheckResult | RenderResult | undefined): void => {
-      clearInterval(timer);
-      worker.off('message', end).off('exit', nothing);
-      resolve(result);
-    };
-    const nothing = (): void => end(undefined);
-    const timer = setInterval(() => {
-      deadlines += 1;
-      if (cpuMs() - before >= DEADLINE_MS || deadlines >= MAX_DEADLINES) nothing();
-    }, DEADLINE_MS);
-    worker.on('message', end).on('exit', nothing);
-    worker.postMessage(task);
-  });
-}
-
-/**
- * CPU time of one thread in milliseconds, from its Linux file (`/proc/…/schedstat`: nanoseconds come first). On other systems
- * that of the whole process.
- *
- * Passed to threads as text: it uses nothing outside itself.
- * @param read a file as text; may throw
- */
-export function cpuClock(read: (path: string) => string, path: string): () => number {
-  let last = Number.NaN;
-  const ofThread = (): number => {
-    try {
-      last = Number(read(path).split(' ')[0]) / 1_000_000;
-    } catch {
-      // The thread has ended.
-    }
-    return last;
-  };
-  const ofProcess = (): number => {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1_000;
-  };
-  return ofThread() >= 0 ? ofThread : ofProcess;
-}
-
-/**
- * Counts text that the library does not count: captures, which double with every capture of themselves, and what `replace` splits
- * before it counts its result.
- *
- * Passed to threads as text: it uses nothing outside itself.
- */
-export function countCreatedText(liquid: Liquid, toText: (value: unknown) => string): void {
-  type Capture = new () => { templates: Template[]; variable: string; liquid: Liquid };
-  class CountedCapture extends (liquid.tags.capture as unknown as Capture) {
-    *render(context: Context): Generator<unknown, void> {
-      let captured = '';
-      const write = (value: unknown): void => {
-        const text = toText(value);
-        context.memoryLimit.use(text.length);
-        captured += text;
-      };
-      yield this.liquid.renderer.renderTemplates(this.templates, context, { write } as Emitter);
-      (context.bottom() as Record<string, unknown>)[this.variable] = captured;
-    }
-  }
-  liquid.registerTag('capture', CountedCapture as never);
-  const replace = liquid.filters.replace as (this: unknown, ...values: unknown[]) => unknown;
-  liquid.registerFilter('replace', function (value: unknown, ...others: unknown[]) {
-    this.context.memoryLimit.use(toText(value).length);
-    return replace.call(this, value, ...others);
-  });
 }

@@ -1,6 +1,7 @@
 import * as liquidjs from 'liquidjs';
 import { Metrics } from '../../../common/metrics/metrics';
-import { countCreatedText, RenderThreads } from './render-threads';
+import { countCreatedText } from './render-thread';
+import { RenderThreads } from './render-threads';
 import { type CheckResult, type RenderResult, TemplateEngine, type TemplateParts } from './template-engine';
 
 /** Of processor time: by elapsed time, a busy machine would end what takes microseconds. */

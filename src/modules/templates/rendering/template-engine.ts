@@ -41,7 +41,7 @@ type Fault = Error & { errors?: Fault[]; originalError?: Fault; variableName?: s
  * Parses and renders templates with Liquid. Values are escaped in html; a variable that is not given is an error unless the
  * template handles its absence (`if`, `default`). No template reaches a file or another template.
  *
- * Threads run its source text (`render-threads.ts`), so it must not refer to anything outside itself except types. Terminating
+ * Threads run its source text (`render-thread.ts`), so it must not refer to anything outside itself except types. Terminating
  * the thread covers what its limits miss.
  */
 export class TemplateEngine {
