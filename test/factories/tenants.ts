@@ -42,12 +42,12 @@ export async function addDomain(
 export async function addSuppression(
   db: Queryable,
   tenant: Tenant,
-  fields: { email: string; reason: string; mode?: Mode; expiresAt?: Date },
+  fields: { email: string; reason: string; mode?: Mode; expiresAt?: Date; notes?: string },
 ): Promise<void> {
-  const { email, reason, mode = 'live', expiresAt = null } = fields;
+  const { email, reason, mode = 'live', expiresAt = null, notes = null } = fields;
   await db.query(
-    `insert into suppressions (organization_id, mode, address_key, reason, id, email, source, expires_at)
-     values ($1, $2, lower($3), $4, $5, $3, 'api', $6)`,
-    [tenant.organizationId, mode, email, reason, newId(), expiresAt],
+    `insert into suppressions (organization_id, mode, address_key, reason, id, email, source, expires_at, notes)
+     values ($1, $2, lower($3), $4, $5, $3, 'api', $6, $7)`,
+    [tenant.organizationId, mode, email, reason, newId(), expiresAt, notes],
   );
 }

@@ -65,22 +65,22 @@ describe('an export holds', () => {
   });
 
   it('the suppressions of the subject, one for each reason', async () => {
-    for (const [address, reason] of [
-      [ADA, 'manual'],
-      ['Ada@Example.com', 'spam_complaint'],
-      ['bob@example.com', 'manual'],
-    ] as const) {
-      await addSuppression(scene.db, acme as never, { email: address, reason });
+    for (const fields of [
+      { email: ADA, reason: 'manual', notes: 'asked by phone' },
+      { email: 'Ada@Example.com', reason: 'spam_complaint' },
+      { email: 'bob@example.com', reason: 'manual' },
+    ]) {
+      await addSuppression(scene.db, acme as never, fields);
     }
     await addSuppression(scene.db, acme as never, { email: ADA, reason: 'hard_bounce', mode: 'test' });
     const { exportedData } = await scene.export(acme.api, ADA);
     const rows = await scene.db.query(
-      `select id, email, reason, suppressed_at from suppressions
+      `select id, email, reason, suppressed_at, notes from suppressions
        where organization_id = $1 and mode = 'live' and address_key = $2`,
       [acme.organizationId, ADA],
     );
-    const shown = rows.map(({ id, email: listed, reason, suppressed_at }) => {
-      return { id, email: listed, reason, suppressedAt: suppressed_at.toISOString() };
+    const shown = rows.map(({ id, email: listed, reason, suppressed_at, notes }) => {
+      return { id, email: listed, reason, suppressedAt: suppressed_at.toISOString(), ...(notes && { notes }) };
     });
     expect(shown).toHaveLength(2);
     expect(exportedData.suppressions).toEqual(expect.arrayContaining(shown));

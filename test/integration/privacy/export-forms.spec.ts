@@ -57,7 +57,10 @@ describe('the forms of a result', () => {
       ['queued', {}],
     ]);
     expect(parseCsv(suppressions)).toEqual([
-      { id: expect.any(String), email: 'Ada@example.com', reason: 'hard_bounce', suppressedAt: expect.any(String) },
+      {
+        ...{ id: expect.any(String), email: 'Ada@example.com', reason: 'hard_bounce' },
+        ...{ suppressedAt: expect.any(String), notes: '' },
+      },
     ]);
   });
 

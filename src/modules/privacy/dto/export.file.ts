@@ -70,7 +70,7 @@ const COLUMNS: Columns = {
     ...(['replyTo', 'tags', 'metadata', 'headers', 'attachments'] as const),
   ],
   events: ['id', 'emailId', 'eventType', 'timestamp', 'eventData'],
-  suppressions: ['id', 'email', 'reason', 'suppressedAt'],
+  suppressions: ['id', 'email', 'reason', 'suppressedAt', 'notes'],
 };
 
 /** A section as a JSON array, or as CSV with a header line; one part at a time. */

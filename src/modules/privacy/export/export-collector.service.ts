@@ -87,8 +87,8 @@ export class ExportCollector {
   async suppressionsOf(scope: SubjectScope): Promise<ExportedSuppression[]> {
     const filter = { key: addressKey(scope.address), limit: MAX_SUPPRESSIONS, offset: 0 };
     const [entries] = await this.suppressions.page(scope, filter);
-    return entries.map(({ id, email, reason, suppressedAt }) => {
-      return { id, email, reason, suppressedAt: suppressedAt.toISOString() };
+    return entries.map(({ id, email, reason, suppressedAt, notes }) => {
+      return { id, email, reason, suppressedAt: suppressedAt.toISOString(), ...(notes !== null && { notes }) };
     });
   }
 }

@@ -40,6 +40,8 @@ export interface ExportedSuppression {
   readonly email: string;
   readonly reason: string;
   readonly suppressedAt: string;
+  /** What the organization noted about the subject. */
+  readonly notes?: string;
 }
 
 export interface ExportItems {
