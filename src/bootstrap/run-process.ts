@@ -40,7 +40,7 @@ interface Parts {
 }
 
 /**
- * The life of a process: database, service, first-start seeding, "ready"; then SIGINT, SIGTERM or SIGHUP stops the service first and
+ * The life of a process: database, first-start seeding, service, "ready"; then SIGINT, SIGTERM or SIGHUP stops the service first and
  * the embedded database last. A signal before that aborts the start. A second signal, or a stop that takes too long, ends the
  * process with exit code 1.
  *
@@ -109,10 +109,12 @@ async function start(parts: Parts, { config, modules, logger, signal }: StartOpt
   parts.database = database;
   signal.throwIfAborted();
   await awaitUsableSchema(database.url, { config, logger, signal });
-  const service = await startService(config, database, modules, logger);
-  parts.service = service;
   const isFirst = !isSeeded(config.dataDir);
-  const credentials = config.roles.has('api') ? await seedFirstStart(service.app, config) : undefined;
+  let credentials: Credentials | undefined;
+  const service = await startService(config, database, modules, logger, async (app) => {
+    credentials = await seedFirstStart(app, config);
+  });
+  parts.service = service;
   const { port, metricsPort, submission } = service;
   const ports = { port, metricsPort, submissionPort: submission?.port, submissionsPort: submission?.implicitTlsPort };
   logger.info({ ...ports, roles: [...config.roles], deliveryMode: config.delivery.mode }, 'ready');

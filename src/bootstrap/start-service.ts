@@ -52,15 +52,20 @@ export interface RunningService {
   close(): Promise<void>;
 }
 
+/** What is done with the application before the api's port opens. */
+type Preparation = (app: INestApplicationContext) => Promise<void>;
+
 /**
  * Starts the configuration's roles in this process, on a database whose schema is up to date.
  * @param imports the roles' modules
+ * @param prepare until it has ended, the api is not ready
  */
 export async function startService(
   given: AppConfig,
   { url: databaseUrl, folder }: Pick<OpenDatabase, 'url' | 'folder'>,
   imports: Modules,
   logger: Log,
+  prepare?: Preparation,
 ): Promise<RunningService> {
   const config = await withChosenPort(given);
   const draining = new Draining();
@@ -85,7 +90,7 @@ export async function startService(
     await disk.watch(metrics);
     if (http) {
       logRowSecurity(app.get(Database, ANYWHERE));
-      await listen(app as NestExpressApplication, config, given.http.port);
+      await listen(app as NestExpressApplication, config, given.http.port, prepare);
     }
     const submission = await listenForMail(app, config);
     return { ...(await serving(app, config, { draining, metrics, tracing })), submission };
@@ -219,10 +224,17 @@ function adapterFor(config: AppConfig, { draining, metrics, tracing, bodies }: O
 }
 
 /** @param wanted 0: another free port is taken when the chosen one is in use meanwhile */
-async function listen(app: NestExpressApplication, config: AppConfig, wanted: number): Promise<void> {
+async function listen(
+  app: NestExpressApplication,
+  config: AppConfig,
+  wanted: number,
+  prepare: Preparation = async () => {},
+): Promise<void> {
   const { http, delivery, console: settings } = config;
   const pages = [...(settings.enabled ? ['/console'] : []), ...(delivery.mode === 'local' ? ['/mailbox'] : [])];
   setUpDocs(app, buildOpenApiDocument(app), pages);
+  await app.init();
+  await prepare(app);
   const opening = app.listen(http.port, http.host).catch((error: NodeJS.ErrnoException) => {
     if (wanted !== 0 || error.code !== 'EADDRINUSE') throw error;
     return app.listen(0, http.host);

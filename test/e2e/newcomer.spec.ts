@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '../setup/wait-for';
 import { ApiClient, eventTypes } from './kit/api-client';
-import { ServiceProcess } from './kit/service-process';
+import { freePort, ServiceProcess } from './kit/service-process';
 
 /** Sends what the printed curl command would send; curl itself need not be installed. Returns the email's id. */
 async function sendAsPrinted(output: string): Promise<string> {
@@ -50,7 +50,17 @@ describe('a first start', () => {
   };
 
   it('sends a mail, shows it in the mailbox, and keeps it over a restart', async () => {
-    const service = await start();
+    const port = await freePort();
+    const service = ServiceProcess.launch({ WAYBILL_DATA_DIR: dataDir, PORT: String(port) });
+    const isReady = () =>
+      fetch(`http://127.0.0.1:${port}/health/startup`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    await waitFor(isReady, { what: 'the service' });
+    // Scripts wait for this path, and then read the keys.
+    expect(credentials()).toMatchObject({ liveKey: expect.any(String) });
+    await waitFor(() => service.line('ready') !== undefined, { what: 'the line "ready"' });
     // Standard error has a pipe of its own, which may be read after that of the line "ready".
     await waitFor(() => service.other.includes('curl'), { what: 'the welcome' });
     expect(service.other).not.toContain(credentials().liveKey);

@@ -116,7 +116,8 @@ async function readPart(head: Buffer, bytes: ByteReader): Promise<BackupPart> {
 }
 
 function describeDamage(file: string, error: NodeJS.ErrnoException): Error {
-  const { code = '', message } = error;
+  const { code = '', message, syscall } = error;
+  if (syscall !== undefined) return new BackupFileError(`Cannot read ${file}: ${message}`);
   if (error instanceof BackupFileError && message.startsWith(file)) return error;
   if (error instanceof BackupFileError || error instanceof SyntaxError || code.startsWith('Z_')) {
     return new BackupFileError(`${file} is damaged, or no backup of this service: ${message}`);

@@ -269,6 +269,16 @@ describe('waybill backup and restore', () => {
     expect(await query(target.url, 'select name from organizations')).toEqual([{ name: 'Other' }]);
   });
 
+  it('name what cannot be read', async () => {
+    const env = { ...cli.environment, DATABASE_URL: target.url };
+    for (const given of [folder, path.join(folder, 'none.backup')]) {
+      expect(await runWith(env, ['restore', given])).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining(`Cannot read ${given}: `),
+      });
+    }
+  });
+
   it('leave the database as it was when the restore fails half-way', async () => {
     await query(target.url, `insert into organizations (id, name) values (gen_random_uuid(), 'Other')`);
     const before = await contentOf(target.url);
