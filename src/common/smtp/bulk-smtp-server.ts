@@ -73,6 +73,7 @@ export class BulkSmtpServer extends SMTPServer {
     this.upgradeInTurn(connection);
     this.endIdleInTurn(connection);
     takeAnySender(connection);
+    refuseUnknownParameters(connection);
     const create = connection._createParser.bind(connection);
     const adapt = (parser: Parser) => readInTurns(readInBulk(parser), connection.remoteAddress, this.turns);
     // STARTTLS starts with a new one.
@@ -144,6 +145,23 @@ function takeAnySender(connection: Connection): void {
     const path = known === false && name === 'mail from' ? readSenderPath(String(command)) : undefined;
     const empty = path ? parse(name, `MAIL FROM:<>${path.parameters}`) : known;
     return path && empty ? { ...empty, address: path.address } : empty;
+  };
+}
+
+/** Of the extensions that are offered, and of DSN (RFC 3461), which some clients ask for anyway; AUTH: RFC 4954 section 5. */
+const PARAMETERS: ReadonlySet<string> = new Set([
+  ...['SIZE', 'BODY', 'SMTPUTF8', 'AUTH'],
+  ...['RET', 'ENVID', 'NOTIFY', 'ORCPT'],
+]);
+
+/** RFC 5321 section 4.1.1.11. The library ignores them, so that a client would take what it asked for as granted. */
+function refuseUnknownParameters(connection: Connection): void {
+  const reject = connection._rejectInvalidParams.bind(connection);
+  connection._rejectInvalidParams = (parsed, keys, done) => {
+    if (Object.keys(parsed.args || {}).every((name) => PARAMETERS.has(name))) return reject(parsed, keys, done);
+    connection.send(555, '5.5.4 A parameter is unknown');
+    done();
+    return true;
   };
 }
 

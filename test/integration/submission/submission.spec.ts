@@ -187,6 +187,18 @@ describe('SMTP submission', () => {
     expect(await client.command('RCPT TO:<müller@x.example>')).toMatch(/^250 /);
   });
 
+  it('refuses parameters of extensions that it does not offer', async () => {
+    const client = await session();
+    for (const unknown of ['MT-PRIORITY=3', 'HOLDFOR=60', 'REQUIRETLS', 'SIZE=10 XVERP']) {
+      expect(await client.command(`MAIL FROM:<a@b.example> ${unknown}`)).toMatch(/^555 5\.5\.4 /);
+    }
+    expect(await client.command('MAIL FROM:<a@b.example> SIZE=100 BODY=8BITMIME SMTPUTF8 AUTH=<> RET=HDRS')).toMatch(
+      /^250 /,
+    );
+    expect(await client.command('RCPT TO:<a@x.example> RRVS=2014-04-03T23:01:00Z')).toMatch(/^555 5\.5\.4 /);
+    expect(await client.command('RCPT TO:<a@x.example> NOTIFY=NEVER')).toMatch(/^250 /);
+  });
+
   it('takes a whole conversation in one packet', async () => {
     const client = await session();
     const lines = ['MAIL FROM:<>', 'RCPT TO:<a@x.example>', 'DATA'].join('\r\n');
