@@ -4,7 +4,7 @@ import { parseTimestamp } from '../common/http/timestamps';
 import type { Destination, DestinationChange } from '../delivery/shaping/destinations.service';
 import { OperatorDestinationsService, OperatorEgressService } from '../modules/operator/operator-destinations.service';
 import type { CliSession, Services } from './session/cli-session';
-import { fields, type Report, table } from './session/output';
+import { CliError, fields, type Report, table } from './session/output';
 import type { ShownPool } from '../delivery/egress/egress.service';
 
 const REASON = ['--reason <text>', 'shown as the cause, to senders too', 'command line'] as const;
@@ -39,16 +39,14 @@ export function addDestinationCommands(program: Command, session: CliSession): v
     .option(...UNTIL)
     .option(...REASON)
     .action((key: string, options: Limits) =>
-      session.run((services) => change(services, key, { paused: true, until: options.until, reason: options.reason })),
+      change(session, key, { paused: true, until: options.until, reason: options.reason }),
     );
   group
     .command('resume')
     .description('end a pause, of an operator or of the workers')
     .argument('<key>')
     .option(...REASON)
-    .action((key: string, options: Limits) =>
-      session.run((services) => change(services, key, { paused: false, reason: options.reason })),
-    );
+    .action((key: string, options: Limits) => change(session, key, { paused: false, reason: options.reason }));
   addLimitCommand(group, session);
 }
 
@@ -61,11 +59,12 @@ function addLimitCommand(group: Command, session: CliSession): void {
     .option('--rate <n>', 'messages a minute; none: no limit', parseLimit)
     .option(...UNTIL)
     .option(...REASON)
-    .action((key: string, { maxConnections, rate, until: end, reason: cause }: Limits) =>
-      session.run((services) =>
-        change(services, key, { maxConnections, ratePerMinute: rate, until: end, reason: cause }),
-      ),
-    );
+    .action((key: string, { maxConnections, rate, until: end, reason: cause }: Limits) => {
+      if (maxConnections === undefined && rate === undefined) {
+        throw new CliError('invalid_request', 'Nothing to limit: give --max-connections, --rate or both');
+      }
+      return change(session, key, { maxConnections, ratePerMinute: rate, until: end, reason: cause });
+    });
 }
 
 async function list(services: Services): Promise<Report> {
@@ -76,8 +75,17 @@ async function list(services: Services): Promise<Report> {
   return { json: found, text: table(rows) };
 }
 
-async function change(services: Services, key: string, wanted: DestinationChange): Promise<Report> {
-  return show(await services.get(OperatorDestinationsService).change(key, wanted, OPERATOR));
+/** A rule may precede the first mail; otherwise the key is mistyped. */
+function change(session: CliSession, key: string, wanted: DestinationChange): Promise<void> {
+  return session.run(async (services) => {
+    const changed = await services.get(OperatorDestinationsService).change(key, wanted, OPERATOR);
+    if (changed.mxHosts.length === 0) {
+      session.output.note(
+        `no mail has gone to ${changed.key} lately; \`waybill destinations list\` shows the keys in use`,
+      );
+    }
+    return show(changed);
+  });
 }
 
 function show(destination: Destination): Report {

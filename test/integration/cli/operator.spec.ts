@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { kindOfKey } from '../../../src/auth/key-format';
 import { query } from '../embedded/support';
-import { CliKit } from './cli-kit';
+import { CliKit, runWith } from './cli-kit';
 
 let cli: CliKit;
 let org: string;
@@ -77,7 +77,16 @@ describe('waybill destinations', () => {
     expect(await cli.json('destinations', 'list')).toEqual([]);
     expect((await cli.failure('destinations', 'show', key)).code).toBe('resource_not_found');
     expect((await cli.failure('destinations', 'limit', key, '--rate', '0')).code).toBe('invalid_request');
-    expect((await cli.failure('destinations', 'limit', key)).code).toBe('invalid_request');
+    expect((await cli.failure('destinations', 'limit', key)).message).toContain('give --max-connections');
+  });
+
+  it('says that a key has no mail: it may be mistyped', async () => {
+    const { exitCode, stderr } = await runWith(cli.environment, ['destinations', 'pause', 'gmail.con']);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr: expect.stringContaining('no mail has gone to gmail.con'),
+    });
+    await cli.json('destinations', 'resume', 'gmail.con');
   });
 });
 
