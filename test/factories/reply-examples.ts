@@ -1,5 +1,5 @@
 import { SMTP_PHASES } from '../../src/delivery/ports/attempt-trace';
-import type { ReplyToClassify } from '../../src/delivery/policy/classify-reply';
+import type { ReplyToClassify } from '../../src/delivery/policy/read-reply';
 import { RULE_FILES } from '../../src/delivery/policy/reply-rules';
 
 /** As the connection hands it over: all lines as they came, the enhanced code of the first. */

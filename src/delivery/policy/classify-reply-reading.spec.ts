@@ -1,4 +1,5 @@
-import { countsAgainstSender, ReplyClassifier, type ReplyToClassify } from './classify-reply';
+import { countsAgainstSender, ReplyClassifier } from './classify-reply';
+import type { ReplyToClassify } from './read-reply';
 import {
   isBeforeRecipient,
   REASONS,
@@ -257,5 +258,32 @@ describe('names that events keep', () => {
     const phases = ['dns', 'connect', 'greeting', 'tls', 'auth', 'mail', 'rcpt', 'data', 'final'] as const;
     expect(phases.filter(isBeforeRecipient)).toEqual(['dns', 'connect', 'greeting', 'tls', 'auth', 'mail']);
     expect(isBeforeRecipient(undefined)).toBe(true);
+  });
+});
+
+describe('a 550 whose enhanced code is temporary', () => {
+  const classify = (text: string, enhancedCode?: string) => {
+    const { action, bounceType } = new ReplyClassifier().classify({ phase: 'rcpt', code: 550, text, enhancedCode });
+    return [action, bounceType];
+  };
+
+  it('bounces, and suppresses nothing', () => {
+    expect(classify('4.2.1 mailbox busy')).toEqual(['bounce', 'soft']);
+    expect(classify('user unknown', '4.1.1')).toEqual(['bounce', 'soft']);
+    expect(classify('5.2.1 mailbox disabled')).toEqual(['bounce_and_suppress', 'hard']);
+    expect(classify('user unknown')).toEqual(['bounce_and_suppress', 'hard']);
+  });
+
+  it('is what another line of the reply says that is permanent', () => {
+    const lines = ['4.2.1 mailbox', '5.2.1 disabled'];
+    expect(new ReplyClassifier().classify({ phase: 'rcpt', code: 550, text: lines }).action).toBe(
+      'bounce_and_suppress',
+    );
+  });
+
+  it('suppresses by a rule of the operator', () => {
+    const own: ReplyRule = { ...RULE, class: 'mailbox', reason: 'bad-mailbox', action: 'bounce_and_suppress' };
+    const { action } = new ReplyClassifier([own]).classify({ phase: 'rcpt', code: 550, text: '4.2.1 busy' });
+    expect(action).toBe('bounce_and_suppress');
   });
 });

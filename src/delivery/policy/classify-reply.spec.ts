@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { definitions, parseExample } from '../../../test/factories/reply-examples';
-import { BUILT_IN_CLASSIFIER, type ReplyToClassify } from './classify-reply';
+import { BUILT_IN_CLASSIFIER } from './classify-reply';
+import type { ReplyToClassify } from './read-reply';
 import wordLists from './rules/words.json';
 import { readPhase, SMTP_PHASES } from '../ports/attempt-trace';
 import { stageOf } from './reply-rule';
