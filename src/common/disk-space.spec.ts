@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { describeFullDisk, DiskFullError, DiskSpace } from './disk-space';
+import { DAY } from './clock';
+import { describeFullDisk, DiskFullError, DiskShareError, DiskSpace } from './disk-space';
 import { Metrics } from './metrics/metrics';
 
 describe('DiskSpace', () => {
@@ -58,7 +59,7 @@ describe('DiskSpace', () => {
     const disk = new DiskSpace({ folders: ['/a'], reserveBytes: 100, freeBytes: read });
     await disk.read();
     const write = () => Promise.resolve(true);
-    const take = (bytes: number) => disk.take(bytes, write).catch(() => false);
+    const take = (bytes: number) => disk.take({ bytes }, write).catch(() => false);
     const takeMany = async () => (await Promise.all(Array.from({ length: 1_000 }, () => take(10)))).filter(Boolean);
     expect(await takeMany()).toHaveLength(45);
     expect(read).toHaveBeenCalledTimes(2);
@@ -76,8 +77,8 @@ describe('DiskSpace', () => {
     const disk = watching();
     await disk.read();
     let written: () => void = () => undefined;
-    const first = disk.take(400, () => new Promise<void>((resolve) => (written = resolve)));
-    const take = (bytes: number) => disk.take(bytes, () => Promise.resolve(true)).catch(() => false);
+    const first = disk.take({ bytes: 400 }, () => new Promise<void>((resolve) => (written = resolve)));
+    const take = (bytes: number) => disk.take({ bytes }, () => Promise.resolve(true)).catch(() => false);
     await disk.read();
     expect(await take(51)).toBe(false);
     written();
@@ -85,6 +86,49 @@ describe('DiskSpace', () => {
     expect(await take(51)).toBe(false);
     await disk.read();
     expect(await take(400)).toBe(true);
+  });
+
+  describe('with less than eight reserves free', () => {
+    const write = () => Promise.resolve(true);
+    let nowMs = 0;
+    const sharing = async (bytes: number) => {
+      free.set('/a', bytes);
+      const disk = new DiskSpace({ folders: ['/a'], reserveBytes: 100, freeBytes, monotonicMs: () => nowMs });
+      await disk.read();
+      return disk;
+    };
+    /** On a disk that each write, of 10 bytes with its log, makes fuller. */
+    const takeAll = async (disk: DiskSpace, holder: string) => {
+      for (let taken = 0; ; taken += 10) {
+        if (!(await disk.take({ bytes: 5, holder }, write).catch(() => false))) return taken;
+        free.set('/a', free.get('/a')! - 10);
+        await disk.read();
+      }
+    };
+
+    it('stops the organization that fills the disk at half of the room, and always leaves some to a further one', async () => {
+      const disk = await sharing(700);
+      expect(await takeAll(disk, 'a')).toBe(300);
+      const more = disk.take({ bytes: 5, holder: 'a' }, write);
+      await expect(more).rejects.toMatchObject({ code: 'rate_limit_exceeded', retryAfterSeconds: 60 });
+      expect(await takeAll(disk, 'b')).toBe(150);
+      expect(() => disk.assertRoom('a')).toThrow(DiskShareError);
+      expect(await takeAll(disk, 'c')).toBe(70);
+      await expect(disk.take({ bytes: 5 }, write)).resolves.toBe(true);
+    });
+
+    it('counts what an organization has taken in before, half of it after a day', async () => {
+      const disk = await sharing(10_000);
+      await disk.take({ bytes: 2_000, holder: 'a' }, write);
+      await expect(disk.take({ bytes: 100, holder: 'a' }, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+      free.set('/a', 600);
+      for (let readings = 0; readings < 2; readings += 1) await disk.read();
+      expect(() => disk.assertRoom('a')).toThrow(DiskShareError);
+      expect(() => disk.assertRoom('b')).not.toThrow();
+      nowMs += 3 * DAY;
+      expect(() => disk.assertRoom('a')).not.toThrow();
+      await expect(disk.take({ bytes: 1, holder: 'a' }, write)).rejects.toThrow(DiskShareError);
+    });
   });
 
   it('reads one at a time: what is written during a reading counts until another one that begins later', async () => {
@@ -100,24 +144,24 @@ describe('DiskSpace', () => {
     const write = () => Promise.resolve();
     void disk.read();
     await release();
-    await disk.take(100, write);
+    await disk.take({ bytes: 100 }, write);
     for (let count = 0; count < 2; count += 1) void disk.read();
-    await disk.take(200, write);
+    await disk.take({ bytes: 200 }, write);
     await release();
     // 900 are above the reserve, and 400 have been written since the reading began.
-    await expect(disk.take(251, write)).rejects.toThrow(DiskFullError);
+    await expect(disk.take({ bytes: 251 }, write)).rejects.toThrow(DiskFullError);
     await release();
-    await disk.take(251, write);
+    await disk.take({ bytes: 251 }, write);
   });
 
   it('counts what could not be written until the next reading', async () => {
     const disk = watching();
     await disk.read();
-    await expect(disk.take(400, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    await expect(disk.take({ bytes: 400 }, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(() => disk.assertRoom()).not.toThrow();
-    await expect(disk.take(51, () => Promise.resolve())).rejects.toThrow(DiskFullError);
+    await expect(disk.take({ bytes: 51 }, () => Promise.resolve())).rejects.toThrow(DiskFullError);
     await disk.read();
-    await expect(disk.take(51, () => Promise.resolve(1))).resolves.toBe(1);
+    await expect(disk.take({ bytes: 51 }, () => Promise.resolve(1))).resolves.toBe(1);
   });
 
   it('reads the operating system, also of a folder that is still to be made, and shows it to Prometheus', async () => {

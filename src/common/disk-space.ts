@@ -2,8 +2,11 @@ import { existsSync } from 'node:fs';
 import { open, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { Logger } from '@nestjs/common';
-import { SECOND } from './clock';
-import { UnavailableError } from './errors/app-error';
+import { LRUCache } from 'lru-cache';
+import type { Counter } from 'prom-client';
+import { atMost } from './bounded-cache';
+import { DAY, MINUTE, SECOND } from './clock';
+import { AppError, UnavailableError } from './errors/app-error';
 import type { Metrics } from './metrics/metrics';
 
 const EVERY_MS = 3 * SECOND;
@@ -11,6 +14,11 @@ const RETRY_AFTER_SECONDS = 30;
 const MIB = 1024 * 1024;
 /** What is taken in is written twice: to its table and to the WAL. */
 const COPIES = 2;
+/** With less free than this many reserves, an organization may take in no more than it leaves to the others. */
+const SHARED_RESERVES = 8;
+/** Of what an organization has taken in, half counts after this time. */
+const HALF_LIFE_MS = DAY;
+const MAX_HOLDERS = 10_000;
 
 export interface DiskSpaceOptions {
   /** Whose file systems are watched. Need not exist yet. */
@@ -19,6 +27,15 @@ export interface DiskSpaceOptions {
   readonly reserveBytes: number;
   /** Default: the free space for this user, from the operating system. */
   readonly freeBytes?: (folder: string) => Promise<number>;
+  /** Milliseconds on a clock that never goes back. */
+  readonly monotonicMs?: () => number;
+}
+
+/** Something that is to be written. */
+export interface Intake {
+  readonly bytes: number;
+  /** The organization whose data it is; absent where other limits apply. */
+  readonly holder?: string;
 }
 
 export interface DiskHealth {
@@ -32,19 +49,28 @@ export interface DiskHealth {
  * new mail is refused while the reserve is in use; accepted mail is delivered, and has the reserve.
  *
  *   enough ──a file system below the reserve──► low ──all above it by a tenth again──► enough
+ *
+ * With less than eight reserves free, an organization is refused once it has taken in more, lately and in this process, than the
+ * room above the reserve: the one that fills the disk is stopped first, and leaves the others at least half of that room.
  */
 export class DiskSpace {
   private readonly logger = new Logger('Disk');
   private readonly readFree: (folder: string) => Promise<number>;
+  private readonly nowMs: () => number;
   private isLow = false;
   private leastBytes: number | undefined;
   /** What has been written since the last reading for what was taken in, and what is still to be written. */
   private writtenBytes = 0;
   private waitingBytes = 0;
   private reading: Promise<void> | undefined;
+  private readonly taken: RecentBytes;
+  private shareRefusals: Counter | undefined;
+  private toldShareAtMs = -Infinity;
 
   constructor(private readonly options: DiskSpaceOptions) {
     this.readFree = options.freeBytes ?? freeBytesOf;
+    this.nowMs = options.monotonicMs ?? (() => performance.now());
+    this.taken = new RecentBytes(this.nowMs);
   }
 
   /** Reads at once and then every three seconds, until the process ends. */
@@ -56,6 +82,8 @@ export class DiskSpace {
     metrics.gauge({ name: 'disk_low', help: '1 while new mail is refused because a disk is nearly full' }, () =>
       this.isLow ? 1 : 0,
     );
+    const help = 'What was refused because its organization has stored more lately than is left on a disk';
+    this.shareRefusals = metrics.counter({ name: 'disk_share_refusals_total', help });
     await this.read();
     setInterval(() => this.refresh(), EVERY_MS).unref();
   }
@@ -64,35 +92,60 @@ export class DiskSpace {
     return { healthy: !this.isLow, ...(this.leastBytes !== undefined && { freeBytes: this.leastBytes }) };
   }
 
-  /** To be called before anything is taken in. @throws UnavailableError with `Retry-After` */
-  assertRoom(): void {
-    this.require(0);
+  /**
+   * To be called before anything is taken in.
+   * @param holder as of `Intake`
+   * @throws UnavailableError, AppError rate_limit_exceeded, with `Retry-After`
+   */
+  assertRoom(holder?: string): void {
+    this.require(0, holder);
   }
 
   /**
    * Does what writes something that is taken in. At full speed hundreds of MB come between two readings, and as much waits for its
    * transaction, so both are counted; halfway to the reserve the file systems are read again.
-   * @param bytes size of what is taken in
-   * @throws UnavailableError with `Retry-After`, before `write` begins
+   * @throws UnavailableError, AppError rate_limit_exceeded, with `Retry-After`, before `write` begins
    */
-  async take<T>(bytes: number, write: () => Promise<T>): Promise<T> {
+  async take<T>({ bytes, holder }: Intake, write: () => Promise<T>): Promise<T> {
     const size = COPIES * bytes;
-    this.require(size);
+    this.require(size, holder);
     this.waitingBytes += size;
+    if (holder !== undefined) this.taken.add(holder, size);
     try {
       return await write();
+    } catch (error) {
+      if (holder !== undefined) this.taken.add(holder, -size);
+      throw error;
     } finally {
       this.waitingBytes -= size;
       this.writtenBytes += size;
     }
   }
 
-  private require(size: number): void {
+  private require(size: number, holder: string | undefined): void {
     if (this.isLow) throw new DiskFullError();
-    const taken = this.writtenBytes + this.waitingBytes + size;
-    const room = this.options.reserveBytes > 0 ? (this.leastBytes ?? Infinity) - this.options.reserveBytes : Infinity;
-    if (taken > room / 2) this.refresh();
-    if (taken > room) throw new DiskFullError();
+    const { reserveBytes } = this.options;
+    if (reserveBytes === 0) return;
+    const room = (this.leastBytes ?? Infinity) - reserveBytes;
+    const unread = this.writtenBytes + this.waitingBytes + size;
+    if (unread > room / 2) this.refresh();
+    const left = room - unread;
+    if (left < 0) throw new DiskFullError();
+    if (holder === undefined || left + reserveBytes >= SHARED_RESERVES * reserveBytes) return;
+    if (this.taken.of(holder) + size > left) throw this.shareRefusal(holder, left);
+  }
+
+  private shareRefusal(holder: string, left: number): DiskShareError {
+    this.shareRefusals?.inc();
+    const nowMs = this.nowMs();
+    if (nowMs - this.toldShareAtMs >= MINUTE) {
+      this.toldShareAtMs = nowMs;
+      const [own, room] = [this.taken.of(holder), left].map((bytes) => Math.round(bytes / MIB));
+      this.logger.error(
+        `Organization ${holder} is refused: it has written ${own} MiB lately, and ${room} MiB are left above DISK_RESERVE_MB`,
+      );
+    }
+    return new DiskShareError();
   }
 
   /** Begins after the reading that is under way. Never rejects: a file system that cannot be read changes nothing. */
@@ -133,6 +186,34 @@ export class DiskSpace {
 export class DiskFullError extends UnavailableError {
   constructor() {
     super('The service has no room for more at the moment', undefined, RETRY_AFTER_SECONDS);
+  }
+}
+
+/** 429: others still have room. */
+export class DiskShareError extends AppError {
+  constructor() {
+    super('rate_limit_exceeded', 'The disk is nearly full, and this organization has stored more lately than is left', {
+      retryAfterSeconds: MINUTE / SECOND,
+      suggestion: 'Ask the operator for more room, or send less until there is some',
+    });
+  }
+}
+
+/** Bytes by holder, which count less the longer ago they came. */
+class RecentBytes {
+  private readonly entries = new LRUCache<string, { readonly bytes: number; readonly atMs: number }>(
+    atMost(MAX_HOLDERS),
+  );
+
+  constructor(private readonly nowMs: () => number) {}
+
+  of(holder: string): number {
+    const entry = this.entries.get(holder);
+    return entry ? entry.bytes * 2 ** ((entry.atMs - this.nowMs()) / HALF_LIFE_MS) : 0;
+  }
+
+  add(holder: string, bytes: number): void {
+    this.entries.set(holder, { bytes: this.of(holder) + bytes, atMs: this.nowMs() });
   }
 }
 

@@ -14,9 +14,9 @@ export interface Api extends Pick<Core, 'get' | 'close'> {
 }
 
 /** The API role of one process, with its HTTP server. */
-export async function startApi(databaseUrl: string, { clock, env }: CoreOptions = {}): Promise<Api> {
+export async function startApi(databaseUrl: string, { clock, env, disk }: CoreOptions = {}): Promise<Api> {
   const config = testConfig(env);
-  const module = ProcessModule.register({ config, databaseUrl, clock, imports: [ApiModule] });
+  const module = ProcessModule.register({ config, databaseUrl, clock, disk, imports: [ApiModule] });
   const { trustProxy } = config.http;
   const adapter = createHttpAdapter({ trustProxy, translateError: translateDatabaseError });
   const app = await NestFactory.create<NestExpressApplication>(module, adapter, { logger: false, abortOnError: false });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { AuthModule } from '../../src/auth/auth.module';
 import { ProcessModule, type ProcessOptions } from '../../src/bootstrap/process.module';
 import type { Clock } from '../../src/common/clock';
+import type { DiskSpace } from '../../src/common/disk-space';
 import type { AppConfig } from '../../src/config/config';
 import { loadConfig } from '../../src/config/load-config';
 import { DeliveryQueueModule } from '../../src/delivery/delivery.module';
@@ -27,6 +28,7 @@ export interface CoreOptions {
   readonly clock?: Clock;
   /** Environment variables in addition to a test's defaults. */
   readonly env?: Record<string, string>;
+  readonly disk?: DiskSpace;
 }
 
 export interface Core {

@@ -83,7 +83,7 @@ export class InboundReception {
     const { mailFrom } = session.envelope;
     const routes = destinations.filter((destination) => 'routes' in destination);
     try {
-      await this.disk.take(message.length, async () => {
+      await this.disk.take({ bytes: message.length }, async () => {
         await this.takeOwn(destinations, mailFrom ? mailFrom.address : '', message);
         if (routes.length > 0) await this.routed.take(message, routes, session);
       });

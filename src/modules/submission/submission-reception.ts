@@ -47,7 +47,7 @@ export class SubmissionReception {
     if (!login) throw session.isPrivate ? loginNeeded() : tlsNeeded();
     try {
       await this.logins.check(login.key);
-      this.disk.assertRoom();
+      this.disk.assertRoom(login.principal.organizationId);
       this.rates.countMessage(login.principal);
     } catch (error) {
       throw this.replyTo(error);

@@ -1,5 +1,6 @@
 import type { AuditService } from '../../audit/audit.service';
 import { SystemClock } from '../../common/clock';
+import { DiskSpace } from '../../common/disk-space';
 import type { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { AddressHashing } from './address-hashing.service';
@@ -20,6 +21,7 @@ describe('additions to suppression lists', () => {
       {} as AuditService,
       database as unknown as Database,
       new SystemClock(),
+      new DiskSpace({ folders: [], reserveBytes: 0 }),
     );
     const add = (organizationId: string, email: string) =>
       lists.addMany({ organizationId, mode: 'live' }, [{ email, reason: 'manual' }], 'test');

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { FairLimit } from '../../common/async/fair-turns';
 import { Clock } from '../../common/clock';
+import { DiskSpace } from '../../common/disk-space';
 import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
 import { addressKey } from '../../common/mail-address';
@@ -28,6 +29,9 @@ export interface NewEntry {
   readonly notes?: string;
 }
 
+/** A row with its notes and its indexes, roughly. */
+const ENTRY_BYTES = 512;
+
 /**
  * The suppression list of an organization and mode, for its owner and the operator.
  *
@@ -48,6 +52,7 @@ export class SuppressionListService {
     private readonly audit: AuditService,
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly disk: DiskSpace,
   ) {}
 
   /** Entries in force, newest first, with their total number. */
@@ -73,6 +78,7 @@ export class SuppressionListService {
   /**
    * Adds up to 1,000 entries independently; an error among `entries` is returned as it is.
    * @returns in the order given: the entry, or the error for which it was refused
+   * @throws UnavailableError, DiskShareError
    */
   async addMany(
     owner: Tenant,
@@ -81,7 +87,8 @@ export class SuppressionListService {
   ): Promise<(Suppression | AppError)[]> {
     const now = this.clock.now();
     const candidates = items.map((item) => (item instanceof AppError ? item : toSuppression(owner, item, now)));
-    const added = await this.insertMany(owner, firstOfEach(candidates), actor, now);
+    const intake = { bytes: items.length * ENTRY_BYTES, holder: owner.organizationId };
+    const added = await this.disk.take(intake, () => this.insertMany(owner, firstOfEach(candidates), actor, now));
     return candidates.map((candidate) =>
       candidate instanceof AppError || added.has(candidate.id) ? candidate : alreadyListed(candidate.reason),
     );

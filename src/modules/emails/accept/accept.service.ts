@@ -64,10 +64,11 @@ export class AcceptService {
 
   /**
    * Commits a submission; organizations take turns.
-   @throws TooManyAtATimeError when too many submissions of the organization wait; AppError idempotency_in_progress or idempotency_key_reused for the request as a whole, service_unavailable
+   @throws TooManyAtATimeError when too many submissions of the organization wait; DiskShareError; AppError idempotency_in_progress or idempotency_key_reused for the request as a whole, service_unavailable
    */
   async submit(submission: Submission, organizationId: string): Promise<SubmissionResult> {
-    const outcome = await this.disk.take(bytesIn(submission), () => this.accept(submission, organizationId));
+    const intake = { bytes: bytesIn(submission), holder: organizationId };
+    const outcome = await this.disk.take(intake, () => this.accept(submission, organizationId));
     if (outcome instanceof AppError) throw outcome;
     return outcome;
   }

@@ -78,11 +78,12 @@ export class ExportHandler implements PrivacyRequestHandler {
     andThen?: (tx: Transaction) => Promise<void>,
   ): Promise<ExportProgress> {
     const added = await this.addTo(leased, progress, items);
-    await this.database.transaction(async (tx) => {
+    const write = async (tx: Transaction): Promise<void> => {
       await this.work.saveProgress(leased, { ...added.progress }, tx);
       await this.parts.write(added.parts, tx);
       await andThen?.(tx);
-    });
+    };
+    await this.parts.whenRoom(added.parts, leased.organizationId, () => this.database.transaction(write));
     return added.progress;
   }
 

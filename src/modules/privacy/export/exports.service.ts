@@ -3,6 +3,7 @@ import { deflateRaw, inflateRaw } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../../audit/audit.service';
 import { Clock } from '../../../common/clock';
+import { DiskSpace } from '../../../common/disk-space';
 import { AppError } from '../../../common/errors/app-error';
 import type { Tenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
@@ -32,7 +33,16 @@ export class ExportParts {
   constructor(
     private readonly parts: PrivacyExportPartsRepository,
     private readonly keyring: PrivacyKeyring,
+    private readonly disk: DiskSpace,
   ) {}
+
+  /**
+   * Runs the transaction that writes these parts, if there is room for them.
+   * @throws UnavailableError, DiskShareError
+   */
+  whenRoom(parts: readonly EncryptedPart[], holder: string, write: () => Promise<void>): Promise<void> {
+    return this.disk.take({ bytes: parts.reduce((sum, { content }) => sum + content.length, 0), holder }, write);
+  }
 
   async encrypt(text: string, key: PartKey): Promise<EncryptedPart> {
     return { ...key, content: this.keyring.encryptPart(await deflate(text), key) };
