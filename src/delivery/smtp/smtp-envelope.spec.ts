@@ -17,6 +17,7 @@ function offers(...lines: string[]): ReturnType<typeof readCapabilities> {
 describe('readCapabilities', () => {
   it('reads what this client uses, in any case, and passes over the rest', () => {
     expect(offers('PIPELINING', '8bitmime', 'SmtpUtf8', 'STARTTLS', 'SIZE 1000', 'XVENDOR a b', 'dsn')).toEqual({
+      isExtended: true,
       pipelining: true,
       eightBitMime: true,
       smtpUtf8: true,
@@ -28,8 +29,9 @@ describe('readCapabilities', () => {
   });
 
   it('offers nothing when nothing is said', () => {
-    expect(offers()).toEqual(NO_CAPABILITIES);
+    expect(offers()).toEqual({ ...NO_CAPABILITIES, isExtended: true });
     expect(NO_CAPABILITIES).toEqual({
+      isExtended: false,
       ...{ pipelining: false, eightBitMime: false, smtpUtf8: false, dsn: false, startTls: false },
       ...{ sizeLimit: undefined, authMechanisms: new Set() },
     });
@@ -161,8 +163,9 @@ describe('mailCommand', () => {
 describe('findLocalRefusal', () => {
   it.each([
     ['a size over the limit', { size: 1_001 }, { sizeLimit: 1_000 }, '5.3.4'],
-    ['SMTPUTF8 not offered', { smtpUtf8: true }, {}, '5.6.7'],
-    ['8BITMIME not offered', { eightBit: true }, {}, '5.6.3'],
+    ['SMTPUTF8 not offered', { smtpUtf8: true }, { isExtended: true }, '5.6.7'],
+    ['8BITMIME not offered', { eightBit: true }, { isExtended: true }, '5.6.3'],
+    ['8BITMIME where EHLO was refused, perhaps for the moment', { eightBit: true }, {}, '4.6.3'],
     ['a size at the limit', { size: 1_000 }, { sizeLimit: 1_000 }, undefined],
     ['no fixed limit', { size: 10 ** 9 }, { sizeLimit: 0 }, undefined],
     ['no SIZE at all', { size: 10 ** 9 }, {}, undefined],

@@ -3,6 +3,8 @@ import type { SmtpReply } from './smtp-reply';
 
 /** What the EHLO reply offers, as far as this client uses it. */
 export interface SmtpCapabilities {
+  /** False after HELO: a server that refuses EHLO for the moment may offer more than nothing. */
+  readonly isExtended: boolean;
   readonly pipelining: boolean;
   readonly eightBitMime: boolean;
   readonly smtpUtf8: boolean;
@@ -17,6 +19,7 @@ export interface SmtpCapabilities {
 
 /** Before EHLO, after HELO, and after STARTTLS until the next EHLO (RFC 3207 section 4.2). */
 export const NO_CAPABILITIES: SmtpCapabilities = {
+  isExtended: false,
   pipelining: false,
   eightBitMime: false,
   smtpUtf8: false,
@@ -38,6 +41,7 @@ export function readCapabilities(reply: SmtpReply): SmtpCapabilities {
     offered.set(keyword, [...(offered.get(keyword) ?? []), ...parameters]);
   }
   return {
+    isExtended: true,
     pipelining: offered.has('PIPELINING'),
     eightBitMime: offered.has('8BITMIME'),
     smtpUtf8: offered.has('SMTPUTF8'),
@@ -123,13 +127,17 @@ export function findLocalRefusal(envelope: SmtpEnvelope, offered: SmtpCapabiliti
     const detail = `${envelope.size} bytes exceed the SIZE of ${limit} that the server advertises`;
     return { cause: 'too-large', enhancedCode: '5.3.4', detail };
   }
-  if (envelope.smtpUtf8 && !offered.smtpUtf8) {
-    return { cause: 'unsupported', enhancedCode: '5.6.7', detail: 'The server does not offer SMTPUTF8' };
-  }
-  if (envelope.eightBit && !offered.eightBitMime) {
-    return { cause: 'unsupported', enhancedCode: '5.6.3', detail: 'The server does not offer 8BITMIME' };
-  }
+  if (envelope.smtpUtf8 && !offered.smtpUtf8) return missing('6.7', 'SMTPUTF8', offered);
+  if (envelope.eightBit && !offered.eightBitMime) return missing('6.3', '8BITMIME', offered);
   return undefined;
+}
+
+/** Permanent only if the server has said what it offers. */
+function missing(detail: string, extension: string, { isExtended }: SmtpCapabilities): LocalRefusal {
+  const what = isExtended
+    ? `The server does not offer ${extension}`
+    : `The server refused EHLO, so ${extension} is not offered`;
+  return { cause: 'unsupported', enhancedCode: `${isExtended ? 5 : 4}.${detail}`, detail: what };
 }
 
 /** RFC 3461 section 4.2: an original recipient longer than this must not be sent. */
