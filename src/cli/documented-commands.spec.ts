@@ -19,6 +19,7 @@ const VALUES: Readonly<Record<string, string>> = {
   key: 'mx1.example.net',
   mode: 'test',
   service: 'ses',
+  pid: '4711',
 };
 
 interface Documented {

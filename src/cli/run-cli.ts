@@ -3,6 +3,7 @@ import { addAuditCommands } from './audit-commands';
 import { addBackupCommands } from './backup/backup-commands';
 import { addClassifyCommand } from './classify-command';
 import { addClusterCommands, addMigrateCommand, addStatsCommands } from './operations-commands';
+import { addConnectionCommands } from './connection-commands';
 import { addDestinationCommands, addEgressCommands } from './destination-commands';
 import { type Output, toErrorReport } from './session/output';
 import { addConsoleCommands } from './console-commands';
@@ -83,6 +84,7 @@ export function createProgram(session: CliSession, help: string[]): Command {
   addClassifyCommand(program, session);
   addMigrateCommand(program, session);
   addClusterCommands(program, session);
+  addConnectionCommands(program, session);
   addBackupCommands(program, session);
   addDoctorCommand(program, session);
   return program;

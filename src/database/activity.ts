@@ -25,3 +25,14 @@ const ACTIVITY = `
 export function readActivity(): Statement<DatabaseConnection> {
   return { name: 'read-activity', text: ACTIVITY, values: [] };
 }
+
+// Ends a connection to this database, and rolls its transaction back. Fails for other roles without pg_signal_backend.
+// Reads: pg_stat_activity. Locks: none. Rows: one, or none without such a connection.
+// Not the ORM: a function of the server's.
+const END_CONNECTION = `
+  select pg_terminate_backend(pid) as "isEnded" from pg_stat_activity
+  where pid = $1 and datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`;
+
+export function endConnection(pid: number): Statement<{ readonly isEnded: boolean }> {
+  return { name: 'end-connection', text: END_CONNECTION, values: [pid] };
+}

@@ -9,7 +9,7 @@ import { beginWith, managerOn, poolOf } from './data-source';
 import { isRetryable, isUnavailable, translateCommitError, translateDatabaseError } from './database-errors';
 import { arrayText } from './pg-array';
 import type { RowSecurity } from './row-security';
-import { type DatabaseConnection, readActivity } from './activity';
+import { type DatabaseConnection, endConnection, readActivity } from './activity';
 import type { Statement } from './statement';
 import { TenantDataSource } from './tenant-data-source';
 import type { Transaction } from './transaction';
@@ -99,6 +99,12 @@ export class Database {
   /** Who is connected to the database, those with the oldest transactions first. */
   activity(): Promise<DatabaseConnection[]> {
     return this.run(readActivity());
+  }
+
+  /** Ends one of these connections. @returns false when there is none of that process id; fails without the right to do so */
+  async endConnection(pid: number): Promise<boolean> {
+    const [ended] = await this.run(endConnection(pid));
+    return ended?.isEnded ?? false;
   }
 
   private async attemptAll<Row>(

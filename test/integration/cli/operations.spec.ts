@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
 import { MIGRATIONS } from '../../../src/database/migrations';
+import { waitFor } from '../../setup/wait-for';
 import { query } from '../embedded/support';
 import { CliKit, runWith } from './cli-kit';
 
@@ -38,6 +40,30 @@ describe('waybill migrate', () => {
     const stderr = 'waybill: Nothing can be done: the database is empty: run `waybill migrate`\n';
     expect(answer).toEqual({ exitCode: 1, stdout: '', stderr });
     expect(await cli.json('org', 'list')).toEqual([]);
+  });
+});
+
+describe('waybill connections', () => {
+  it('lists programs, ends one, and rolls its transaction back', async () => {
+    const forgotten = new Client({ connectionString: cli.url, application_name: 'forgotten' });
+    forgotten.on('error', () => undefined);
+    await forgotten.connect();
+    await forgotten.query(`begin; create table half_done (id int)`);
+    const listed = await cli.json('connections', 'list');
+    const { pid } = listed.find(({ application }: { application: string }) => application === 'forgotten');
+    expect(listed[0]).toMatchObject({ pid, transactionSeconds: expect.any(Number) });
+    expect(await cli.json('connections', 'end', String(pid))).toEqual({ pid });
+    await waitFor(
+      () =>
+        forgotten.query('select 1').then(
+          () => false,
+          () => true,
+        ),
+      { what: 'its end' },
+    );
+    expect(await query(cli.url, `select to_regclass('half_done') as found`)).toEqual([{ found: null }]);
+    expect((await cli.failure('connections', 'end', String(pid))).code).toBe('resource_not_found');
+    expect((await cli.failure('connections', 'end', 'x')).code).toBe('invalid_request');
   });
 });
 
