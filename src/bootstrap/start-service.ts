@@ -12,7 +12,8 @@ import { createHttpAdapter } from '../common/http/http-server';
 import type { ProbeRoutes } from '../common/http/probe-server';
 import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
 import { PeriodicJobs } from '../common/jobs/periodic-jobs';
-import { type Logger as Log, logRequestsTo, NestLogger, observeDroppedLines } from '../common/logging/logger';
+import { type Logger as Log, NestLogger, observeDroppedLines } from '../common/logging/logger';
+import { logRequestsTo } from '../common/logging/request-log';
 import { Metrics, observeRequests, startMetricsServer } from '../common/metrics/metrics';
 import { collectProcessMetrics } from '../common/metrics/process-metrics';
 import { opensPort } from '../common/network';
@@ -217,7 +218,7 @@ function adapterFor(config: AppConfig, { draining, metrics, tracing, bodies }: O
     tenantScopes: config.database.rowLevelSecurity,
     draining,
     bodyBudget: bodies,
-    log: observeRequests(metrics, logRequestsTo(logger)),
+    log: observeRequests(metrics, logRequestsTo(logger, metrics)),
     ...(tracing.isOn && { startSpan: (traceParent) => tracing.startRequest(traceParent) }),
     translateError: translateDatabaseError,
   });

@@ -1,4 +1,4 @@
-import { createLogger, logRequestsTo, NestLogger } from './logger';
+import { createLogger, NestLogger } from './logger';
 
 function collect(level = 'info') {
   const lines: Record<string, unknown>[] = [];
@@ -52,21 +52,6 @@ describe('createLogger', () => {
     const { lines, logger } = collect();
     logger.info({ name: 'a\nb\u001b[31m' }, 'one\ntwo');
     expect(lines).toHaveLength(1);
-  });
-});
-
-describe('logRequestsTo', () => {
-  const line = { requestId: 'r', method: 'GET', route: '/x', status: 200, durationMs: 1 };
-
-  it('logs errors at level error and all else at info', () => {
-    const { lines, logger } = collect();
-    const log = logRequestsTo(logger);
-    log(line);
-    log({ ...line, status: 500, err: new Error('x') });
-    expect(lines).toMatchObject([
-      { level: 'info', msg: 'request', requestId: 'r' },
-      { level: 'error', msg: 'request failed', err: { message: 'x' } },
-    ]);
   });
 });
 

@@ -6,7 +6,6 @@ import {
   pino,
   stdTimeFunctions,
 } from 'pino';
-import type { LogRequest } from '../http/request';
 import type { Metrics } from '../metrics/metrics';
 
 export type Logger = PinoLogger;
@@ -78,14 +77,6 @@ function watched(stream: Stdout): Stdout {
   // A closed reader (EPIPE) must not end the service.
   stream.on('error', () => countDropped());
   return stream;
-}
-
-/** One line per request: errors at level error, all else at info. */
-export function logRequestsTo(logger: Logger): LogRequest {
-  return (line) => {
-    if (line.err === undefined) logger.info(line, 'request');
-    else logger.error(line, 'request failed');
-  };
 }
 
 const START_CONTEXTS: ReadonlySet<string> = new Set([
