@@ -54,7 +54,7 @@ class QuotedPrintableEncoder {
     this.out = Buffer.allocUnsafe(Math.ceil(bytes.length * 3.2) + 16);
   }
 
-  /** As far as there, or a line further. */
+  /** Encodes up to this position, or up to a line further. */
   encodeUpTo(end: number): void {
     while (this.at < end) {
       this.at = this.copyLiterals(this.at);

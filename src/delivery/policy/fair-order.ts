@@ -54,7 +54,7 @@ export class FairOrder {
     return first;
   }
 
-  /** What has no meaning any more, else the oldest. */
+  /** Forgets times that have passed, and beyond the maximum the oldest. */
   private forget(): void {
     for (const [tenant, time] of this.absent) if (time <= this.present) this.absent.delete(tenant);
     for (const tenant of this.absent.keys()) {

@@ -11,8 +11,8 @@ const BATCH = 20;
 const FIRST = { organizationId: NIL_ID, mode: 'live', id: NIL_ID } as const;
 
 /**
- * Reads again whom mail names that came before all of a long header was read: an erasure finds it by these addresses. In the order
- * of the primary key; mail that comes meanwhile is read as a whole.
+ * Reads the addresses in stored mail again: earlier releases read a long header in part, and an erasure finds mail by these
+ * addresses. In the order of the primary key; mail that arrives meanwhile is read as a whole.
  */
 @Injectable()
 export class InboundAddressesBackfill implements Backfill, OnModuleInit {

@@ -41,7 +41,7 @@ export function fromAddressOf(fields: HeaderFields): string {
   return address;
 }
 
-/** Whom envelope and header name, in lower case, each once; no more of them than are indexed. */
+/** The addresses in envelope and header, in lower case, each once; no more of them than are indexed. */
 export async function indexedAddresses(message: Buffer, envelope: readonly string[]): Promise<string[]> {
   const named = envelope.flatMap((address) => [addressKey(address), ...addressesIn(address)]);
   const found = new Set(named.filter((address) => address !== ''));

@@ -52,7 +52,7 @@ export class TlsReportSender {
   async post({ gzip: body }: BuiltReport, url: URL): Promise<void> {
     const sent = await this.client.post({ url, headers: { 'content-type': 'application/tlsrpt+gzip' }, body });
     if (sent.kind === 'failed') throw new Error(`${url.host}: ${sent.failure.reason}`);
-    if (sent.status < 200 || sent.status > 299) throw new Error(`${url.host} answered ${sent.status}`);
+    if (sent.status < 200 || sent.status > 299) throw new Error(`${url.host} returned ${sent.status}`);
   }
 
   /** Like any other mail; once, however often it is tried. */

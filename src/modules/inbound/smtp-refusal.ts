@@ -30,7 +30,7 @@ export const tooManyRefusals = () => new SmtpRefusal('too-many-refusals', 421, '
 
 export const tooLarge = () => new SmtpRefusal('too-large', 552, '5.3.4 The message is too large');
 
-/** All whom it names have to be found again: it is read as a whole, and others' have 24 KiB at most. */
+/** An erasure finds mail by every address in its header, so the header is read as a whole; usual ones have 24 KiB at most. */
 export const headerTooLong = () => new SmtpRefusal('too-large', 552, '5.3.4 The header is longer than 1 MiB');
 
 export const tooMuchData = () => new SmtpRefusal('too-large', 421, '4.3.4 The message is far too large');

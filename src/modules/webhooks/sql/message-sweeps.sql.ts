@@ -104,8 +104,8 @@ export function deleteOldMessages(before: Date, limit: number): Statement<{ dele
   return { name: 'delete-old-webhook-messages', text: DELETE_OLD, values: [before, limit] };
 }
 
-// Forgets what was answered to messages about some events, by whichever endpoints, and what attempts under way or about to begin
-// will be answered: they may have read the event before. A message has its event's id.
+// Deletes the responses of all endpoints to messages about some events, and those to attempts that are under way or about to begin,
+// which may have read the event before. A message has its event's id.
 // Reads: webhook_endpoints (the tenant's). Writes: webhook_messages (primary key, one look-up for each event and endpoint).
 // Locks: the rows in the order of their keys. Rows: the messages of $3.
 // Not the ORM: look-ups by two columns of the key, whatever the planner knows of the table.
