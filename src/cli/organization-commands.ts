@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { OrganizationStatus } from '../auth/auth.entity';
+import { OPERATOR } from '../audit/audit.service';
 import { OrganizationsService } from '../auth/organizations.service';
-import { type CliSession, parseId, parseSwitch, type Services } from './session/cli-session';
+import { type CliSession, numberUpTo, parseId, parseSwitch, type Services } from './session/cli-session';
 import { fields, type Report, table } from './session/output';
 
 /** `waybill org …` */
@@ -32,6 +33,12 @@ export function addOrganizationCommands(program: Command, session: CliSession): 
     .argument('<id>', '', parseId)
     .argument('<weight>', '', Number)
     .action((id: string, weight: number) => session.run((services) => setWeight(services, id, weight)));
+  group
+    .command('limit')
+    .description('limit the recipients of its live mail in a month (UTC); none: no limit')
+    .argument('<id>', '', parseId)
+    .argument('<recipients>', '', parseLimit)
+    .action((id: string, recipients: number | null) => session.run((services) => setLimit(services, id, recipients)));
   group
     .command('tracking')
     .description('show or change whether mail is tracked that does not say for itself')
@@ -69,6 +76,20 @@ async function setWeight(services: Services, id: string, weight: number): Promis
   await organizations.setWeight(id, weight);
   const { name } = await organizations.get(id);
   return { json: { id, name, weight }, text: fields({ id, name, weight }) };
+}
+
+async function setLimit(services: Services, id: string, monthlyRecipients: number | null): Promise<Report> {
+  const organizations = services.get(OrganizationsService);
+  await organizations.update(id, { monthlyRecipients }, OPERATOR);
+  const { name } = await organizations.get(id);
+  return { json: { id, name, monthlyRecipients }, text: fields({ id, name, monthlyRecipients }) };
+}
+
+const parseRecipients = numberUpTo(1_000_000_000);
+
+/** `none` takes the limit away. */
+function parseLimit(text: string): number | null {
+  return text === 'none' ? null : parseRecipients(text);
 }
 
 async function track(services: Services, id: string, { opens, clicks }: Switches): Promise<Report> {

@@ -56,6 +56,16 @@ describe('waybill org', () => {
     expect(await cli.failure('org', 'weight', newId(), '2')).toMatchObject({ code: 'resource_not_found' });
   });
 
+  it('limits the recipients in a month', async () => {
+    const created = await cli.json('org', 'create', 'Unknown');
+    expect(await cli.json('org', 'limit', created.id, '5000')).toEqual({ ...created, monthlyRecipients: 5_000 });
+    expect(await cli.json('org', 'limit', created.id, 'none')).toEqual({ ...created, monthlyRecipients: null });
+    for (const limit of ['0', '-1', 'many']) {
+      expect(await cli.failure('org', 'limit', created.id, limit)).toMatchObject({ code: 'invalid_request' });
+    }
+    expect(await cli.failure('org', 'limit', newId(), '2')).toMatchObject({ code: 'resource_not_found' });
+  });
+
   it.each(['suspend', 'resume', 'tracking'])('reports an unknown id: %s', async (command) => {
     expect(await cli.failure('org', command, newId())).toEqual({
       code: 'resource_not_found',
