@@ -27,6 +27,10 @@ export function addOrganizationCommands(program: Command, session: CliSession): 
     .description('end a suspension')
     .argument('<id>', '', parseId)
     .action((id: string) => session.run((services) => setStatus(services, id, 'active')));
+  addSettingCommands(group, session);
+}
+
+function addSettingCommands(group: Command, session: CliSession): void {
   group
     .command('weight')
     .description('set its share of the deliveries beside other organizations: 1 to 100, 1 unless set')
