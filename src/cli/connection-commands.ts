@@ -23,7 +23,7 @@ export function addConnectionCommands(program: Command, session: CliSession): vo
     .action((pid: number) => session.run((services) => endConnection(services.get(Database), pid)));
 }
 
-/** Of Linux. */
+/** The largest process id of Linux. */
 const MAX_PID = 2 ** 22;
 
 async function endConnection(database: Database, pid: number): Promise<Report> {
