@@ -33,11 +33,14 @@ export function textOf(part: MessagePart): string {
 const WORD = /=\?([\w-]{1,40})(?:\*[\w-]{1,20})?\?([bq])\?([^?\s]{0,500})\?=/gi;
 const WORDS = /(?:=\?[\w-]{1,40}(?:\*[\w-]{1,20})?\?[bq]\?[^?\s]{0,500}\?=){1,200}/gi;
 
-/** Undoes encoded words (RFC 2047) in a field, and reads bytes above ASCII as UTF-8 where they are (RFC 6532). */
+/** Undoes encoded words (RFC 2047) in a field of text, such as Subject, and reads bytes above ASCII as UTF-8 where they are (RFC 6532). */
 export function decodeField(value: string): string {
-  return decodeCharset(value, undefined)
-    .replace(/\?=\s{1,10}=\?/g, '?==?')
-    .replace(WORDS, decodeWords);
+  return decodeEncodedWords(decodeCharset(value, undefined), (words) => words);
+}
+
+/** Undoes encoded words (RFC 2047) within a text. @param show what becomes of the text of words that stand together */
+export function decodeEncodedWords(text: string, show: (words: string) => string): string {
+  return text.replace(/\?=\s{1,10}=\?/g, '?==?').replace(WORDS, (words) => show(decodeWords(words)));
 }
 
 /** Decodes bytes in a named character set; without a known one as UTF-8 if valid, else as Windows-1252. */

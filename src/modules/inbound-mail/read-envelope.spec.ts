@@ -50,6 +50,18 @@ describe('showHeader', () => {
     expect(showHeader(fieldsOf(`To: ${list}`)).to).toEqual(mailboxes);
   });
 
+  it('takes no name for an address, however it is written', () => {
+    const word = '=?utf-8?q?Boss_=3Cboss=40bank.example=3E=2C?=';
+    const fields = fieldsOf(`From: ${word} <a@b.example>`, `To: ${word} <c@d.example>`);
+    expect(showHeader(fields)).toMatchObject({
+      from: '"Boss <boss@bank.example>," <a@b.example>',
+      to: ['"Boss <boss@bank.example>," <c@d.example>'],
+    });
+    expect(fromAddressOf(fields)).toBe('a@b.example');
+    expect(fromAddressOf(fieldsOf('From: "boss@bank.example" <a@b.example>'))).toBe('a@b.example');
+    expect(fromAddressOf(fieldsOf('From: =?utf-8?q?boss=40bank.example?= <a@b.example>'))).toBe('a@b.example');
+  });
+
   it('shows a message without a header as empty', () => {
     const empty = { from: '', to: [], cc: [], subject: '', messageId: null, references: [] };
     expect(showHeader(fieldsOf(''))).toEqual(empty);

@@ -1,6 +1,7 @@
 import { addressKey } from '../../common/mail-address';
 import { type HeaderFields, readMessageHeader } from '../../common/mime/mime-message';
-import { decodeField } from '../../common/mime/part-text';
+import { addressPartOf, decodeAddressField, mailboxesIn } from '../../common/mime/address-field';
+import { decodeCharset, decodeField } from '../../common/mime/part-text';
 import { cutText } from '../../common/values';
 import { INDEXED_ADDRESSES, type InboundEmailData } from './inbound-email';
 import { addressesIn, namedAddresses } from './named-addresses';
@@ -25,7 +26,7 @@ export function readFields(message: Buffer): HeaderFields {
 export function showHeader(fields: HeaderFields): ShownHeader {
   const [inReplyTo] = idsIn(fields.first('in-reply-to'));
   return {
-    from: line(fields.first('from')),
+    from: mailbox(fields.first('from')),
     to: entries(fields.all('to')),
     cc: entries(fields.all('cc')),
     subject: cutText(line(fields.first('subject')), MAX_SUBJECT),
@@ -37,7 +38,8 @@ export function showHeader(fields: HeaderFields): ShownHeader {
 
 /** The address that wrote it, in lower case; empty when there is none. */
 export function fromAddressOf(fields: HeaderFields): string {
-  const [address = ''] = addressesIn(decodeField(fields.first('from') ?? ''));
+  const [author = ''] = mailboxesIn(decodeCharset(fields.first('from') ?? '', undefined));
+  const [address = ''] = addressesIn(addressPartOf(author));
   return address;
 }
 
@@ -56,25 +58,9 @@ export async function indexedAddresses(message: Buffer, envelope: readonly strin
 function entries(values: readonly string[]): string[] {
   return values
     .flatMap(mailboxesIn)
-    .map(line)
+    .map(mailbox)
     .filter((entry) => entry !== '')
     .slice(0, MAX_ENTRIES);
-}
-
-/** What holds no separator: a quoted string, a comment with one level of others in it, what is in brackets; or one sign. */
-const TOKENS =
-  /"(?:[^"\\]|\\.){0,1000}"|\((?:[^()\\]|\\.|\((?:[^()\\]|\\.){0,500}\)){0,1000}\)|<[^<>,;]{0,1000}>|\[[^[\]]{0,100}\]|[^]/g;
-
-/** The mailboxes of a list; of a group (RFC 5322 section 3.4) its members. */
-function mailboxesIn(list: string): string[] {
-  const found = [''];
-  for (const [token] of list.matchAll(TOKENS)) {
-    if (token === ',' || token === ';') found.push('');
-    // The name of a group.
-    else if (token === ':') found[found.length - 1] = '';
-    else found[found.length - 1] += token;
-  }
-  return found;
 }
 
 function idsIn(value = ''): string[] {
@@ -83,6 +69,10 @@ function idsIn(value = ''): string[] {
 
 function line(value = ''): string {
   return cutText(storable(decodeField(value)).trim(), MAX_LINE);
+}
+
+function mailbox(value = ''): string {
+  return cutText(storable(decodeAddressField(value)).trim(), MAX_LINE);
 }
 
 /** JSON of Postgres takes neither NUL nor halves of surrogate pairs. */

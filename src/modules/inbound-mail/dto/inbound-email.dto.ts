@@ -4,6 +4,7 @@ import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
 import { NotFoundError } from '../../../common/errors/app-error';
 import { QueryInteger } from '../../../common/http/dto-decorators';
 import type { MessageFile } from '../../../common/mime/message-view';
+import { decodeAddressField } from '../../../common/mime/address-field';
 import { decodeField } from '../../../common/mime/part-text';
 import { MAIL_MARKS, type MailMark } from '../inbound-email';
 import type { InboundEmail, ShownInboundEmail } from '../inbound-emails.service';
@@ -121,9 +122,20 @@ export function toInboundEmailDto({ email, message }: ShownInboundEmail): Inboun
     ...toListItem(email),
     ...(text !== undefined && { text }),
     ...(html !== undefined && { html }),
-    headers: fields.list.map(({ spelledName, value }) => ({ name: spelledName, value: decodeField(value) })),
+    headers: fields.list.map(({ spelledName, value }) => ({
+      name: spelledName,
+      value: decodeHeader(spelledName, value),
+    })),
     attachments: files.map(toAttachment),
   };
+}
+
+/** Fields of addresses (RFC 5322 section 3.6), whose decoded names must not read as addresses. */
+const ADDRESS_FIELD =
+  /^(?:resent-)?(?:from|sender|reply-to|to|cc|bcc)$|^(?:delivered-to|return-path|disposition-notification-to)$/i;
+
+function decodeHeader(name: string, value: string): string {
+  return ADDRESS_FIELD.test(name) ? decodeAddressField(value) : decodeField(value);
 }
 
 function toAttachment({ index, filename, contentType, size, contentId }: MessageFile): InboundAttachmentDto {
