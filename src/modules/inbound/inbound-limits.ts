@@ -10,7 +10,10 @@ export class InboundLimits {
   readonly maxConnectionsOfClient: number = 20;
   /** Until a recipient has been accepted; a client that has named none is no reporter. */
   readonly unprovenMs: number = 30 * SECOND;
-  readonly maxRecipients: number = 10;
+  /** RFC 5321 section 4.5.3.1.8. */
+  readonly maxRecipients: number = 100;
+  /** Of one message: one for each route, however many recipients it takes, and one for each return path. */
+  readonly maxCopies: number = 10;
   /** Refused recipients in one connection, before it is cut: a client that is refused so often is guessing. */
   readonly maxRefusals: number = 20;
   /**

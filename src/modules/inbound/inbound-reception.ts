@@ -15,6 +15,7 @@ import {
   relayDenied,
   SmtpRefusal,
   tooLarge,
+  tooManyCopies,
   tooManyMessages,
   tooManyRefusals,
   unavailable,
@@ -59,7 +60,9 @@ export class InboundReception {
   async admit(address: SMTPServerAddress, session: SMTPServerSession): Promise<void> {
     try {
       this.disk.assertRoom();
-      this.destinations.set(address, await this.destinationOf(address.address, session));
+      const destination = await this.destinationOf(address.address, session);
+      if (this.copiesFor([...this.destinationsOf(session), destination]) > this.limits.maxCopies) throw tooManyCopies();
+      this.destinations.set(address, destination);
     } catch (error) {
       throw this.counted(error instanceof SmtpRefusal ? this.refusalIn(session, error) : this.outage(error));
     }
@@ -67,16 +70,24 @@ export class InboundReception {
 
   /** Reads the message to its end and commits it. @throws SmtpRefusal, or the stream's error when the client has closed */
   async receive(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> {
-    const { envelope } = session;
-    const destinations = envelope.rcptTo.flatMap((address) => this.destinations.get(address) ?? []);
-    const routes = destinations.filter((destination) => 'routes' in destination);
+    const destinations = this.destinationsOf(session);
     try {
-      await this.routed.collect(stream, session, this.keptOf(routes), (message) =>
+      await this.routed.collect(stream, session, this.keptOf(destinations), (message) =>
         this.commit(message, destinations, session),
       );
     } catch (error) {
       throw error instanceof SmtpRefusal ? this.counted(error) : error;
     }
+  }
+
+  private destinationsOf({ envelope }: SMTPServerSession): Destination[] {
+    return envelope.rcptTo.flatMap((address) => this.destinations.get(address) ?? []);
+  }
+
+  /** How many copies of a message are stored. */
+  private copiesFor(destinations: readonly Destination[]): number {
+    return new Set(destinations.flatMap((to) => ('routes' in to ? to.routes.map(({ routeId }) => routeId) : [to])))
+      .size;
   }
 
   private async commit(message: Buffer, destinations: readonly Destination[], session: SMTPServerSession) {
@@ -93,8 +104,8 @@ export class InboundReception {
   }
 
   /** The cause stands before the copy of our mail (RFC 3462, RFC 5965), which may be of any size. */
-  private keptOf(routes: readonly RoutedRecipient[]): number {
-    return routes.length > 0 ? this.maxMessageBytes : this.limits.keptReportBytes;
+  private keptOf(destinations: readonly Destination[]): number {
+    return destinations.some((to) => 'routes' in to) ? this.maxMessageBytes : this.limits.keptReportBytes;
   }
 
   /** Bounces and complaints. */

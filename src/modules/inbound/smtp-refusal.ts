@@ -1,7 +1,7 @@
 /** Why something was refused; the label of a metric. */
 export const REFUSAL_REASONS = [
   ...(['unknown-address', 'relay', 'too-many-refusals', 'too-large', 'too-many-connections', 'full'] as const),
-  ...(['too-many-messages', 'no-room', 'unavailable'] as const),
+  ...(['too-many-messages', 'too-many-recipients', 'no-room', 'unavailable'] as const),
 ] as const;
 
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
@@ -46,6 +46,10 @@ export const noRoomLeft = () =>
 
 export const tooManyMessages = () =>
   new SmtpRefusal('too-many-messages', 450, '4.7.1 Too many messages from your network, try again later');
+
+/** RFC 5321 section 4.5.3.1.10: the client sends the message again to the recipients that are left. */
+export const tooManyCopies = () =>
+  new SmtpRefusal('too-many-recipients', 452, '4.5.3 Too many different recipients, send to the others separately');
 
 /** No memory for one more large message just now. */
 export const busy = () => new SmtpRefusal('unavailable', 452, '4.3.1 Too much mail at a time, try again later');

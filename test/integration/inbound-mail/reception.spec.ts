@@ -107,6 +107,24 @@ describe('mail to inbound routes', () => {
     ]);
   });
 
+  it('may have a hundred recipients, for ten routes (RFC 5321 section 4.5.3.1.8)', async () => {
+    await route(acme, `*@${acme.domain}`);
+    const many = Array.from({ length: 101 }, (_, n) => `r${n}@${acme.domain}`);
+    const { admitted, taken } = await deliver(many);
+    expect(admitted.map((reply) => reply.slice(0, 3))).toEqual([...Array<string>(100).fill('250'), '452']);
+    expect(taken).toMatch(/^250 /);
+    const [email] = await list(acme);
+    expect(email.envelope.to).toHaveLength(100);
+    const exact = Array.from({ length: 10 }, (_, n) => `exact${n}@${acme.domain}`);
+    for (const address of exact) await route(acme, address);
+    const replies = await deliver([...exact, `r1@${acme.domain}`, exact[0]!]);
+    expect(replies.admitted.slice(9)).toEqual([
+      expect.stringMatching(/^250/),
+      expect.stringMatching(/^452 4\.5\.3 /),
+      expect.stringMatching(/^250/),
+    ]);
+  });
+
   it('is stored for each organization, without the recipients of the others', async () => {
     const other = await customer();
     await route(acme, `a@${acme.domain}`);
