@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type ContentType, type HeaderFields, readContentType, readMessageHeader } from './mime-message';
+import { type ContentType, type HeaderFields, MIME_LIMITS, readContentType, readMessageHeader } from './mime-message';
 
 /** What one message may make `findParts` do. */
 export const PART_LIMITS = {
@@ -8,10 +8,13 @@ export const PART_LIMITS = {
   /** Leaf parts; later ones are ignored. */
   parts: 500,
   headerBytes: 256 * 1024,
+  /** Of the message itself: the listener takes no longer header. */
+  messageHeaderBytes: 1024 * 1024,
   /** Lines that start like a delimiter, in all; beyond it the search ends. */
   candidates: 20_000,
 } as const;
 
+const EMPTY_LINES = ['\n\r\n', '\n\n'];
 /** Searched in one turn of the event loop: some milliseconds. */
 const WINDOW_BYTES = 1024 * 1024;
 /** Bytes of a delimiter that are searched for; the rest is compared where they are found. */
@@ -58,8 +61,12 @@ class PartFinder {
 
   /** Returns the fields of the entity that lies there. */
   async read({ start, end }: Span, depth: number): Promise<HeaderFields> {
-    const head = this.message.toString('latin1', start, Math.min(end, start + PART_LIMITS.headerBytes));
-    const { fields, rest } = readMessageHeader(head);
+    const isMessage = depth === 0;
+    const head = this.headAt({ start, end }, isMessage ? PART_LIMITS.messageHeaderBytes : PART_LIMITS.headerBytes);
+    const { fields, rest } = readMessageHeader(
+      head,
+      isMessage ? MIME_LIMITS.shownHeaderLines : MIME_LIMITS.headerLines,
+    );
     const bodyStart = start + head.length - rest.length;
     const contentType = readContentType(fields.first('content-type'));
     const boundary = contentType.parameters.get('boundary');
@@ -67,6 +74,15 @@ class PartFinder {
     if (isOpened) await this.readChildren({ start: bodyStart, end }, boundary, depth);
     else this.parts.push({ fields, contentType, start: bodyStart, end });
     return fields;
+  }
+
+  /** The header, up to its empty line. */
+  private headAt({ start, end }: Span, maxBytes: number): string {
+    const bytes = this.message.subarray(start, Math.min(end, start + maxBytes));
+    const ends = EMPTY_LINES.map((line) => ({ at: bytes.indexOf(line), length: line.length })).filter(
+      ({ at }) => at >= 0,
+    );
+    return bytes.toString('latin1', 0, Math.min(bytes.length, ...ends.map(({ at, length }) => at + length)));
   }
 
   private async readChildren(body: Span, boundary: string, depth: number): Promise<void> {

@@ -10,6 +10,21 @@ const read = (text: string) => readMessage(Buffer.from(text, 'latin1'));
 const flat = (text: string | undefined) => (text ?? '').replace(/\r\n/g, '\n').trimEnd();
 
 describe('readMessage', () => {
+  it.each([
+    ['many fields', 'X-Field: x\r\n'.repeat(9_000)],
+    ['more fields than are shown', 'X-Field: x\r\n'.repeat(20_000)],
+    ['a list of recipients', `Cc: ${'someone@example.com,\r\n '.repeat(20_000)}last@example.com\r\n`],
+    ['one long field', `X-Long: ${'x'.repeat(300_000)}\r\n`],
+  ])('takes no part of a long header for the body: %s', async (_what, fields) => {
+    const { text } = await read(`Content-Type: text/plain\r\n${fields}Subject: s\r\n\r\nGood morning`);
+    expect(text).toBe('Good morning');
+  });
+
+  it('reads the content type behind thousands of lines', async () => {
+    const { html } = await read(`${'X-Field: x\r\n'.repeat(5_000)}Content-Type: text/html\r\n\r\n<p>hi</p>`);
+    expect(html).toBe('<p>hi</p>');
+  });
+
   it('finds texts, html and files of a message that a mail library has made', async () => {
     const bytes = await new MailComposer({
       from: 'a@b.example',

@@ -10,6 +10,8 @@ export const MIME_LIMITS = {
   parts: 50,
   /** Lines of one header, folded ones counted singly. */
   headerLines: 1000,
+  /** The same of a message that is shown: a list of recipients may have thousands. Reading as many takes some milliseconds. */
+  shownHeaderLines: 10_000,
   /** Characters of one field after unfolding; the rest is dropped. */
   fieldLength: 4096,
   /** Encoded characters of one part that are decoded and read as text. */
@@ -68,16 +70,23 @@ const NAME = /^([!-9;-~]{1,100})[ \t]{0,20}:/;
  * @param text one character a byte
  */
 export function readHeader(text: string): HeaderBlock {
-  return readFields(text, () => false);
+  return readFields(text, () => false, MIME_LIMITS.headerLines);
 }
 
 /**
  * The same of a message or a part, where a line of white space may be part of a folded field (RFC 5322 section 4.2): it is, when
- * a field or the rest of one follows. Some mailers write one behind a long subject.
+ * a field or the rest of one follows. Some mailers write one behind a long subject. Lines beyond the limit are no part of the body.
  */
-export function readMessageHeader(text: string): HeaderBlock {
-  return readFields(text, (line, next) => FOLDED.test(line) && GOES_ON.test(text.slice(next, next + MAX_START)));
+export function readMessageHeader(text: string, maxLines: number = MIME_LIMITS.headerLines): HeaderBlock {
+  const goesOn = (line: string, next: number): boolean =>
+    FOLDED.test(line) && GOES_ON.test(text.slice(next, next + MAX_START));
+  const block = readFields(text, goesOn, maxLines);
+  if (!block.cut) return block;
+  const end = EMPTY_LINE.exec(block.rest);
+  return { ...block, rest: end ? block.rest.slice(end.index + end[0].length) : '' };
 }
+
+const EMPTY_LINE = /(?:^|\n)\r?\n/;
 
 const FOLDED = /^[ \t]/;
 const GOES_ON = /^(?:[ \t]{1,100}\S|[!-9;-~]{1,100}[ \t]{0,20}:)/;
@@ -85,10 +94,10 @@ const GOES_ON = /^(?:[ \t]{1,100}\S|[!-9;-~]{1,100}[ \t]{0,20}:)/;
 const MAX_START = 200;
 
 /** @param goesOn whether a line without a text, before what starts at `next`, belongs to the header */
-function readFields(text: string, goesOn: (line: string, next: number) => boolean): HeaderBlock {
+function readFields(text: string, goesOn: (line: string, next: number) => boolean, maxLines: number): HeaderBlock {
   const fields: Field[] = [];
   let at = 0;
-  for (let count = 0; count < MIME_LIMITS.headerLines && at < text.length; count++) {
+  for (let count = 0; count < maxLines && at < text.length; count++) {
     const next = text.indexOf('\n', at);
     const end = next === -1 ? text.length : next;
     const line = text.slice(at, Math.min(end, at + MIME_LIMITS.fieldLength));

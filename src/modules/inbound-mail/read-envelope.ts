@@ -1,5 +1,5 @@
 import { addressKey } from '../../common/mail-address';
-import { type HeaderFields, readMessageHeader } from '../../common/mime/mime-message';
+import { type HeaderFields, MIME_LIMITS, readMessageHeader } from '../../common/mime/mime-message';
 import { addressPartOf, decodeAddressField, mailboxesIn } from '../../common/mime/address-field';
 import { decodeCharset, decodeField } from '../../common/mime/part-text';
 import { cutText } from '../../common/values';
@@ -19,7 +19,7 @@ export type ShownHeader = Omit<InboundEmailData, 'marks' | 'authentication'>;
 
 /** The header fields within the first bytes of a message. */
 export function readFields(message: Buffer): HeaderFields {
-  return readMessageHeader(message.toString('latin1', 0, HEADER_BYTES)).fields;
+  return readMessageHeader(message.toString('latin1', 0, HEADER_BYTES), MIME_LIMITS.shownHeaderLines).fields;
 }
 
 /** The decoded fields that lists and events show. */

@@ -46,7 +46,6 @@ export class InboundReception {
     private readonly disk: DiskSpace,
   ) {}
 
-  /** Of any message. */
   get maxMessageBytes(): number {
     return this.routed.maxMessageBytes;
   }
@@ -86,8 +85,8 @@ export class InboundReception {
 
   /** How many copies of a message are stored. */
   private copiesFor(destinations: readonly Destination[]): number {
-    return new Set(destinations.flatMap((to) => ('routes' in to ? to.routes.map(({ routeId }) => routeId) : [to])))
-      .size;
+    const copies = (to: Destination): unknown[] => ('routes' in to ? to.routes.map(({ routeId }) => routeId) : [to]);
+    return new Set(destinations.flatMap(copies)).size;
   }
 
   private async commit(message: Buffer, destinations: readonly Destination[], session: SMTPServerSession) {
