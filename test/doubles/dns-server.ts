@@ -20,7 +20,7 @@ export interface DnsRecords {
   PTR?: readonly string[] | DnsFault;
   TLSA?: readonly TlsaData[] | DnsFault;
   ttlSeconds?: number;
-  /** The resolver has validated its response for this name (the AD flag), on request. */
+  /** The resolver validates records of this name (the AD flag, on request, when it does so for all names of a response). */
   signed?: boolean;
   /** Over UDP an empty, truncated reply; the records over TCP. */
   truncated?: boolean;
@@ -138,9 +138,16 @@ export class DnsServer {
     if (typeof outcome === 'string') return encode(query, [], RCODES[outcome]);
     if (overUdp && typeof zone === 'object' && zone.truncated === true) return encode(query, [], 0, true);
     const bytes = encodeWithin(query, outcome, maximumLength, overUdp);
-    const isVouchedFor = typeof zone === 'object' && zone.signed === true && query.flag_ad;
+    const targets =
+      question.type === 'CNAME' ? [] : outcome.flatMap((answer) => (answer.type === 'CNAME' ? answer.data : []));
+    const isVouchedFor = query.flag_ad && [question.name, ...targets].every((name) => this.isSigned(name));
     if (isVouchedFor) bytes.writeUInt8(bytes.readUInt8(FLAGS_BYTE) | dnsPacket.AUTHENTIC_DATA, FLAGS_BYTE);
     return bytes;
+  }
+
+  private isSigned(name: string): boolean {
+    const zone = this.zones[nameOf(name)];
+    return typeof zone === 'object' && zone.signed === true;
   }
 
   /** Follows aliases as a recursive resolver does, at most 16 of them, so that a loop ends without the record. */

@@ -93,15 +93,29 @@ export class DanePolicies {
   private async lookUp(host: string, port: number, holder: string): Promise<readonly [HostDane, number]> {
     const addresses = await this.addressesOf(host, holder);
     if (addresses.kind === 'temporary') return ['unknown', TROUBLE_LIFE_MS];
-    if (!addresses.isSecure) return ['none', lifeOf(addresses.answers)];
-    const alias = lastAlias(addresses.answers, host);
-    for (const baseDomain of alias === host ? [host] : [alias, host]) {
+    const baseDomains = await this.baseDomainsOf(host, addresses, holder);
+    if (baseDomains === 'unknown') return ['unknown', TROUBLE_LIFE_MS];
+    for (const baseDomain of baseDomains) {
       const answer = await this.resolver.query(`_${port}._tcp.${baseDomain}`, 'TLSA', { holder });
       if (answer.kind === 'temporary') return ['unknown', TROUBLE_LIFE_MS];
       const records = answer.isSecure ? recordsIn(answer.answers) : [];
       if (records.length > 0) return [tlsaDemandOf(baseDomain, records), lifeOf(answer.answers)];
     }
     return ['none', lifeOf(addresses.answers)];
+  }
+
+  /** Where records may be: at the target of an alias, then at the alias; only there, when nothing proves its target (section 2.1.3). */
+  private async baseDomainsOf(
+    host: string,
+    { isSecure, answers }: Extract<DnssecAnswer, { kind: 'answered' }>,
+    holder: string,
+  ): Promise<readonly string[] | 'unknown'> {
+    const alias = lastAlias(answers, host);
+    if (alias === host) return isSecure ? [host] : [];
+    if (isSecure) return [alias, host];
+    const own = await this.resolver.query(host, 'CNAME', { holder });
+    if (own.kind === 'temporary') return 'unknown';
+    return own.isSecure ? [host] : [];
   }
 
   private async addressesOf(host: string, holder: string): Promise<DnssecAnswer> {

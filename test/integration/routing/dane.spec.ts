@@ -93,10 +93,22 @@ describe('the TLSA records of a mail exchanger (RFC 7672)', () => {
     expect(await of({ ...DOMAIN, ...alias, ...target, ...TLSA })).toMatchObject({ baseDomain: 'mx.x.example' });
   });
 
+  it('are those of a proven alias alone, where nothing proves its target (section 2.1.3)', async () => {
+    const alias = { 'mx.x.example': { CNAME: 'mail.y.example', ...SIGNED } };
+    const target = { 'mail.y.example': { A: ['192.0.2.1'] } };
+    const ofTarget = { '_25._tcp.mail.y.example': { TLSA: [RECORD], ...SIGNED } };
+    const zones: DnsZones = { ...DOMAIN, ...alias, ...target, ...TLSA, ...ofTarget };
+    expect(await of(zones)).toMatchObject({ baseDomain: 'mx.x.example' });
+    expect(dns.queries.join()).not.toMatch('TLSA _25._tcp.mail.y.example');
+    await dns.stop();
+    expect(await of({ ...zones, 'mx.x.example': { CNAME: 'mail.y.example' } })).toBe('none');
+    expect(dns.queries.join()).not.toMatch('TLSA');
+  });
+
   it('resolve the names of a domain that is an alias', async () => {
     const domain: DnsZones = {
       'x.example': { CNAME: 'y.example', ...SIGNED },
-      'y.example': { MX: [[10, 'mx.x.example']] },
+      'y.example': { MX: [[10, 'mx.x.example']], ...SIGNED },
     };
     const found = await of({ ...domain, ...HOST, ...TLSA });
     expect(found).toMatchObject({ baseDomain: 'mx.x.example', nextHopNames: ['x.example', 'y.example'] });
