@@ -5,9 +5,7 @@ import { cutText } from '../../../common/values';
 import { CONTROL_CHARACTER, type FieldReader } from './field-reader';
 import type { Attachment } from './send-request';
 
-const MAX_HEADERS = 50;
-const MAX_VALUE = 998;
-const MAX_NAME = 76;
+const [MAX_HEADERS, MAX_VALUE, MAX_NAME] = [50, 998, 76];
 /** RFC 5322 section 3.6.8: printable US-ASCII without the colon; the length leaves room for a value on a 78-octet line. */
 const HEADER_NAME = /^[!-9;-~]{1,76}$/;
 
@@ -19,6 +17,9 @@ const RESERVED = new Set([
   ...['resent-from', 'resent-to', 'resent-cc', 'resent-bcc', 'resent-date', 'resent-sender', 'resent-message-id'],
   ...['errors-to', 'return-receipt-to'],
 ]);
+
+/** Fields of addresses, ids and URLs, in which no encoded word may stand (RFC 2047 section 5): receivers would not understand them. */
+const STRUCTURED = /^(?:list-.*|in-reply-to|references|disposition-notification-to)$/;
 
 /** Reads custom headers. CR and LF are refused, so a value cannot become a second header field. */
 export function readHeaders(reader: FieldReader, value: unknown): Record<string, string> {
@@ -52,11 +53,11 @@ function headerProblem(name: string, value: unknown, seen: ReadonlySet<string>):
   if (typeof value !== 'string') return 'must be a string';
   if (value.length > MAX_VALUE) return `must be at most ${MAX_VALUE} characters long`;
   if (CONTROL_CHARACTER.test(value)) return 'must not contain line breaks or control characters';
+  if (STRUCTURED.test(key) && /[^ -~\t]/.test(value)) return 'must be ASCII: hosts as xn--…, all else in URLs as %…';
   return undefined;
 }
 
-const MAX_ATTACHMENTS = 10;
-const MAX_TOTAL_BYTES = 25 * 1024 * 1024;
+const [MAX_ATTACHMENTS, MAX_TOTAL_BYTES] = [10, 25 * 1024 * 1024];
 const ATTACHMENT_FIELDS = new Set(['filename', 'content', 'contentType', 'contentId']);
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 /** Base64 up to this length is decoded at once, in a tenth of a millisecond. */

@@ -154,6 +154,11 @@ describe('parseSendRequest', () => {
     ['a content header', { headers: { 'Content-Type': 'x' } }, 'headers.Content-Type'],
     ['a header injection', { headers: { 'X-A': 'a\r\nBcc: b' } }, 'headers.X-A'],
     ['a header name with a colon', { headers: { 'X:A': 'a' } }, 'headers.X:A'],
+    [
+      'a URL that is not ASCII',
+      { headers: { 'List-Unsubscribe': '<https://bücher.example/>' } },
+      'headers.List-Unsubscribe',
+    ],
     ['a header given twice', { headers: { 'X-A': 'a', 'x-a': 'b' } }, 'headers.x-a'],
     ['headers as a list', { headers: [] }, 'headers'],
     ['51 headers', { headers: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`X-${i}`, 'a'])) }, 'headers'],
