@@ -4,7 +4,8 @@ import { isLongerThan } from '../../../common/values';
 import { CONTROL_CHARACTER, FieldReader } from './field-reader';
 import { isIdempotencyKey } from './idempotency';
 import { readRecipients, readReplyTo, readSender, readTemplate } from './parse-send-fields';
-import { type DecodedContents, readAttachments, readHeaders } from './parse-parts';
+import { type DecodedContents, readAttachments } from './parse-attachments';
+import { readHeaders } from './parse-headers';
 import type { SendRequest } from './send-request';
 
 const MAX_SUBJECT = 998;

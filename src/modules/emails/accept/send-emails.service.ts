@@ -8,7 +8,7 @@ import { type TraceContext, Tracing } from '../../../common/tracing/tracing';
 import { TemplateRenderer } from '../../templates/template-renderer.service';
 import { AcceptService } from './accept.service';
 import { fingerprint, fingerprintInTurns, type IdempotencyClaim, idempotencyKeyOf } from './idempotency';
-import { decodeContents } from './parse-parts';
+import { decodeContents } from './parse-attachments';
 import { fieldsOf, type ParsedSendRequest, parseSendRequest, UntimelyError } from './parse-send-request';
 import {
   type SendRequest,
