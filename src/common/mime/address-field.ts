@@ -58,6 +58,11 @@ function escaped(words: string): string {
 const NAMES = /"(?:[^"\\]|\\.){0,1000}"(?!@)|\((?:[^()\\]|\\.|\((?:[^()\\]|\\.){0,500}\)){0,1000}\)/g;
 const BRACKETS = /<([^<>]{0,1000})>/;
 
+/** Whether a mailbox has at most one address in brackets: of `<a@b.example> <c@d.example>`, readers show the one or the other. */
+export function isSingle(mailbox: string): boolean {
+  return mailbox.replace(NAMES, ' ').split('<').length <= 2;
+}
+
 /**
  * The part of a mailbox in which its address is: within brackets, where there are any, else all but names and comments.
  * @param mailbox undecoded, so that no encoded word is taken for an address

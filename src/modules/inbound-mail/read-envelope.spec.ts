@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { fromAddressOf, indexedAddresses, readFields, showHeader } from './read-envelope';
+import { fromAddressOf, hasOneAuthor, indexedAddresses, readFields, showHeader } from './read-envelope';
 
 const messageOf = (...lines: string[]) => Buffer.from(`${lines.join('\r\n')}\r\n\r\nTo: body@example.com`);
 const fieldsOf = (...lines: string[]) => readFields(messageOf(...lines));
@@ -60,6 +60,18 @@ describe('showHeader', () => {
     expect(fromAddressOf(fields)).toBe('a@b.example');
     expect(fromAddressOf(fieldsOf('From: "boss@bank.example" <a@b.example>'))).toBe('a@b.example');
     expect(fromAddressOf(fieldsOf('From: =?utf-8?q?boss=40bank.example?= <a@b.example>'))).toBe('a@b.example');
+  });
+
+  it.each([
+    [['From: Ada <a@b.example>'], true],
+    [['From: a@b.example'], true],
+    [['From: "x <c@d.example>" <a@b.example>'], true],
+    [['From: <a@b.example> <c@d.example>'], false],
+    [['From: a@b.example, c@d.example'], false],
+    [['From: a@b.example', 'From: c@d.example'], false],
+    [[''], false],
+  ])('knows whether there is one author: %j', (lines, isOne) => {
+    expect(hasOneAuthor(fieldsOf(...lines))).toBe(isOne);
   });
 
   it('shows a message without a header as empty', () => {

@@ -1,6 +1,6 @@
 import { addressKey } from '../../common/mail-address';
 import { type HeaderFields, MIME_LIMITS, readMessageHeader } from '../../common/mime/mime-message';
-import { addressPartOf, decodeAddressField, mailboxesIn } from '../../common/mime/address-field';
+import { addressPartOf, decodeAddressField, isSingle, mailboxesIn } from '../../common/mime/address-field';
 import { decodeCharset, decodeField } from '../../common/mime/part-text';
 import { cutText } from '../../common/values';
 import { INDEXED_ADDRESSES, type InboundEmailData } from './inbound-email';
@@ -41,6 +41,15 @@ export function fromAddressOf(fields: HeaderFields): string {
   const [author = ''] = mailboxesIn(decodeCharset(fields.first('from') ?? '', undefined));
   const [address = ''] = addressesIn(addressPartOf(author));
   return address;
+}
+
+/** Whether there is one author, so that a result for the domain of the first address in From is one for the mail (RFC 7489 section 6.6.1). */
+export function hasOneAuthor(fields: HeaderFields): boolean {
+  const mailboxes = fields
+    .all('from')
+    .flatMap(mailboxesIn)
+    .filter((written) => written.trim() !== '');
+  return mailboxes.length === 1 && mailboxes.every(isSingle);
 }
 
 /** The addresses in envelope and header, in lower case, each once; no more of them than are indexed. */
