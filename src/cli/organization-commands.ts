@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { OrganizationStatus } from '../auth/auth.entity';
 import { OPERATOR } from '../audit/audit.service';
 import { OrganizationsService } from '../auth/organizations.service';
+import { MAX_MONTHLY } from '../modules/operator/dto/operator.dto';
 import { type CliSession, numberUpTo, parseId, parseSwitch, type Services } from './session/cli-session';
 import { fields, type Report, table } from './session/output';
 
@@ -89,7 +90,7 @@ async function setLimit(services: Services, id: string, monthlyRecipients: numbe
   return { json: { id, name, monthlyRecipients }, text: fields({ id, name, monthlyRecipients }) };
 }
 
-const parseRecipients = numberUpTo(1_000_000_000);
+const parseRecipients = numberUpTo(MAX_MONTHLY);
 
 /** `none` takes the limit away. */
 function parseLimit(text: string): number | null {

@@ -31,12 +31,13 @@ describe('the log of requests', () => {
     expect(lines.splice(0)).toHaveLength(100);
     for (let count = 0; count < 150; count += 1) log(LINE);
     log({ ...LINE, status: 429, organizationId: 'globex' });
-    expect(lines.splice(0)).toHaveLength(151);
+    log({ ...LINE, status: 500, err: new Error('x') });
+    expect(lines.splice(0)).toHaveLength(152);
     jest.advanceTimersByTime(10_000);
     expect(lines.splice(0)).toEqual([
       {
         ...{ level: 'warn', time: expect.any(String), msg: 'requests not logged one by one' },
-        ...{ organizationId: 'acme', logged: 100, leftOut: 50, seconds: 10 },
+        ...{ organizationId: 'acme', status: '4xx', logged: 100, leftOut: 50, seconds: 10 },
       },
     ]);
     expect(await metrics.registry.metrics()).toContain('waybill_log_request_lines_left_out_total 50');

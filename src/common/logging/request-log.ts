@@ -4,13 +4,14 @@ import type { Metrics } from '../metrics/metrics';
 import type { Logger } from './logger';
 
 const WINDOW_MS = 10 * SECOND;
-/** Of an organization, within a window: rate limits bound its other requests. */
+/** Of an organization and a class of status, within a window: rate limits bound its other requests. */
 const MAX_REFUSED = 100;
-/** Of a route, or of all that no route takes, within a window. */
+/** Of a route, or of all that no route takes, and a class of status, within a window. */
 const MAX_WITHOUT_KEY = 1_000;
 
-/** The lines of one client, or of a route, within the present window. */
-interface Share {
+/** The lines of one organization, or of a route, within the present window; failures apart, so that no refusals hide them. */
+interface Share extends Pick<RequestLine, 'organizationId' | 'route'> {
+  readonly status: string;
   logged: number;
   leftOut: number;
 }
@@ -22,7 +23,7 @@ interface Share {
 export function logRequestsTo(logger: Logger, metrics: Metrics): LogRequest {
   const help = 'Lines of requests that were left out of the log, as their client or route had many within seconds';
   const leftOut = metrics.counter({ name: 'log_request_lines_left_out_total', help });
-  const shares = new Map<string, Share & Pick<RequestLine, 'organizationId' | 'route'>>();
+  const shares = new Map<string, Share>();
   let window: NodeJS.Timeout | undefined;
 
   function endWindow(): void {
@@ -33,11 +34,13 @@ export function logRequestsTo(logger: Logger, metrics: Metrics): LogRequest {
     shares.clear();
   }
 
-  function fits({ organizationId, route }: RequestLine): boolean {
-    const name = organizationId ?? route ?? '';
+  function fits({ organizationId, route, status }: RequestLine): boolean {
+    const shown = `${Math.floor(status / 100)}xx`;
+    const name = `${shown} ${organizationId ?? route ?? ''}`;
     const share = shares.get(name) ?? {
       organizationId,
       route: organizationId ? undefined : route,
+      status: shown,
       logged: 0,
       leftOut: 0,
     };

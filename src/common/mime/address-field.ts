@@ -1,11 +1,10 @@
 import { decodeCharset, decodeEncodedWords } from './part-text';
 
-/**
- * What holds no separator: a quoted string, a comment with one level of others in it, what is in brackets; or one sign. Without
- * its end, a quote, a parenthesis or a bracket is one sign.
- */
-const TOKENS =
-  /"(?:[^"\\]|\\.){0,1000}"|\((?:[^()\\]|\\.|\((?:[^()\\]|\\.){0,500}\)){0,1000}\)|<[^<>,;]{0,1000}>|\[[^[\]]{0,100}\]|[^]/g;
+const QUOTED = String.raw`"(?:[^"\\]|\\.){0,1000}"`;
+/** With one level of others in it. */
+const COMMENT = String.raw`\((?:[^()\\]|\\.|\((?:[^()\\]|\\.){0,500}\)){0,1000}\)`;
+/** What holds no separator: a quoted string, a comment, what is in brackets; or one sign, such as a quote without its end. */
+const TOKENS = new RegExp(String.raw`${QUOTED}|${COMMENT}|<[^<>,;]{0,1000}>|\[[^[\]]{0,100}\]|[^]`, 'g');
 
 /** RFC 5322 section 3.2.3. */
 const SPECIALS = /[()<>[\]:;@\\,"]/;
@@ -54,8 +53,8 @@ function escaped(words: string): string {
   return words.replace(/[\\"()]/g, '\\$&');
 }
 
-/** A quoted string that is no local part, and comments with one level of others in them. */
-const NAMES = /"(?:[^"\\]|\\.){0,1000}"(?!@)|\((?:[^()\\]|\\.|\((?:[^()\\]|\\.){0,500}\)){0,1000}\)/g;
+/** A quoted string that is no local part, and comments. */
+const NAMES = new RegExp(String.raw`${QUOTED}(?!@)|${COMMENT}`, 'g');
 const BRACKETS = /<([^<>]{0,1000})>/;
 
 /** Whether a mailbox has at most one address in brackets: of `<a@b.example> <c@d.example>`, readers show the one or the other. */

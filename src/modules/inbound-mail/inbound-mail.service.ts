@@ -19,7 +19,7 @@ import { InboundEmailsRepository } from './inbound-emails.repository';
 import { InboundMailLimits } from './inbound-mail-limits';
 import { InboundRoutesRepository } from './inbound-routes.repository';
 import { hasBoundedHeader } from './named-addresses';
-import { fromAddressOf, hasOneAuthor, indexedAddresses, readFields, showHeader } from './read-envelope';
+import { fromAddressOf, indexedAddresses, ofAuthor, readFields, showHeader } from './read-envelope';
 import { domainsAbove, routesFor } from './route-address';
 
 /** One route's share of a message. */
@@ -69,9 +69,8 @@ export class InboundMailService {
    */
   async take(message: Buffer, recipients: readonly RoutedRecipient[], client: Client): Promise<Stored[]> {
     const fields = readFields(message);
-    const examined = await this.authentication.examine(message, client);
-    const authentication = hasOneAuthor(fields) ? examined : { ...examined, dmarc: { result: 'none' as const } };
-    const shown = { ...showHeader(fields), authentication };
+    const { dmarc, ...examined } = await this.authentication.examine(message, client);
+    const shown = { ...showHeader(fields), authentication: { ...examined, dmarc: ofAuthor(fields, dmarc) } };
     const marks = marksOf(fields, client.sender);
     const digest = await digestOf(message);
     const results: Stored[] = [];

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { fromAddressOf, hasOneAuthor, indexedAddresses, readFields, showHeader } from './read-envelope';
+import { fromAddressOf, indexedAddresses, ofAuthor, readFields, showHeader } from './read-envelope';
 
 const messageOf = (...lines: string[]) => Buffer.from(`${lines.join('\r\n')}\r\n\r\nTo: body@example.com`);
+const PASS = { result: 'pass', domain: 'b.example' };
 const fieldsOf = (...lines: string[]) => readFields(messageOf(...lines));
 
 describe('showHeader', () => {
@@ -63,15 +64,27 @@ describe('showHeader', () => {
   });
 
   it.each([
-    [['From: Ada <a@b.example>'], true],
-    [['From: a@b.example'], true],
+    [['From: Ada <a@mail.b.example>'], true],
+    [['From: A@B.EXAMPLE'], true],
     [['From: "x <c@d.example>" <a@b.example>'], true],
+    // What the address reader refuses.
+    [['From: a..b@b.example'], true],
     [['From: <a@b.example> <c@d.example>'], false],
     [['From: a@b.example, c@d.example'], false],
     [['From: a@b.example', 'From: c@d.example'], false],
+    [['From: c@d.example'], false],
+    [['From: a@not-b.example'], false],
+    [[`From: c@d.example ${'x'.repeat(5_000)} <a@b.example>`], false],
+    [[`From: (${'x'.repeat(1_500)} <c@d.example>) a@b.example`], false],
     [[''], false],
-  ])('knows whether there is one author: %j', (lines, isOne) => {
-    expect(hasOneAuthor(fieldsOf(...lines))).toBe(isOne);
+  ])('knows whether a result for b.example is about the author: %j', (lines, isAbout) => {
+    expect(ofAuthor(fieldsOf(...lines), PASS).result).toBe(isAbout ? 'pass' : 'none');
+  });
+
+  it('knows an author whose domain is not ASCII', () => {
+    const fields = fieldsOf('From: a@bücher.example');
+    expect(ofAuthor(fields, { ...PASS, domain: 'xn--bcher-kva.example' }).result).toBe('pass');
+    expect(ofAuthor(fields, { result: 'temperror' })).toEqual({ result: 'temperror' });
   });
 
   it('shows a message without a header as empty', () => {

@@ -1,9 +1,10 @@
-import { addressKey } from '../../common/mail-address';
+import { domainToASCII } from 'node:url';
+import { addressKey, domainOf } from '../../common/mail-address';
 import { type HeaderFields, MIME_LIMITS, readMessageHeader } from '../../common/mime/mime-message';
 import { addressPartOf, decodeAddressField, isSingle, mailboxesIn } from '../../common/mime/address-field';
 import { decodeCharset, decodeField } from '../../common/mime/part-text';
 import { cutText } from '../../common/values';
-import { INDEXED_ADDRESSES, type InboundEmailData } from './inbound-email';
+import { INDEXED_ADDRESSES, type InboundEmailData, type MethodResult } from './inbound-email';
 import { addressesIn, namedAddresses } from './named-addresses';
 
 const HEADER_BYTES = 256 * 1024;
@@ -43,13 +44,19 @@ export function fromAddressOf(fields: HeaderFields): string {
   return address;
 }
 
-/** Whether there is one author, so that a result for the domain of the first address in From is one for the mail (RFC 7489 section 6.6.1). */
-export function hasOneAuthor(fields: HeaderFields): boolean {
-  const mailboxes = fields
-    .all('from')
-    .flatMap(mailboxesIn)
-    .filter((written) => written.trim() !== '');
-  return mailboxes.length === 1 && mailboxes.every(isSingle);
+/**
+ * A DMARC result, or `none` when it is not about the author that is shown: there is exactly one (RFC 7489 section 6.6.1), and its
+ * address is of the result's domain. The library reads the whole field; here it is bounded, and what lies beyond may be another
+ * address.
+ * @param dmarc its domain is the registrable one in ASCII; absent when the result is about none
+ */
+export function ofAuthor(fields: HeaderFields, dmarc: MethodResult): MethodResult {
+  const written = fields.all('from').flatMap(mailboxesIn);
+  const mailboxes = written.filter((mailbox) => mailbox.trim() !== '');
+  const address = fromAddressOf(fields);
+  const above = dmarc.domain ? `.${dmarc.domain.toLowerCase()}` : '';
+  const isShown = address === '' || `.${domainToASCII(domainOf(address))}`.endsWith(above);
+  return mailboxes.length === 1 && mailboxes.every(isSingle) && isShown ? dmarc : { result: 'none' };
 }
 
 /** The addresses in envelope and header, in lower case, each once; no more of them than are indexed. */

@@ -64,7 +64,8 @@ export class AcceptService {
 
   /**
    * Commits a submission; organizations take turns.
-   @throws TooManyAtATimeError when too many submissions of the organization wait; DiskShareError; AppError idempotency_in_progress or idempotency_key_reused for the request as a whole, service_unavailable
+   * @throws TooManyAtATimeError when too many submissions of the organization wait; DiskShareError; UnavailableError; AppError
+   * idempotency_in_progress or idempotency_key_reused for the request as a whole
    */
   async submit(submission: Submission, organizationId: string): Promise<SubmissionResult> {
     const intake = { bytes: bytesIn(submission), holder: organizationId };

@@ -98,7 +98,7 @@ export function toOperatorAuditEntryDto(entry: AuditEntry): OperatorAuditEntryDt
 
 const STATUSES = ['active', 'suspended'] as const;
 type Status = (typeof STATUSES)[number];
-const MAX_MONTHLY = 2_000_000_000;
+export const MAX_MONTHLY = 2_000_000_000;
 const NAME_FIELD = { minLength: 1, maxLength: 200, example: 'Acme' };
 
 export class ListOrganizationsQuery {
