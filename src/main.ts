@@ -2,7 +2,7 @@ import { ApiModule } from './api.module';
 import { lowerPoolPriority } from './bootstrap/pool-priority';
 import type { Modules } from './bootstrap/process.module';
 import { limitHeapGrowth, logFailedStart, runProcess } from './bootstrap/run-process';
-import { createLogger } from './common/logging/logger';
+import { createLogger, logConsole } from './common/logging/logger';
 import type { Role } from './config/config';
 import { loadConfig, loadEnvFile } from './config/load-config';
 import { DkimZoneModule } from './modules/dkim-zone/dkim-zone.module';
@@ -27,7 +27,9 @@ try {
   loadEnvFile();
   const config = loadConfig();
   const modules = [...config.roles].flatMap((role) => MODULES[role]);
-  void runProcess(config, modules, createLogger({ level: config.logLevel }));
+  const logger = createLogger({ level: config.logLevel });
+  logConsole(logger);
+  void runProcess(config, modules, logger);
 } catch (error) {
   logFailedStart(createLogger({ level: 'info' }), error);
   process.exitCode = 1;

@@ -1,4 +1,4 @@
-import { createLogger, NestLogger } from './logger';
+import { createLogger, logConsole, NestLogger } from './logger';
 
 function collect(level = 'info') {
   const lines: Record<string, unknown>[] = [];
@@ -52,6 +52,19 @@ describe('createLogger', () => {
     const { lines, logger } = collect();
     logger.info({ name: 'a\nb\u001b[31m' }, 'one\ntwo');
     expect(lines).toHaveLength(1);
+  });
+});
+
+describe('logConsole', () => {
+  const before = { ...console };
+  afterEach(() => void Object.assign(console, before));
+
+  it('makes lines of what libraries write to the console', () => {
+    const { lines, logger } = collect();
+    logConsole(logger);
+    console.log('TOTAL', 3, 'EXPECTING', 9);
+    console.error('x\n%s', 'y');
+    expect(lines).toEqual([{ level: 'warn', time: expect.any(String), context: 'console', msg: 'x\ny' }]);
   });
 });
 

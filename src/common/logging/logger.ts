@@ -1,3 +1,4 @@
+import { format } from 'node:util';
 import type { LoggerService } from '@nestjs/common';
 import {
   destination as openDestination,
@@ -77,6 +78,14 @@ function watched(stream: Stdout): Stdout {
   // A closed reader (EPIPE) must not end the service.
   stream.on('error', () => countDropped());
   return stream;
+}
+
+/** Makes lines of what libraries write to the console: clients can cause some of it, as mailauth's note on a DKIM signature's `l=`. */
+export function logConsole(logger: Logger): void {
+  for (const method of ['log', 'info', 'debug', 'warn', 'error'] as const) {
+    const level = method === 'warn' || method === 'error' ? 'warn' : 'debug';
+    console[method] = (...parts: unknown[]) => logger[level]({ context: 'console' }, format(...parts));
+  }
 }
 
 const START_CONTEXTS: ReadonlySet<string> = new Set([

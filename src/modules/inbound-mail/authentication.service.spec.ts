@@ -1,3 +1,5 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { dkimSign } from 'mailauth/lib/dkim/sign';
 import { DnsResolver } from '../../common/dns/dns-resolver';
 import type { AppConfig } from '../../config/config';
 import { AuthenticationService } from './authentication.service';
@@ -52,6 +54,44 @@ describe('AuthenticationService', () => {
     expect(await examine(texts)).toMatchObject({
       spf: { result: spf, domain: 'sender.example' },
       dmarc: { result: dmarc, domain: 'sender.example', policy: 'reject' },
+    });
+  });
+
+  describe('of a signed message', () => {
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+      publicKeyEncoding: { type: 'spki', format: 'der' },
+    });
+    const SIGNED_BY = { signingDomain: 'sender.example', selector: 's1', privateKey };
+    const PUBLISHED = {
+      's1._domainkey.sender.example': [`v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`],
+      '_dmarc.sender.example': ['v=DMARC1; p=reject'],
+    };
+    const SPF = { 'sender.example': ['v=spf1 ip4:192.0.2.1 -all'] };
+
+    /** @param maxBodyLength bytes of the body that are signed */
+    async function signed({ maxBodyLength, addition = '' }: { maxBodyLength?: number; addition?: string }) {
+      const { signatures } = await dkimSign(MESSAGE, {
+        ...SIGNED_BY,
+        signatureData: [{ ...SIGNED_BY, maxBodyLength }],
+      });
+      return Buffer.concat([Buffer.from(signatures), MESSAGE, Buffer.from(addition)]);
+    }
+
+    it.each([
+      ['as it was signed', {}, 'pass', 'pass'],
+      ['changed', { addition: 'more\r\n' }, 'fail', 'fail'],
+      ['longer than what is signed of it', { maxBodyLength: 3, addition: 'more\r\n' }, 'policy', 'fail'],
+    ])('sees a body that is %s', async (_, how, dkim, dmarc) => {
+      const { dkim: results, dmarc: result } = await examine(PUBLISHED, await signed(how));
+      expect(results).toEqual([{ result: dkim, domain: 'sender.example', selector: 's1' }]);
+      expect(result).toEqual({ result: dmarc, domain: 'sender.example', policy: 'reject' });
+    });
+
+    it('passes a message by SPF, whatever is signed of it', async () => {
+      const message = await signed({ maxBodyLength: 3, addition: 'more\r\n' });
+      expect((await examine({ ...PUBLISHED, ...SPF }, message)).dmarc.result).toBe('pass');
     });
   });
 

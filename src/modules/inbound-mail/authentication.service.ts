@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { Injectable, Logger } from '@nestjs/common';
-import type { authenticate, AuthenticateResult } from 'mailauth';
+import type { authenticate, AuthenticateResult, DKIMResult, DMARCResult } from 'mailauth';
 import { FairLimit } from '../../common/async/fair-turns';
 import { type DnsAnswer, DnsResolver, type LookupOptions } from '../../common/dns/dns-resolver';
 import { lfToCrlf } from '../../common/mime/line-ends';
@@ -174,10 +174,25 @@ function toAuthentication({ spf, dkim, dmarc, arc }: AuthenticateResult): Authen
     spf: spf ? toResult(spf.status.result, { domain: spf.domain }) : { result: 'none' },
     dkim: dkim.results
       .filter(({ status }) => status.result !== 'none')
-      .map(({ status, signingDomain, selector }) => toResult(status.result, { domain: signingDomain, selector })),
-    dmarc: dmarc ? toResult(dmarc.status.result, { domain: dmarc.domain, policy: dmarc.policy }) : { result: 'none' },
+      .map((found) => toResult(resultOf(found), { domain: found.signingDomain, selector: found.selector })),
+    dmarc: dmarc ? toResult(dmarcResultOf(dmarc), { domain: dmarc.domain, policy: dmarc.policy }) : { result: 'none' },
     ...(chain && { arc: chain }),
   };
+}
+
+/**
+ * As RFC 8601 section 2.7.1 names it: a changed body is `fail`, which the library calls neutral. A signature that leaves the end
+ * of the body unsigned (`l=`) is `policy`, as anyone may have added that end (RFC 6376 section 8.2).
+ */
+function resultOf({ status }: DKIMResult): string {
+  if (status.comment === 'body hash did not verify') return 'fail';
+  return status.result === 'pass' && status.underSized ? 'policy' : status.result;
+}
+
+/** A pass needs an aligned SPF pass or a signature of the whole body. */
+function dmarcResultOf({ status, alignment }: DMARCResult): string {
+  const restsOnPart = alignment?.dkim?.underSized && !alignment.spf?.result;
+  return status.result === 'pass' && restsOnPart ? 'fail' : status.result;
 }
 
 /** Text only: all of it comes from the message or from DNS. */
