@@ -132,6 +132,8 @@ export interface LimitsConfig {
   readonly testRecipientsPerDay: number;
   readonly testRecipientsPerLifetime: number;
   readonly testRequestsPerHour: number;
+  /** How many deliveries of an organization may be open; 0: no limit. */
+  readonly openDeliveries: number;
   /** Storage per organization for mail that its inbound routes have received. */
   readonly inboundStoredBytes: number;
   /** Overrides of the default limits, by endpoint class: requests per window. */

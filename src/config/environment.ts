@@ -119,6 +119,7 @@ export class Environment {
   @toBoolean @IsBoolean() CONSOLE_ENABLED = true;
   /** JSON object: requests per window by endpoint class, e.g. {"send": 1200}. */
   @IsOptional() @IsString() RATE_LIMITS?: string;
+  @Count(1_000_000_000, 0) OPEN_DELIVERIES_PER_ORGANIZATION = 1_000_000;
   @Count(1_000_000_000) TEST_RECIPIENTS_PER_DAY = 100;
   @Count(1_000_000_000) TEST_RECIPIENTS_PER_LIFETIME = 300;
   @Count(1_000_000_000) TEST_REQUESTS_PER_HOUR = 500;

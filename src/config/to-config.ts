@@ -60,6 +60,7 @@ function toLimits(environment: Environment): AppConfig['limits'] {
     testRecipientsPerDay: environment.TEST_RECIPIENTS_PER_DAY,
     testRecipientsPerLifetime: environment.TEST_RECIPIENTS_PER_LIFETIME,
     testRequestsPerHour: environment.TEST_REQUESTS_PER_HOUR,
+    openDeliveries: environment.OPEN_DELIVERIES_PER_ORGANIZATION,
     inboundStoredBytes: environment.INBOUND_STORAGE_MB * 1024 * 1024,
     requestLimits: parseRequestLimits(environment.RATE_LIMITS) ?? {},
   };

@@ -13,7 +13,12 @@ import { SourceChooser } from './egress/source-chooser';
 import { parseWarmUpSchedule, WarmUpVolumes } from './egress/warm-up-volumes';
 import { classifierOf, ReplyClassifier } from './policy/classify-reply';
 import { DESTINATION_LIMITER_DEFAULTS } from './policy/destination-limiter';
-import { DeliveryQueueRepository, QueueActionsRepository } from './queue/delivery-queue.repository';
+import {
+  DeliveryQueueRepository,
+  QueueActionsRepository,
+  QueueMeasuresRepository,
+} from './queue/delivery-queue.repository';
+import { OpenDeliveryLimit } from './queue/open-delivery-limit.service';
 import { LeaseConnection, WorkerSessionsRepository } from './queue/worker-sessions.repository';
 import { OpenDeliveries } from './queue/open-deliveries.service';
 import { QueueActionsService } from './queue/queue-actions.service';
@@ -115,7 +120,7 @@ const TLS_POLICIES: Provider[] = [
     ]),
   ],
   providers: [
-    ...[DeliveryQueueRepository, OpenDeliveries, QueueMetrics],
+    ...[DeliveryQueueRepository, OpenDeliveries, OpenDeliveryLimit, QueueMeasuresRepository, QueueMetrics],
     ...[DestinationsRepository, DestinationsService, HeldDestinations, egress, EgressService],
     ...[volumes, SourceChooser],
     ...[QueueActionsRepository, QueueActionsService],
@@ -123,7 +128,15 @@ const TLS_POLICIES: Provider[] = [
     ...[LeaseConnection, WorkerSessionsRepository, WorkerWaker],
   ],
   exports: [
-    ...[DeliveryQueueRepository, OpenDeliveries, QueueActionsService, WorkerSessionsRepository, WorkerWaker],
+    ...[
+      DeliveryQueueRepository,
+      OpenDeliveries,
+      OpenDeliveryLimit,
+      QueueMeasuresRepository,
+      QueueActionsService,
+      WorkerSessionsRepository,
+      WorkerWaker,
+    ],
     ...[DestinationsRepository, DestinationsService, HeldDestinations, EgressPools, EgressService],
     ...[WarmUpVolumes, SourceChooser],
     ...[DanePolicies, DnsResolver, MtaStsPolicies, TlsReportData, TlsSessionCounts],

@@ -8,6 +8,7 @@ const ACROSS_TENANTS: Record<string, string> = {
   'auth/api-keys.repository.ts': 'who is calling is found by the hash of the key; keys of operators are no tenant’s',
   'auth/console-sessions.repository.ts': 'who is calling is found by the hash of the cookie',
   'audit/audit.service.ts': 'notes of several callers are written together',
+  'delivery/queue/open-delivery-limit.service.ts': 'it is a share of the queue that all have',
   'delivery/shaping/held-destinations.service.ts': 'what is known of destinations is no tenant’s',
   'throttling/throttle-hits.repository.ts': 'counters are no tenant’s',
   'modules/console/console.controller.ts': 'a key, a link or a cookie says whose session it is',

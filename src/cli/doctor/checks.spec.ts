@@ -82,7 +82,7 @@ describe('checkClock', () => {
 });
 
 describe('rateQueue', () => {
-  const measure = { ready: 3, waiting: 2, claimed: 1, held: 0, oldestReadySeconds: 301, workers: 0 };
+  const measure = { ready: 3, waiting: 2, claimed: 1, held: 0, oldestReadySeconds: 301, workers: 0, crowding: {} };
 
   it('finds old work without a worker wrong', () => {
     expect(rateQueue(measure).status).toBe('problem');

@@ -2,7 +2,7 @@ import { Clock, DatabaseClock, MINUTE, SECOND } from '../../common/clock';
 import { BackfillsJob } from '../../database/backfills.job';
 import { Database } from '../../database/database.service';
 import type { DatabaseConnection } from '../../database/activity';
-import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
+import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
 import type { QueueMeasure } from '../../delivery/queue/sql/view-queue.sql';
 import { EgressService } from '../../delivery/egress/egress.service';
 import { EncryptedDkimKeysService } from '../../modules/domains/dkim/encrypted-dkim-keys.service';
@@ -101,7 +101,7 @@ export async function checkMasterKey(services: Services): Promise<Finding> {
 
 /** Measures and evaluates the queue. */
 export async function checkQueue(services: Services): Promise<Finding> {
-  return rateQueue(await services.get(DeliveryQueueRepository).measure());
+  return rateQueue(await services.get(QueueMeasuresRepository).measure());
 }
 
 /** Old work without a worker is stuck; with one, a destination may just be slow. */
@@ -144,7 +144,7 @@ export async function checkEgress(services: Services): Promise<Finding> {
 
 /** Whether a worker holds a lease. */
 export async function checkWorkers(services: Services): Promise<Finding> {
-  const { workers } = await services.get(DeliveryQueueRepository).measure();
+  const { workers } = await services.get(QueueMeasuresRepository).measure();
   if (workers > 0) return ok(`${workers} running`, { workers });
   return {
     status: 'warning',

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { NIL_ID } from '../../common/ids';
+import { AppConfig } from '../../config/config';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { ClaimedDelivery, DeliveryKey, EmailKey } from '../ports/delivery';
@@ -190,30 +191,54 @@ export class DeliveryQueueRepository {
     return this.database.run(listDeliveries(filter, after ?? start, limit));
   }
 
-  async measureBloat(): Promise<QueueBloat> {
-    const [row] = await this.database.run(measureBloat());
-    return row ?? { deadRows: 0, bytes: 0 };
-  }
-
-  /** The last count, at most seconds old; a large queue is counted less often, and by one process at a time. */
-  async lastMeasure(): Promise<QueueMeasure> {
-    const [last] = await this.database.run(lastMeasure());
-    return !last || last.isDue ? this.measure() : last;
-  }
-
-  /** Counts. */
-  async measure(): Promise<QueueMeasure> {
-    const [row] = await this.database.run(measureQueue());
-    return row ?? { ready: 0, waiting: 0, claimed: 0, held: 0, oldestReadySeconds: 0, workers: 0 };
-  }
-
   /** Wakes the workers of every process; a hint only, they check for work by themselves too. */
   async notify(call: Omit<WorkCall, 'turn'>): Promise<void> {
     await this.database.run(notifyWorkers(formatCall(call, Math.random())));
   }
 }
 
-export type { DeliveryCursor, DeliveryFilter, ListedDelivery, LiveWorker, OpenDelivery, QueueGroup, QueueShare };
+const EMPTY: QueueMeasure = {
+  ...{ ready: 0, waiting: 0, claimed: 0, held: 0, oldestReadySeconds: 0, workers: 0 },
+  crowding: {},
+};
+
+/** How large the queue is: counted by one process at a time, for all of them. */
+@Injectable()
+export class QueueMeasuresRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly config: AppConfig,
+  ) {}
+
+  /** The last count, at most seconds old; a large queue is counted less often. */
+  async last(): Promise<QueueMeasure> {
+    const [last] = await this.database.run(lastMeasure());
+    return !last || last.isDue ? this.measure() : last;
+  }
+
+  /** Counts. */
+  async measure(): Promise<QueueMeasure> {
+    const [row] = await this.database.run(measureQueue(this.config.limits.openDeliveries));
+    return row ?? EMPTY;
+  }
+
+  async bloat(): Promise<QueueBloat> {
+    const [row] = await this.database.run(measureBloat());
+    return row ?? { deadRows: 0, bytes: 0 };
+  }
+}
+
+export type {
+  DeliveryCursor,
+  DeliveryFilter,
+  ListedDelivery,
+  LiveWorker,
+  OpenDelivery,
+  QueueBloat,
+  QueueGroup,
+  QueueMeasure,
+  QueueShare,
+};
 export { QUEUE_GROUPS };
 
 /** Queue actions of operators, and the deliveries that each of them concerns. */

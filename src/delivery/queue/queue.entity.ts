@@ -89,6 +89,8 @@ export class QueueMeasureRow {
   @Column('integer', { default: 0 }) held!: number;
   @Column('timestamptz', { name: 'oldest_ready_at', nullable: true }) oldestReadyAt!: Date | null;
   @Column('timestamptz', { name: 'measured_at' }) measuredAt!: Date;
+  /** Open deliveries by organization, of those that have as many as they may, or more. */
+  @Column('jsonb', { default: {} }) crowding!: Record<string, number>;
   @Column('interval') took!: unknown;
   @Column('timestamptz', { name: 'begun_at' }) begunAt!: Date;
 }

@@ -4,10 +4,10 @@ import { InstallationGauges } from '../../common/jobs/installation-gauges';
 import type { JobLeases } from '../../common/jobs/periodic-jobs';
 import { Metrics } from '../../common/metrics/metrics';
 import { type HeldDestinations, HeldLookup } from '../shaping/held-destinations.service';
-import type { DeliveryQueueRepository } from './delivery-queue.repository';
+import type { QueueMeasuresRepository } from './delivery-queue.repository';
 import { QueueMetrics } from './queue.metrics';
 
-const MEASURE = { ready: 3, waiting: 2, claimed: 1, held: 0, oldestReadySeconds: 12.5, workers: 4 };
+const MEASURE = { ready: 3, waiting: 2, claimed: 1, held: 0, oldestReadySeconds: 12.5, workers: 4, crowding: {} };
 const HELD = (['paused', 'paused', 'slowed', 'open'] as const).map((state, index) => ({
   ...{ key: `mx${index}.example`, mxHosts: [], domains: [], state, rules: [] },
 }));
@@ -43,9 +43,9 @@ function setUp(measure: () => Promise<typeof MEASURE>, clock = new FakeClock(), 
   const metrics = new Metrics();
   const gauges = new InstallationGauges(leases.of({}), metrics, clock, true);
   processes.push(gauges);
-  const queue = { lastMeasure: measure, measureBloat: () => Promise.resolve(BLOAT) };
+  const queue = { last: measure, bloat: () => Promise.resolve(BLOAT) };
   const held = { get: () => Promise.resolve(new HeldLookup(HELD)) } as Partial<HeldDestinations> as HeldDestinations;
-  new QueueMetrics(queue as Partial<DeliveryQueueRepository> as DeliveryQueueRepository, held, gauges, metrics, clock);
+  new QueueMetrics(queue as Partial<QueueMeasuresRepository> as QueueMeasuresRepository, held, gauges, metrics, clock);
   const scrape = () => metrics.registry.metrics();
   const values = async () => (await scrape()).match(/^waybill_(queue_(deliveries|oldest|dead|table)|workers).* /gm);
   return { clock, leases, gauges, scrape, values };

@@ -5,8 +5,7 @@ import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { type InstallationGauge, InstallationGauges } from '../../common/jobs/installation-gauges';
 import { Metrics, type Reading } from '../../common/metrics/metrics';
 import { HeldDestinations } from '../shaping/held-destinations.service';
-import { DeliveryQueueRepository } from './delivery-queue.repository';
-import type { QueueBloat, QueueMeasure } from './sql/view-queue.sql';
+import { type QueueBloat, type QueueMeasure, QueueMeasuresRepository } from './delivery-queue.repository';
 
 /** The gauges of one scrape share one statement. */
 const CACHE_MS = 2 * SECOND;
@@ -25,14 +24,14 @@ export class QueueMetrics {
   private readonly failures: Counter;
 
   constructor(
-    private readonly queue: DeliveryQueueRepository,
+    private readonly measures: QueueMeasuresRepository,
     private readonly held: HeldDestinations,
     private readonly gauges: InstallationGauges,
     metrics: Metrics,
     clock: Clock,
   ) {
     this.measure = new BriefCache(() => this.measured(), CACHE_MS, clock);
-    this.bloat = new BriefCache(() => this.queue.measureBloat(), BLOAT_CACHE_MS, clock);
+    this.bloat = new BriefCache(() => this.measures.bloat(), BLOAT_CACHE_MS, clock);
     this.failures = metrics.counter({
       name: 'queue_measure_failures_total',
       help: 'Measures of the delivery queue that failed',
@@ -79,7 +78,7 @@ export class QueueMetrics {
 
   private async measured(): Promise<QueueMeasure> {
     try {
-      return await within(this.queue.lastMeasure(), TIMEOUT_MS);
+      return await within(this.measures.last(), TIMEOUT_MS);
     } catch (error) {
       this.failures.inc();
       throw error;

@@ -8,7 +8,7 @@ import { acrossTenants } from '../../common/tenant';
 import { Draining } from '../../common/http/draining';
 import { Database } from '../../database/database.service';
 import type { RowSecurity } from '../../database/row-security';
-import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
+import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
 import { type DatabaseFault, databaseFault, DatabaseProbe } from './database-probe';
 
 const TIMEOUT_MS = 2 * SECOND;
@@ -59,10 +59,10 @@ export class QueueHealthIndicator {
 
   constructor(
     private readonly indicators: HealthIndicatorService,
-    queue: DeliveryQueueRepository,
+    measures: QueueMeasuresRepository,
     clock: Clock,
   ) {
-    this.measure = new BriefCache(() => acrossTenants(() => queue.lastMeasure()), CACHE_MS, clock);
+    this.measure = new BriefCache(() => acrossTenants(() => measures.last()), CACHE_MS, clock);
   }
 
   async check() {

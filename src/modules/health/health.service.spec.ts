@@ -6,7 +6,7 @@ import { DiskSpace } from '../../common/disk-space';
 import { UnavailableError } from '../../common/errors/app-error';
 import { Draining } from '../../common/http/draining';
 import { Database } from '../../database/database.service';
-import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
+import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
 import { type DatabaseHealth, DatabaseProbe } from './database-probe';
 import { HealthService } from './health.service';
 import {
@@ -42,7 +42,7 @@ class Doubles {
         ...(knowsDraining ? [{ provide: Draining, useValue: this.draining }] : []),
         { provide: DatabaseProbe, useValue: { check: () => Promise.resolve(this.database) } },
         { provide: Database, useValue: { rowSecurity: { state: 'on', role: 'owner_tenant' } } },
-        { provide: DeliveryQueueRepository, useValue: { lastMeasure: () => this.count() } },
+        { provide: QueueMeasuresRepository, useValue: { last: () => this.count() } },
         DatabaseHealthIndicator,
         QueueHealthIndicator,
         HostHealthIndicator,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type OrganizationChange, OrganizationsService } from '../../auth/organizations.service';
 import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
-import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
+import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
 import { HeldDestinations } from '../../delivery/shaping/held-destinations.service';
 import { DomainsService } from '../domains/domains.service';
 import { type SentAmounts, StatsService } from '../stats/stats.service';
@@ -30,7 +30,7 @@ export class OverviewService {
   private readonly overview: BriefCache<Overview>;
 
   constructor(
-    private readonly queue: DeliveryQueueRepository,
+    private readonly measures: QueueMeasuresRepository,
     private readonly held: HeldDestinations,
     private readonly stats: StatsService,
     private readonly organizations: OrganizationsService,
@@ -46,7 +46,7 @@ export class OverviewService {
   }
 
   private async lookUp(): Promise<Overview> {
-    const { ready, waiting, claimed, held, oldestReadySeconds, workers } = await this.queue.lastMeasure();
+    const { ready, waiting, claimed, held, oldestReadySeconds, workers } = await this.measures.last();
     const [rates, organizations, restrictedDomains, heldBack] = await Promise.all([
       this.stats.ratesPerMinute(),
       this.organizations.count(),

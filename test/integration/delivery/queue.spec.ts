@@ -1,11 +1,15 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
-import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
+import {
+  DeliveryQueueRepository,
+  QueueMeasuresRepository,
+} from '../../../src/delivery/queue/delivery-queue.repository';
 import type { NewDelivery } from '../../../src/delivery/queue/sql/open-deliveries.sql';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import type { Transaction } from '../../../src/database/transaction';
 import { type ClaimRound, claimRound, fillQueue, keyOf, newDelivery } from '../../factories/deliveries';
+import { testConfig } from '../../setup/core-context';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 import { waitFor } from '../../setup/wait-for';
 
@@ -15,11 +19,13 @@ const later = (ms: number) => new Date(NOW.getTime() + ms);
 describe('the delivery queue', () => {
   let db: OpenTestDatabase;
   let queue: DeliveryQueueRepository;
+  let measures: QueueMeasuresRepository;
   let sessionId: string;
 
   beforeAll(async () => {
     db = await openTestDatabase({ poolSize: 12 });
     queue = new DeliveryQueueRepository(db.database);
+    measures = new QueueMeasuresRepository(db.database, testConfig());
   });
   beforeEach(async () => {
     await db.query('truncate deliveries, worker_sessions');
@@ -367,7 +373,7 @@ describe('the delivery queue', () => {
   it('is counted by one process at a time, and less often when counting takes long', async () => {
     await db.query(`update queue_measures set measured_at = '-infinity', begun_at = '-infinity', took = '0'`);
     await fillQueue(db, 3, { dueAt: NOW });
-    const ready = async () => (await queue.lastMeasure()).ready;
+    const ready = async () => (await measures.last()).ready;
     expect(await ready()).toBe(3);
     await fillQueue(db, 2, { dueAt: NOW });
     expect(await ready()).toBe(3);
@@ -385,9 +391,9 @@ describe('the delivery queue', () => {
     await fillQueue(db, 3, { dueAt: later(HOUR), state: 'waiting' });
     await fillQueue(db, 2, { dueAt: new Date(Date.now() - HOUR) });
     await claimOne();
-    const measure = await queue.measure();
+    const measure = await measures.measure();
     expect(measure).toMatchObject({ ready: 0, waiting: 3, claimed: 3, oldestReadySeconds: 0, workers: 1 });
     await fillQueue(db, 1, { dueAt: new Date(Date.now() - HOUR) });
-    expect((await queue.measure()).oldestReadySeconds).toBeGreaterThanOrEqual(3_600);
+    expect((await measures.measure()).oldestReadySeconds).toBeGreaterThanOrEqual(3_600);
   });
 });

@@ -4,6 +4,7 @@ import { MicroBatcher } from '../../../common/async/micro-batcher';
 import { DiskSpace } from '../../../common/disk-space';
 import { AppError, TooManyAtATimeError, UnavailableError } from '../../../common/errors/app-error';
 import { Metrics } from '../../../common/metrics/metrics';
+import { OpenDeliveryLimit } from '../../../delivery/queue/open-delivery-limit.service';
 import { WorkerWaker } from '../../../delivery/queue/worker-waker.service';
 import { AcceptCommit } from './accept-commit.service';
 import { keyName } from './idempotency';
@@ -57,6 +58,7 @@ export class AcceptService {
     private readonly waker: WorkerWaker,
     metrics: Metrics,
     private readonly disk: DiskSpace,
+    private readonly openLimit: OpenDeliveryLimit,
   ) {
     const help = 'Submissions that shared one commit';
     this.batchSizes = metrics.histogram({ name: 'accept_batch_size', help, buckets: BATCH_SIZES });
@@ -65,9 +67,11 @@ export class AcceptService {
   /**
    * Commits a submission; organizations take turns.
    * @throws TooManyAtATimeError when too many submissions of the organization wait; DiskShareError; UnavailableError; AppError
-   * idempotency_in_progress or idempotency_key_reused for the request as a whole
+   * sending_limit_exceeded when too many of its deliveries are open; idempotency_in_progress or idempotency_key_reused for the request
+   * as a whole
    */
   async submit(submission: Submission, organizationId: string): Promise<SubmissionResult> {
+    await this.openLimit.assertRoom(organizationId);
     const intake = { bytes: bytesIn(submission), holder: organizationId };
     const outcome = await this.disk.take(intake, () => this.accept(submission, organizationId));
     if (outcome instanceof AppError) throw outcome;

@@ -25,3 +25,16 @@ export class CompactEvents1700000000096 extends ForwardOnlyMigration {
     })}
   `;
 }
+
+// Old code still runs against it: it adds a column with a default, which an old process leaves as it is when it counts.
+/** Owner: delivery. The organizations whose next mail is refused, as they have many deliveries that have not ended. */
+export class Crowding1700000000097 extends ForwardOnlyMigration {
+  readonly name = 'Crowding1700000000097';
+
+  protected readonly sql = `
+    alter table queue_measures add column crowding jsonb not null default '{}';
+    ${commentOn('queue_measures', 'until the next count', {
+      crowding: 'none: open deliveries by organization, of those that have as many as they may',
+    })}
+  `;
+}
