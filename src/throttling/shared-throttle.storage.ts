@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { Clock, MINUTE, SECOND } from '../common/clock';
+import { deleteInBatches } from '../common/jobs/periodic-jobs';
 import { Metrics } from '../common/metrics/metrics';
 import { ThrottleHitsRepository } from './throttle-hits.repository';
 import { hitsOf, type WindowCounter, WindowCounters } from './window-counters';
@@ -10,6 +11,7 @@ const FLUSH_MS = 100;
 /** Between attempts while the store is unavailable. */
 const RETRY_MS = SECOND;
 const SWEEP_MS = MINUTE;
+const SWEEP_BATCH = 5_000;
 const MAX_COUNTERS = 100_000;
 const MAX_BATCH = 1_000;
 
@@ -127,6 +129,6 @@ export class SharedThrottleStorage implements ThrottlerStorage, OnModuleDestroy 
   private async sweep(): Promise<void> {
     this.counters.sweep(this.clock.now().getTime());
     // Expired rows only cost space; the next run tries again.
-    await this.repository.deleteExpired().catch(() => undefined);
+    await deleteInBatches(SWEEP_BATCH, (limit) => this.repository.deleteExpired(limit)).catch(() => undefined);
   }
 }

@@ -34,8 +34,8 @@ export class ThrottleHitsRepository {
   }
 
   /** @returns the number of deleted counters, which is bounded */
-  async deleteExpired(): Promise<number> {
-    const [row] = await this.database.run(deleteExpiredHits());
+  async deleteExpired(limit: number): Promise<number> {
+    const [row] = await this.database.run(deleteExpiredHits(limit));
     return row?.deleted ?? 0;
   }
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Clock, HOUR, MINUTE, SECOND } from '../../common/clock';
+import { UnavailableError } from '../../common/errors/app-error';
 import { DELIVERY_LIFE_MS, jitter } from '../policy/retry-schedule';
 import { expiry } from '../policy/transmission-result';
 import { ALONE_CRASHES, type ClaimedDelivery, POISON_CRASHES, SUSPECT_CRASHES } from '../ports/delivery';
@@ -162,15 +163,38 @@ export class MessagePreparer {
     private readonly endings: UnattemptedEndings,
   ) {}
 
-  /** One look-up each for messages, keys and suppressions, however many claims. @throws UnavailableError */
+  /**
+   * One look-up each for messages, keys and suppressions, however many claims. When it fails, claims are prepared apart: what one
+   * organization has stored, such as a secret that no key decrypts, holds up no other's mail.
+   * @throws UnavailableError
+   */
   async prepare(claims: readonly ClaimedDelivery[]): Promise<Map<ClaimedDelivery, Prepared>> {
+    try {
+      return await this.prepareTogether(claims);
+    } catch (error) {
+      if (error instanceof UnavailableError) throw error;
+      return this.prepareApart(claims, error as Error);
+    }
+  }
+
+  private async prepareApart(
+    claims: readonly ClaimedDelivery[],
+    error: Error,
+  ): Promise<Map<ClaimedDelivery, Prepared>> {
+    if (claims.length === 1) return new Map(claims.map((claim) => [claim, { kind: 'fault', error }]));
+    const prepared = new Map<ClaimedDelivery, Prepared>();
+    for (const part of partsOf(claims)) for (const entry of await this.prepare(part)) prepared.set(...entry);
+    return prepared;
+  }
+
+  private async prepareTogether(claims: readonly ClaimedDelivery[]): Promise<Map<ClaimedDelivery, Prepared>> {
     const prepared = new Map<ClaimedDelivery, Prepared>();
     for (const [claim, ending] of await this.endings.ofOver(claims)) prepared.set(claim, { kind: 'ending', ending });
     const open = claims.filter((claim) => !prepared.has(claim));
     const batch = await this.load(open);
     for (const [at, claim] of open.entries()) {
       if (at > 0 && at % IN_A_TURN === 0) await nextTurn();
-      prepared.set(claim, this.prepareOne(claim, batch));
+      prepared.set(claim, this.tryOne(claim, batch));
     }
     return prepared;
   }
@@ -191,7 +215,15 @@ export class MessagePreparer {
     return Math.min(MAX_BODY_BYTES, this.budget.aheadRoom / COST_PER_BYTE);
   }
 
-  private prepareOne(claim: ClaimedDelivery, batch: Awaited<ReturnType<MessagePreparer['load']>>): Prepared {
+  private tryOne(claim: ClaimedDelivery, batch: Batch): Prepared {
+    try {
+      return this.prepareOne(claim, batch);
+    } catch (error) {
+      return { kind: 'fault', error: error as Error };
+    }
+  }
+
+  private prepareOne(claim: ClaimedDelivery, batch: Batch): Prepared {
     const reason = batch.blocked.get(claim);
     if (reason !== undefined) return end({ kind: 'failed', reason: 'blocked', detail: reason });
     // The simulator reads no message.
@@ -205,6 +237,21 @@ export class MessagePreparer {
     if (!key || ordinal === undefined) return end({ kind: 'failed', reason: 'domain_removed' });
     return { kind: 'message', message: this.composer.prepare({ claim, message, key, ordinal }) };
   }
+}
+
+type Batch = Awaited<ReturnType<MessagePreparer['load']>>;
+
+/** The claims of each organization; of one organization, halves. */
+function partsOf(claims: readonly ClaimedDelivery[]): Iterable<ClaimedDelivery[]> {
+  const byOrganization = new Map<string, ClaimedDelivery[]>();
+  for (const claim of claims) {
+    const own = byOrganization.get(claim.organizationId);
+    if (own) own.push(claim);
+    else byOrganization.set(claim.organizationId, [claim]);
+  }
+  if (byOrganization.size > 1) return byOrganization.values();
+  const half = claims.length / 2;
+  return [claims.slice(0, half), claims.slice(half)];
 }
 
 function end(ending: UnattemptedEnding): Prepared {

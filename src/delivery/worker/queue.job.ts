@@ -44,6 +44,8 @@ const RELEASE_EVERY_MS = 10 * SECOND;
 const SETTLED_IN_MS = 15 * SECOND;
 const END_EVERY_MS = 2 * MINUTE;
 const END_BATCH = 500;
+/** A batch takes a second. */
+const END_WITHIN_MS = 10 * SECOND;
 
 /** Finds deliveries that no regular claim or settlement moves on. Every worker sweeps under its own session. */
 @Injectable()
@@ -82,10 +84,15 @@ export class QueueSweepJob implements OnApplicationBootstrap {
    * preparer turns each into its ending without an attempt.
    */
   async endOverdue(): Promise<void> {
-    const { id } = this.session;
-    if (id === undefined) return;
-    const overdue = await this.queue.claimOverdue(id, this.clock.now(), END_BATCH, this.ago(DELIVERY_LIFE_MS));
-    await this.pipeline.take(overdue);
+    for (;;) {
+      const { id } = this.session;
+      if (id === undefined || this.pipeline.isClosing) return;
+      const overdue = await this.queue.claimOverdue(id, this.clock.now(), END_BATCH, this.ago(DELIVERY_LIFE_MS));
+      await this.pipeline.take(overdue);
+      const last = overdue.at(-1);
+      // A batch at a time; what cannot be ended now is left for the next run.
+      if (overdue.length < END_BATCH || !last || !(await this.pipeline.isOverWithin(last, END_WITHIN_MS))) return;
+    }
   }
 
   private ago(ms: number): Date {

@@ -12,7 +12,7 @@ import type { Recipient, SendRequest } from './accept/send-request';
 import { RawMessagesStorage } from './content/raw-messages.storage';
 import type { Email, EmailAttachment, EmailContent, EmailRecipient } from './email.entity';
 import { EmailsRepository } from './emails.repository';
-import { isErased } from './outcomes/erased-recipient';
+import { changeable, isErased } from './outcomes/erased-recipient';
 
 const FINAL: readonly string[] = ['sent', 'delivered', 'bounced', 'failed'];
 
@@ -29,7 +29,7 @@ export class EmailChangesService {
   ) {}
 
   /**
-   * Reschedules an email that no worker has started: all recipients or none; erased ones do not count.
+   * Reschedules an email that no worker has started: all recipients or none; erased and ended ones do not count.
    * @throws NotFoundError, ValidationError, AppError email_not_reschedulable
    */
   async reschedule(tenant: Tenant, id: string, scheduledAt: Date): Promise<void> {
@@ -38,7 +38,7 @@ export class EmailChangesService {
     if (!isSchedulable(scheduledAt, now)) throw invalidTime('must be 1 minute to 30 days ahead');
     if (email.expiresAt && email.expiresAt <= scheduledAt) throw invalidTime('must be before expiresAt');
     const key = keyOf(email);
-    const recipients = present(await this.emails.findRecipients(key));
+    const recipients = changeable(await this.emails.findRecipients(key));
     await this.database.transaction(async (tx) => {
       const moved = await this.queue.reschedule(key, scheduledAt, email.expiresAt !== null, tx);
       const isBegun = moved.length < recipients.length || (await this.emails.mayBeSent(key, tx));

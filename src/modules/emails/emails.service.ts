@@ -17,7 +17,7 @@ import {
   type ListPage,
 } from './email-list.service';
 import { EmailsRepository } from './emails.repository';
-import { isErased } from './outcomes/erased-recipient';
+import { changeable } from './outcomes/erased-recipient';
 import { lastDeferrals } from './email-lookup.service';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
 
@@ -93,12 +93,12 @@ export class EmailsService {
   }
 
   /**
-   * Cancels an email that no worker has started: all recipients or none; erased ones do not count.
+   * Cancels an email that no worker has started: all recipients or none; erased and ended ones do not count.
    * @throws NotFoundError, AppError email_not_cancellable
    */
   async cancel(tenant: Tenant, id: string): Promise<void> {
     const email = await this.require(tenant, id);
-    const recipients = (await this.emails.findRecipients(keyOf(email))).filter(({ address }) => !isErased(address));
+    const recipients = changeable(await this.emails.findRecipients(keyOf(email)));
     await this.database.transaction(async (tx) => {
       const withdrawn = await this.open.withdraw(keyOf(email), tx);
       const isBegun = withdrawn.length < recipients.length || (await this.emails.mayBeSent(keyOf(email), tx));

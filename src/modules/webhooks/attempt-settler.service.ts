@@ -4,7 +4,7 @@ import { MicroBatcher } from '../../common/async/micro-batcher';
 import { SingleFlight } from '../../common/async/promises';
 import { Clock, DAY, MINUTE, SECOND } from '../../common/clock';
 import { Database } from '../../database/database.service';
-import { ATTEMPTS } from './evaluate-attempt';
+import { ATTEMPTS, LONGEST_ATTEMPT_MS } from './evaluate-attempt';
 import type { AddressResult, EndpointChange } from './sql/endpoint-health.sql';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
 import { WebhookMessagesRepository } from './webhook-messages.repository';
@@ -13,8 +13,6 @@ import type { EndpointKey, EndpointResult, SettledMessage } from './webhook-queu
 const FORWARDED_AT_ONCE = 1_000;
 /** After a shorter failure the schedule is as quick; and a message that fails alone is not tried at every success. */
 const SHORT_FAILURE_MS = MINUTE;
-/** An attempt that failed began before it was recorded that the endpoint fails. */
-const LONGEST_ATTEMPT_MS = MINUTE;
 
 /**
  * When an endpoint responds after failures: its waiting messages are due at once. Only then is the recovery recorded, so that

@@ -110,6 +110,9 @@ const GAPS_MS = [
 
 /** With the first one. */
 export const ATTEMPTS = GAPS_MS.length + 1;
+
+/** An attempt that failed began before it was recorded that the endpoint fails. */
+export const LONGEST_ATTEMPT_MS = MINUTE;
 /** What has been tried often enough is still not given up before: attempts may have been brought forward. */
 const LEAST_AGE_MS = DAY;
 const JITTER = 0.15;

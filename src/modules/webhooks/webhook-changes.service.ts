@@ -6,7 +6,9 @@ import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { WebhookEndpoint } from './webhook.entity';
+import { ATTEMPTS, LONGEST_ATTEMPT_MS } from './evaluate-attempt';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
+import { WebhookMessagesRepository } from './webhook-messages.repository';
 
 /** What a customer may change about an endpoint; what is undefined stays. */
 export interface RequestedChange {
@@ -25,6 +27,9 @@ export interface AuditedChange {
   readonly data?: object;
 }
 
+/** What may wait for an endpoint. */
+const MAX_WAITING = 10_000;
+
 type Work<T> = (endpoint: WebhookEndpoint, tx: Transaction) => Promise<T>;
 
 /** Changes endpoints one after another, each in one transaction with its entry in the audit log. */
@@ -32,6 +37,7 @@ type Work<T> = (endpoint: WebhookEndpoint, tx: Transaction) => Promise<T>;
 export class WebhookChangesService {
   constructor(
     private readonly endpoints: WebhookEndpointsRepository,
+    private readonly messages: WebhookMessagesRepository,
     private readonly audit: AuditService,
     private readonly database: Database,
   ) {}
@@ -52,6 +58,18 @@ export class WebhookChangesService {
       if (!endpoint) throw new NotFoundError('Webhook');
       return work(endpoint, tx);
     });
+  }
+
+  /** What failed at an address that its owner has corrected is due now: its next attempts may be a day away. */
+  async bringForward(
+    { failingSince, id: endpointId, ...owner }: WebhookEndpoint,
+    now: Date,
+    tx: Transaction,
+  ): Promise<void> {
+    if (failingSince === null) return;
+    const endpoint = { organizationId: owner.organizationId, mode: owner.mode, endpointId };
+    const triedSince = new Date(failingSince.getTime() - LONGEST_ATTEMPT_MS);
+    await this.messages.bringForward({ endpoint, now, triedSince, triedLessThan: ATTEMPTS, limit: MAX_WAITING }, tx);
   }
 
   /** @param check gets the number of endpoints there are @throws what `check` throws */

@@ -82,9 +82,9 @@ export class WebhookMessagesRepository {
     tx.write(settleMessages(settled));
   }
 
-  /** Returns how many. */
-  async bringForward(input: ForwardInput): Promise<number> {
-    return (await this.database.run(bringForward(input))).length;
+  /** Returns how many. @param tx default: a transaction of its own */
+  async bringForward(input: ForwardInput, tx: Pick<Transaction, 'run'> = this.database): Promise<number> {
+    return (await tx.run(bringForward(input))).length;
   }
 
   /** Returns how many. */

@@ -64,7 +64,10 @@ export class WebhooksController {
 
   @Delete(':id')
   @HttpCode(200)
-  @ApiOperation({ summary: 'Delete a webhook', description: 'Nothing is sent to it any more.' })
+  @ApiOperation({
+    summary: 'Delete a webhook',
+    description: 'Nothing is sent to it any more, but for messages that were about to be sent, within some seconds.',
+  })
   @ApiData(RemovedWebhookDto)
   @ApiErrors('resource_not_found')
   async remove(@CurrentPrincipal() principal: Principal, @PathId('id', 'Webhook') id: string) {

@@ -73,8 +73,10 @@ export class WebhooksService {
     const fields = Object.keys(requested).filter((field) => requested[field as keyof RequestedChange] !== undefined);
     const audited = { action: 'webhook.changed', data: { fields } };
     return this.changes.change(principal, id, audited, async (endpoint, tx) => {
-      const change = changeOf(endpoint, checked, this.clock.now(), position);
+      const now = this.clock.now();
+      const change = changeOf(endpoint, checked, now, position);
       await this.endpoints.update(endpoint, change, tx);
+      if (change.url !== undefined && change.url !== endpoint.url) await this.changes.bringForward(endpoint, now, tx);
       return { ...endpoint, ...change };
     });
   }
@@ -95,7 +97,7 @@ export class WebhooksService {
     });
   }
 
-  /** Nothing is sent to it from now on. @throws NotFoundError */
+  /** No more is claimed for it; what a dispatcher holds is sent within seconds. @throws NotFoundError */
   remove(principal: Principal, id: string): Promise<void> {
     return this.changes.change(principal, id, { action: 'webhook.deleted' }, (endpoint, tx) =>
       this.endpoints.delete(endpoint, tx),

@@ -80,7 +80,7 @@ const DELETE = `
     from throttle_hits
     where expires_at < now()
     order by expires_at
-    limit 5000
+    limit $1
     for update skip locked
   ), deleted as (
     delete from throttle_hits using expired
@@ -89,7 +89,7 @@ const DELETE = `
   )
   select count(*)::integer as deleted from deleted`;
 
-/** Deletes up to 5,000 counters: call again while as many were deleted. */
-export function deleteExpiredHits(): Statement<DeletedHits> {
-  return { name: 'delete-expired-hits', text: DELETE, values: [] };
+/** Deletes up to `limit` counters: call again while as many were deleted. */
+export function deleteExpiredHits(limit: number): Statement<DeletedHits> {
+  return { name: 'delete-expired-hits', text: DELETE, values: [limit] };
 }

@@ -11,7 +11,7 @@ import { SmtpSink } from '../../doubles/smtp-sink';
 import { TcpProxy } from '../../doubles/tcp-proxy';
 import type { StoredEmail } from '../../factories/stored-email';
 import type { Core } from '../../setup/core-context';
-import { DeliveryScene } from '../../setup/delivery-scene';
+import { createSigningTenant, DeliveryScene } from '../../setup/delivery-scene';
 import { waitFor } from '../../setup/wait-for';
 
 const eventTypes = ({ events }: StoredEmail) => events.map(({ event_type }) => event_type);
@@ -113,6 +113,32 @@ describe('a worker that has lost its lease', () => {
     expect(await scene.queue()).toEqual({});
     await scene.clear();
     await server.stop();
+  });
+});
+
+describe('a worker that cannot read what one organization has stored', () => {
+  let scene: DeliveryScene;
+  let sink: SmtpSink;
+  beforeAll(async () => {
+    scene = await DeliveryScene.open();
+    sink = await SmtpSink.start();
+  });
+  afterAll(async () => {
+    await scene.close();
+    await sink.stop();
+  });
+
+  it("delivers the mail of the others, and puts off that one's", async () => {
+    const broken = await createSigningTenant(scene.core, 'broken.example');
+    const held = await scene.accept({ from: 'a@broken.example', to: ['r@x.example'] }, 'live', broken);
+    const ids = await scene.acceptTo('a', 'b', 'c');
+    await scene.db.query(`insert into suppression_hash_keys values ($1, 'of another installation', now())`, [
+      broken.organizationId,
+    ]);
+    await scene.startWorker({ hopPort: sink.port });
+    for (const id of ids) await scene.readWhenStatus(id, 'sent');
+    await scene.readWhen(held, (rows) => eventTypes(rows).includes('deferred'), 'its mail to be put off');
+    await scene.db.query('delete from suppression_hash_keys');
   });
 });
 

@@ -6,6 +6,7 @@ import { readCounters, type StoredEmail } from '../../factories/stored-email';
 import { addSuppression } from '../../factories/tenants';
 import type { Core } from '../../setup/core-context';
 import { DeliveryScene } from '../../setup/delivery-scene';
+import { waitFor } from '../../setup/wait-for';
 
 const eventTypes = ({ events }: StoredEmail) => events.map(({ event_type }) => event_type);
 const lastEvent = ({ events }: StoredEmail) => events.at(-1);
@@ -289,6 +290,17 @@ describe('a worker', () => {
       ]);
       clock.advance(15_000);
       await scene.readWhenStatus(id, 'sent');
+    });
+
+    it('with all others whose life has ended, however many', async () => {
+      const to = Array.from({ length: 50 }, (_, index) => `r${index}@x.example`);
+      await Promise.all(Array.from({ length: 25 }, () => scene.accept({ to })));
+      await scene.db.query(`update deliveries set state = 'held', expires_at = $1`, [clock.now()]);
+      const worker = await start();
+      const [probe = ''] = await scene.acceptTo('probe');
+      await scene.readWhenStatus(probe, 'sent');
+      await worker.get(QueueSweepJob).endOverdue();
+      await waitFor(async () => Object.keys(await scene.queue()).length === 0, { what: 'all of them to have ended' });
     });
 
     it('once its life has ended while it waited', async () => {

@@ -66,6 +66,18 @@ describe('PATCH /v1/emails/{id}', () => {
     expect((await deliveries(id))[0]?.due_at).toEqual(new Date(before));
   });
 
+  it('moves and cancels what is left when an operator has ended a recipient before', async () => {
+    const id = await acme.api.send({ ...MAIL, scheduledAt: inHours(2) });
+    for (const change of ['delete from deliveries', "update email_recipients set status = 'failed'"]) {
+      await app.db.query(`${change} where organization_id = $1 and email_id = $2 and position = 1`, [
+        ...[acme.organizationId, id],
+      ]);
+    }
+    expect((await move(id, inHours(5))).status).toBe(200);
+    expect((await acme.api.post(`/v1/emails/${id}/cancel`)).status).toBe(200);
+    expect(await deliveries(id)).toEqual([]);
+  });
+
   it('moves the end of its life with it, unless the request has set one', async () => {
     const expiresAt = inHours(30);
     const [id, fixed] = [

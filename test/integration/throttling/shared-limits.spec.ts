@@ -219,10 +219,10 @@ describe('rate limits of several instances', () => {
     it('delete only expired hits', async () => {
       const { database, repository } = await start();
       // The clock of these tests is behind the database's.
-      await repository.deleteExpired();
+      await repository.deleteExpired(5_000);
       await database.run(recordHits([row('old', 1, new Date('2020-01-01')), row('new', 1)]));
-      expect(await repository.deleteExpired()).toBe(1);
-      expect(await repository.deleteExpired()).toBe(0);
+      expect(await repository.deleteExpired(5_000)).toBe(1);
+      expect(await repository.deleteExpired(5_000)).toBe(0);
       expect(await database.run(recordHits([row('old', 1), row('new', 1)]))).toEqual(
         expect.arrayContaining([
           { key: 'old', hits: 1 },
@@ -238,7 +238,7 @@ describe('rate limits of several instances', () => {
         await database.run(recordHits(Array.from({ length: 1_000 }, (_, index) => row(`plan-${from + index}`, 1))));
       }
       await source.query('analyze throttle_hits');
-      const plan = await source.query<{ 'QUERY PLAN': string }[]>(`explain ${deleteExpiredHits().text}`);
+      const plan = await source.query<{ 'QUERY PLAN': string }[]>(`explain ${deleteExpiredHits(5_000).text}`, [5_000]);
       const text = plan.map((line) => line['QUERY PLAN']).join('\n');
       expect(text).toContain('throttle_hits_expired');
       expect(text).not.toContain('Seq Scan on throttle_hits');

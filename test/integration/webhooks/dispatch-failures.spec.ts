@@ -1,7 +1,10 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/common/clock';
+import type { Principal } from '../../../src/common/http/principal';
+import { newId } from '../../../src/common/ids';
 import { Database } from '../../../src/database/database.service';
 import type { WebhookMessage } from '../../../src/modules/webhooks/webhook.entity';
 import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
+import { WebhooksService } from '../../../src/modules/webhooks/webhooks.service';
 import { WebhookReceiver } from '../../doubles/webhook-receiver';
 import { DispatchScene } from './dispatch-scene';
 
@@ -115,6 +118,23 @@ describe('a failing receiver', () => {
     expect((await scene.messages()).map(({ state }) => state)).toEqual(['failed', 'failed']);
     await scene.accept();
     expect(await scene.send()).toBe(0);
+  });
+
+  it('gets what failed at its old address as soon as it has a new one', async () => {
+    receiver.answer = ({ path }) => ({ status: path === '/old' ? 503 : 200 });
+    const { id } = await scene.addEndpoint({ url: receiver.url('/old') });
+    await scene.tell();
+    for (let attempt = 0; attempt < 4; attempt += 1) {
+      scene.clock.set((await scene.message()).next_attempt_at);
+      await scene.send();
+    }
+    expect((await scene.message()).next_attempt_at.getTime()).toBeGreaterThan(inMs(HOUR).getTime());
+    const principal = { ...scene.tenant.as('live'), apiKeyId: newId() } as Principal;
+    await scene.core.get(WebhooksService).update(principal, id, { url: receiver.url('/new') });
+    // The dispatcher's own pause.
+    scene.clock.advance(MINUTE);
+    await scene.sendAll();
+    expect(await scene.message()).toMatchObject({ state: 'delivered', attempts: 5 });
   });
 
   it('is judged by its present URL, whatever the one before still answers', async () => {

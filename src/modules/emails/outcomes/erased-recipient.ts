@@ -15,6 +15,24 @@ export function isErased(address: string): boolean {
   return ERASED.test(address);
 }
 
+interface ChangedRecipient {
+  readonly address: string;
+  readonly status: string;
+  readonly attempts: number;
+}
+
+const ENDED: readonly string[] = ['bounced', 'failed'];
+
+/**
+ * The recipients that a cancellation or a new time is about: neither erased, nor ended before a worker began, as an operator can
+ * end one.
+ */
+export function changeable<R extends ChangedRecipient>(recipients: readonly R[]): R[] {
+  return recipients.filter(
+    ({ address, status, attempts }) => !isErased(address) && !(attempts === 0 && ENDED.includes(status)),
+  );
+}
+
 /** The placeholder of an erased recipient's address. */
 export function erasedAddress(position: number): string {
   return `erased-${position}@erased.invalid`;
