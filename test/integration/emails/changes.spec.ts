@@ -42,6 +42,8 @@ describe('PATCH /v1/emails/{id}', () => {
   ])('moves an email that is %s', async (_status, fields) => {
     const given = 'scheduledAt' in fields ? { scheduledAt: inHours(2) } : {};
     const id = await acme.api.send({ ...MAIL, ...given });
+    // As when a worker has held it and given it back.
+    await app.db.query(`update email_recipients set status = 'sending' where email_id = $1 and position = 1`, [id]);
     const scheduledAt = inHours(5);
     expect((await move(id, scheduledAt)).body.data).toEqual({ id, status: 'scheduled', scheduledAt });
     const email = await acme.api.email(id);

@@ -16,7 +16,7 @@ const RESCHEDULE = `
 const RESCHEDULE_RECIPIENTS = `
   update email_recipients r
   set status = 'scheduled', updated_at = $4
-  where r.organization_id = $1 and r.mode = $2 and r.email_id = $3 and r.status in ('queued', 'scheduled')`;
+  where r.organization_id = $1 and r.mode = $2 and r.email_id = $3 and r.status in ('queued', 'scheduled', 'sending')`;
 
 // A separate statement: together with the update, a cluster node would generate the id by its own clock (docs/scaling.md).
 const ADD_SCHEDULED = `
@@ -28,7 +28,10 @@ export function rescheduleEmail(email: EmailKey, scheduledAt: Date, now: Date): 
   return { name: 'reschedule-email', text: RESCHEDULE, values: [...keyOf(email), scheduledAt, now] };
 }
 
-/** Sets the status of queued and scheduled recipients to `scheduled`; `rescheduleEmail` changes the email itself. */
+/**
+ * Sets the status of recipients that have not ended to `scheduled`, also of one that a worker has held and given back without an attempt
+ * (`sending`); `rescheduleEmail` changes the email itself.
+ */
 export function rescheduleRecipients(email: EmailKey, now: Date): Statement<never> {
   return { name: 'reschedule-recipients', text: RESCHEDULE_RECIPIENTS, values: [...keyOf(email), now] };
 }
