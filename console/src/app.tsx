@@ -1,5 +1,5 @@
 import { Component, type ReactNode, useEffect } from 'react';
-import { Redirect, Route, Switch, useLocation } from 'wouter';
+import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter';
 import { SessionProvider, useSessionQuery } from './api/session';
 import { useLink } from './api/sign-in-link';
 import { Page } from './parts/page';
@@ -67,6 +67,7 @@ export function App() {
   const session = useSessionQuery();
   const link = useLink();
   const [path] = useLocation();
+  const search = useSearch();
   const kind = session.data?.kind;
   useEffect(() => {
     if (kind) localStorage.setItem(KIND, kind);
@@ -85,7 +86,7 @@ export function App() {
     // What a page shows or has begun belongs to its session: with another one it begins anew.
     <SessionProvider key={session.data.key.id} session={session.data}>
       <Shell>
-        <Broken path={path}>
+        <Broken path={`${path}?${search}`}>
           <Switch>
             {Object.entries(SCREENS[session.data.kind]).map(([path, screen]) => (
               <Route key={path} path={path}>

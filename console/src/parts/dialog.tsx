@@ -4,8 +4,16 @@ import { Button, CopyButton } from './button';
 import { bound, TextField } from './field';
 import { InlineError } from './states';
 
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  /** It stays open: what it has asked for, such as a secret, is shown this once. */
+  readonly busy?: boolean;
+  readonly children: ReactNode;
+}
+
 /** The browser's own modal: it keeps the focus inside and closes with Escape. Whatever had the focus before gets it back. */
-export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+export function Dialog({ title, onClose, busy = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const opener = useRef<Element | null>(null);
@@ -19,7 +27,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
     };
   }, []);
   return (
-    <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
+    <dialog ref={dialog} aria-labelledby={id} onClose={() => (busy ? dialog.current?.showModal() : onClose())}>
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>
@@ -79,12 +87,14 @@ export function FormDialog(props: FormDialogProps) {
   const { said, rest } = readErrors(error);
   const fields = children(said);
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} busy={busy}>
       <form className="form" onSubmit={(event) => void submit(event)}>
         {fields}
         <InlineError error={rest()} />
         <div className="dialog-actions">
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={onClose} disabled={busy}>
+            Close
+          </Button>
           <Button kind={isDangerous ? 'danger primary' : 'primary'} type="submit" busy={busy} disabled={disabled}>
             {action}
           </Button>

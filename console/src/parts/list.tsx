@@ -84,6 +84,7 @@ export function ListCard<Data, Row>(props: ListCardProps<Data, Row>) {
       <Loaded query={query} lines={lines}>
         {(data) => {
           const rows = rowsOf(data);
+          if (rows.length === 0 && pager && totalOf(data) > 0) return <Beyond pager={pager(data)} />;
           if (rows.length === 0) {
             return (
               <Empty icon={empty.icon} title={empty.title} action={empty.action}>
@@ -100,6 +101,22 @@ export function ListCard<Data, Row>(props: ListCardProps<Data, Row>) {
         }}
       </Loaded>
     </Card>
+  );
+}
+
+/** Of all pages of a list, as far as its response says. */
+function totalOf(response: unknown): number {
+  const { pagination, data } = response as { pagination?: { total?: number }; data?: { total?: number } };
+  return pagination?.total ?? data?.total ?? 0;
+}
+
+/** A page of a list that is shorter than its address says. */
+export function Beyond({ pager }: { pager: ReactNode }) {
+  return (
+    <>
+      <Empty icon="search" title="The list ends before this page" />
+      {pager}
+    </>
   );
 }
 
@@ -149,7 +166,7 @@ export function PagesPager({ page, pagination: { total, totalPages, partial }, w
           {totalPages > 1 && ` · page ${count(page)} of ${count(totalPages)}`}
         </>
       }
-      back={page > 1 ? () => turn(page - 1) : undefined}
+      back={page > 1 ? () => turn(Math.max(1, Math.min(page - 1, totalPages))) : undefined}
       on={page < totalPages ? () => turn(page + 1) : undefined}
     />
   );
@@ -166,10 +183,11 @@ interface OffsetProps {
 
 /** Of a list that is read from an offset on. */
 export function OffsetPager({ offset, shown, total, limit, turn }: OffsetProps) {
+  const lastPage = Math.floor((total - 1) / limit) * limit;
   return (
     <Pager
-      said={`${count(offset + 1)}–${count(offset + shown)} of ${count(total)}`}
-      back={offset > 0 ? () => turn(Math.max(0, offset - limit)) : undefined}
+      said={shown === 0 ? `${count(total)} in all` : `${count(offset + 1)}–${count(offset + shown)} of ${count(total)}`}
+      back={offset > 0 ? () => turn(Math.max(0, Math.min(offset - limit, lastPage))) : undefined}
       on={offset + shown < total ? () => turn(offset + limit) : undefined}
     />
   );

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useParams } from 'wouter';
-import { del, get } from '../../api/client';
+import { del, get, isMissing } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, Destination } from '../../api/types';
 import { Button } from '../../parts/button';
@@ -37,7 +37,7 @@ function DestinationPage({ name }: { name: string }) {
   const query = useQuery({
     queryKey: ['destination', name],
     queryFn: () => get<Data<Destination>>(`/operator/v1/destinations/${encodeURIComponent(name)}`),
-    refetchInterval: 5_000,
+    refetchInterval: ({ state }) => !isMissing(state.error) && 5_000,
   });
   return (
     <LoadedPage query={query} title={name} up={UP}>

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation, useParams } from 'wouter';
-import { del, get, post } from '../../api/client';
+import { del, get, post, isMissing } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, Domain, DomainVerification, Reputation } from '../../api/types';
 import { Button } from '../../parts/button';
@@ -38,13 +38,18 @@ function DomainPage({ id }: { id: string }) {
   const query = useQuery({
     queryKey: ['domain', id],
     queryFn: () => get<Data<Domain>>(`/v1/domains/${encodeURIComponent(id)}`),
-    refetchInterval: 30_000,
+    refetchInterval: ({ state }) => !isMissing(state.error) && 30_000,
   });
   const refresh = () =>
     Promise.all([
       client.invalidateQueries({ queryKey: ['domain', id] }),
       client.invalidateQueries({ queryKey: ['domains'] }),
     ]);
+  /** What was found in DNS is about the records of before. */
+  const renew = () => {
+    setVerification(undefined);
+    return refresh();
+  };
   const verify = async () => {
     setBusy(true);
     setError(undefined);
@@ -72,7 +77,7 @@ function DomainPage({ id }: { id: string }) {
                 <Button kind="primary" icon="refresh" busy={busy} onClick={verify}>
                   {busy ? 'Looking into DNS…' : 'Verify now'}
                 </Button>
-                <Manage domain={domain} refresh={refresh} />
+                <Manage domain={domain} refresh={renew} />
               </>
             )
           }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'wouter';
-import { get } from '../../api/client';
+import { get, isMissing } from '../../api/client';
 import type { Data, EmailContent, EmailDetail, EmailRecipient } from '../../api/types';
 import { isFinal, whyItWaits, type Why } from '../../parts/email-words';
 import { plural } from '../../parts/format';
@@ -39,7 +39,7 @@ function EmailPage({ id }: { id: string }) {
   const query = useQuery({
     queryKey: ['email', id],
     queryFn: ({ signal }) => get<Data<EmailDetail>>(`/v1/emails/${encodeURIComponent(id)}`, undefined, signal),
-    refetchInterval: ({ state }) => freshMs(state.data?.data),
+    refetchInterval: ({ state: { data, error } }) => !isMissing(error) && freshMs(data?.data),
   });
   const content = useQuery({
     queryKey: ['email-content', id],

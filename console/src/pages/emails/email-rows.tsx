@@ -37,13 +37,21 @@ function useStill(latest: readonly Email[], isHeld: boolean): Still {
   };
 }
 
+interface EmailRowsProps {
+  readonly list: EmailList;
+  /** They are of the filter before: those of the present one are on their way. */
+  readonly isOld: boolean;
+  readonly page: number;
+  readonly turn: (page: number) => void;
+}
+
 /** The rows, with a row that the keyboard has chosen. */
-export function EmailRows({ list, page, turn }: { list: EmailList; page: number; turn: (page: number) => void }) {
+export function EmailRows({ list, isOld, page, turn }: EmailRowsProps) {
   const [, navigate] = useLocation();
   const [selected, setSelected] = useState<string>();
   const [isPointed, setPointed] = useState(false);
   const { pagination } = list;
-  const { shown: data, fresh, showAll } = useStill(list.data, selected !== undefined || isPointed);
+  const { shown: data, fresh, showAll } = useStill(list.data, !isOld && (selected !== undefined || isPointed));
   const at = data.findIndex(({ id }) => id === selected);
   const move = (step: number) => {
     const next = data[Math.min(data.length - 1, Math.max(0, at + step))];

@@ -6,6 +6,7 @@ import { useFilters } from '../../parts/filters';
 import { Card, Page } from '../../parts/page';
 import { Empty, Loaded, Requires } from '../../parts/states';
 import { EmailFilters, type Filters, NAMES, UUID } from './email-filters';
+import { Beyond, PagesPager } from '../../parts/list';
 import { EmailRows, type EmailList } from './email-rows';
 
 const SPANS: Readonly<Record<string, number>> = { '1h': 3_600, '24h': 86_400, '7d': 604_800, '30d': 2_592_000 };
@@ -30,6 +31,7 @@ function EmailsPage() {
     placeholderData: keepPreviousData,
     refetchInterval: page === 1 ? LIVE_MS : false,
   });
+  const turn = (to: number) => change({ page: to === 1 ? '' : String(to) });
   const isFiltered = NAMES.some((name) => name !== 'page' && filters[name] !== '');
   return (
     <Page
@@ -47,13 +49,15 @@ function EmailsPage() {
       <Card flush>
         <Loaded query={query} lines={10}>
           {(list) =>
-            list.data.length === 0 ? (
+            list.data.length === 0 && list.pagination.total > 0 ? (
+              <Beyond pager={<PagesPager page={page} pagination={list.pagination} what="email" turn={turn} />} />
+            ) : list.data.length === 0 ? (
               <NoEmails
                 isFiltered={isFiltered}
                 clear={() => change(Object.fromEntries(NAMES.map((name) => [name, ''])))}
               />
             ) : (
-              <EmailRows list={list} page={page} turn={(to) => change({ page: to === 1 ? '' : String(to) })} />
+              <EmailRows list={list} isOld={query.isPlaceholderData} page={page} turn={turn} />
             )
           }
         </Loaded>
@@ -80,7 +84,7 @@ function EmailsPage() {
 const ADDRESS = /^[^@\s]+@[^@\s]+\.[^@\s]+$/;
 
 function toQuery({ q, status, domain, tag, span }: Filters, page: number) {
-  const seconds = SPANS[span];
+  const seconds = Object.hasOwn(SPANS, span) ? SPANS[span] : undefined;
   return {
     limit: LIMIT,
     page,

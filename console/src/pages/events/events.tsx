@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
@@ -23,8 +23,23 @@ const SPANS = [
   { value: '86400', label: '24 hours' },
 ];
 const LIVE_MS = 3_000;
-/** More would make the page slow; programs read the feed itself. */
+/** The oldest make room: more would make the page slow, and programs read the feed itself. */
 const MAX_SHOWN = 1_000;
+
+/** Without the pages that are not shown, and those of times in which nothing happened. */
+function newestOf({ pages, pageParams }: InfiniteData<Feed, string>): InfiniteData<Feed, string> {
+  let count = 0;
+  const kept = [pages.length - 1];
+  for (let index = pages.length - 1; index >= 0 && count < MAX_SHOWN; index -= 1) {
+    const length = pages[index]?.data.length ?? 0;
+    count += length;
+    if (length > 0 && index < pages.length - 1) kept.unshift(index);
+  }
+  return {
+    pages: pages.filter((_, index) => kept.includes(index)),
+    pageParams: pageParams.filter((_, index) => kept.includes(index)),
+  };
+}
 
 export default function Events() {
   const [span, setSpan] = useState('3600');
@@ -45,6 +60,7 @@ function FeedCard({ seconds }: { seconds: number }) {
   const [from] = useState(() => new Date(Date.now() - seconds * 1_000).toISOString());
   const [type, setType] = useState('');
   const [isLive, setLive] = useState(true);
+  const client = useQueryClient();
   const query = useInfiniteQuery({
     queryKey: ['feed', from],
     queryFn: ({ pageParam, signal }) => get<Feed>('/v1/events', pageParam ? { after: pageParam } : { from }, signal),
@@ -53,21 +69,24 @@ function FeedCard({ seconds }: { seconds: number }) {
     staleTime: Infinity,
   });
   const { data, fetchNextPage, isError, isFetching, hasNextPage } = query;
-  const all = useMemo(() => data?.pages.flatMap((page) => page.data) ?? [], [data]);
-  const hasMore = data?.pages.at(-1)?.pagination.hasMore === true;
-  const isFull = all.length >= MAX_SHOWN;
   useEffect(() => {
-    if (!isLive || isFetching || !hasNextPage || isFull) return undefined;
+    const kept = data && newestOf(data);
+    if (kept && kept.pages.length < data.pages.length) client.setQueryData(['feed', from], kept);
+  }, [client, data, from]);
+  const all = useMemo(() => data?.pages.flatMap((page) => page.data).slice(-MAX_SHOWN) ?? [], [data]);
+  const hasMore = data?.pages.at(-1)?.pagination.hasMore === true;
+  useEffect(() => {
+    if (!isLive || isFetching || !hasNextPage) return undefined;
     // After an error too: a refusal comes at once.
     const timer = setTimeout(() => void fetchNextPage(), hasMore && !isError ? 0 : LIVE_MS);
     return () => clearTimeout(timer);
-  }, [isLive, isError, isFetching, hasNextPage, hasMore, isFull, fetchNextPage, data]);
+  }, [isLive, isError, isFetching, hasNextPage, hasMore, fetchNextPage, data]);
   const types = [...new Set(all.map((event) => event.type))].sort();
   const shown = all.filter((event) => type === '' || event.type === type).toReversed();
   return (
     <Card
       flush
-      title={isFull ? `The first ${MAX_SHOWN} of them` : isLive ? 'Live' : 'Paused'}
+      title={isLive ? 'Live' : 'Paused'}
       actions={
         <>
           <SelectField

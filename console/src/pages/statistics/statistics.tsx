@@ -27,6 +27,11 @@ const DETAILS = [
 ];
 type Stats = StatsSummary['stats'];
 
+/** An address may hold anything. */
+function chosen(options: readonly { readonly value: string }[], wanted: string): number | undefined {
+  return options.some(({ value }) => value === wanted) ? Number(wanted) : undefined;
+}
+
 export default function Statistics() {
   return (
     <Requires scope="stats:read">
@@ -37,8 +42,8 @@ export default function Statistics() {
 
 function StatisticsPage() {
   const [{ range, domain, step }, change] = useFilters(['range', 'domain', 'step']);
-  const hours = Number(range) || 168;
-  const size = Number(step) || (hours <= 24 ? 1 : hours <= 168 ? 6 : 24);
+  const hours = chosen(RANGES, range) ?? 168;
+  const size = chosen(DETAILS, step) ?? (hours <= 24 ? 1 : hours <= 168 ? 6 : 24);
   const period = lastHours(hours);
   const domains = useDomains();
   const hourly = useHours(period, domain);
@@ -49,7 +54,7 @@ function StatisticsPage() {
       actions={
         <Button
           icon="inbound"
-          disabled={!hourly.data}
+          disabled={!hourly.data || hourly.isPlaceholderData}
           onClick={() => hourly.data && download('waybill-statistics.csv', csvOf(hourly.data, size))}
         >
           Export as CSV
@@ -156,7 +161,7 @@ function ByDomain({ period: { from, to } }: { period: Period }) {
           domains.length === 0 ? (
             <Empty icon="domains" title="No domain has sent in this time" />
           ) : (
-            <div className="table-wrap">
+            <section className="table-wrap" aria-label="Figures by domain" tabIndex={0}>
               <table>
                 <thead>
                   <tr>
@@ -185,7 +190,7 @@ function ByDomain({ period: { from, to } }: { period: Period }) {
                   ))}
                 </tbody>
               </table>
-            </div>
+            </section>
           )
         }
       </Loaded>

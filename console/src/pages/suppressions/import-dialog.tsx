@@ -27,6 +27,10 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   const [report, setReport] = useState<ImportedFile>();
   const [error, setError] = useState<unknown>();
 
+  const chooseFormat = (format: string) => {
+    setReport(undefined);
+    setFrom(format);
+  };
   const choose = (chosen: File | undefined) => {
     setError(undefined);
     setReport(undefined);
@@ -49,7 +53,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Import addresses" onClose={onClose}>
       <div className="stack">
-        <SelectField label="The file is from" {...bound(from, setFrom)} options={FORMS} disabled={busy} />
+        <SelectField label="The file is from" {...bound(from, chooseFormat)} options={FORMS} disabled={busy} />
         <p>
           {from === 'waybill' ? (
             <>

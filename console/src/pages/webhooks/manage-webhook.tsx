@@ -19,16 +19,20 @@ export function Manage({ webhook }: { webhook: Webhook }) {
   const [asks, setAsks] = useState<Asked>();
   const [secret, setSecret] = useState<string>();
   const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
   const { enabled, id } = webhook;
   const path = `/v1/webhooks/${id}`;
   const close = () => setAsks(undefined);
-  const act = (work: Promise<unknown>, said: string) => {
+  const act = (work: () => Promise<unknown>, said: string) => {
     setError(undefined);
-    change(work, { refresh: REFRESH, said }).catch(setError);
+    setBusy(true);
+    change(work(), { refresh: REFRESH, said })
+      .catch(setError)
+      .finally(() => setBusy(false));
   };
   const toggle = () =>
     act(
-      patch(path, { enabled: !enabled }),
+      () => patch(path, { enabled: !enabled }),
       enabled ? 'Nothing is sent to it any more' : 'It hears of what happens from now on',
     );
   return (
@@ -36,13 +40,15 @@ export function Manage({ webhook }: { webhook: Webhook }) {
       <Button
         kind="primary"
         icon="send"
-        disabled={!enabled}
-        onClick={() => act(post(`${path}/test`), 'A test event is on its way')}
+        disabled={!enabled || busy}
+        onClick={() => act(() => post(`${path}/test`), 'A test event is on its way')}
       >
         Send a test
       </Button>
       <Button onClick={() => setAsks('change')}>Change</Button>
-      <Button onClick={toggle}>{enabled ? 'Disable' : 'Enable'}</Button>
+      <Button onClick={toggle} disabled={busy}>
+        {enabled ? 'Disable' : 'Enable'}
+      </Button>
       <Button disabled={!enabled} onClick={() => setAsks('replay')}>
         Replay
       </Button>

@@ -8,7 +8,17 @@ import { bound, Check, TextField } from '../../parts/field';
 
 const TYPES = [
   ...['queued', 'scheduled', 'sending', 'sent', 'delivered', 'deferred', 'bounced', 'hard_bounce', 'soft_bounce'],
-  ...['opened', 'clicked', 'unsubscribed', 'spam_report', 'blocked', 'failed', 'cancelled', 'inbound.received'],
+  ...[
+    'opened',
+    'clicked',
+    'unsubscribed',
+    'spam_report',
+    'blocked',
+    'failed',
+    'cancelled',
+    'unknown',
+    'inbound.received',
+  ],
 ];
 
 const REFRESH = ['webhooks', 'webhook'];

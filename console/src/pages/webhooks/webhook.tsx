@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from 'wouter';
-import { get } from '../../api/client';
+import { get, isMissing } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, Webhook } from '../../api/types';
 import { idFact } from '../../parts/message';
@@ -32,7 +32,7 @@ function WebhookPage({ id }: { id: string }) {
   const query = useQuery({
     queryKey: ['webhook', id],
     queryFn: () => get<Data<Webhook>>(`/v1/webhooks/${encodeURIComponent(id)}`),
-    refetchInterval: 10_000,
+    refetchInterval: ({ state }) => !isMissing(state.error) && 10_000,
   });
   return (
     <LoadedPage query={query} title="Webhook" up={UP}>
