@@ -195,6 +195,42 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     await heading(page, 'First of three').waitFor();
   });
 
+  it('shows the emails of the present filter while the mouse rests on a row, and a way back from a page that is not there', async () => {
+    await Promise.all(['Kept in view', 'Not asked for'].map((subject) => sent(subject)));
+    const page = await scene.signedIn();
+    await scene.visit(page, '/emails');
+    await page.getByText('Not asked for').hover();
+    await page.keyboard.press('/');
+    await page.keyboard.type('kept in');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 email', { exact: true }).waitFor();
+    await page.getByText('Not asked for').waitFor({ state: 'detached' });
+    await scene.visit(page, '/emails?page=99');
+    await page.getByText('The list ends before this page').waitFor();
+    await button(page, 'Previous').click();
+    await page.getByText('Kept in view').waitFor();
+  });
+
+  it('keeps a dialog open until its result is there', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/keys');
+    let goOn: (() => void) | undefined;
+    await page.route('**/v1/api-keys', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      await new Promise<void>((resolve) => (goOn = resolve));
+      return route.continue();
+    });
+    await button(page, 'Create a key').click();
+    await field(page, 'Name').fill('Made while someone presses Escape');
+    await button(page, /^Create$/).click();
+    await waitFor(() => goOn, { what: 'the request to be under way' });
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    goOn?.();
+    await page.getByTestId('secret').waitFor();
+    await page.unroute('**/v1/api-keys');
+  });
+
   it('says why an email waits, and cancels it after asking', async () => {
     const id = await sent('For tomorrow', { scheduledAt: new Date(Date.now() + 86_400_000).toISOString() });
     const page = await scene.signedIn();

@@ -57,7 +57,13 @@ function EmailsPage() {
                 clear={() => change(Object.fromEntries(NAMES.map((name) => [name, ''])))}
               />
             ) : (
-              <EmailRows list={list} isOld={query.isPlaceholderData} page={page} turn={turn} />
+              <EmailRows
+                key={JSON.stringify(filters)}
+                list={list}
+                isOld={query.isPlaceholderData}
+                page={page}
+                turn={turn}
+              />
             )
           }
         </Loaded>
