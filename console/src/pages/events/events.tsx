@@ -27,7 +27,7 @@ const LIVE_MS = 3_000;
 const MAX_SHOWN = 1_000;
 
 /** Without the pages that are not shown, and those of times in which nothing happened. */
-function newestOf({ pages, pageParams }: InfiniteData<Feed, string>): InfiniteData<Feed, string> {
+function newestOf({ pages, pageParams }: InfiniteData<Feed>): InfiniteData<Feed> {
   let count = 0;
   const kept = [pages.length - 1];
   for (let index = pages.length - 1; index >= 0 && count < MAX_SHOWN; index -= 1) {
