@@ -1,3 +1,4 @@
+import { EVENT_TYPES, INBOUND_RECEIVED } from '../../../src/common/event-types';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import { WAITING_REASONS } from '../../../src/delivery/queue/waiting';
 import type { Destination, EgressPool } from '../api/types';
@@ -5,6 +6,7 @@ import { hostInZone } from '../pages/domains/host-in-zone';
 import { shellQuote, toCurl } from '../pages/email/to-curl';
 import { SCOPES } from '../pages/keys/scopes';
 import { isSpike } from '../pages/overview/is-spike';
+import { LISTENED_TYPES } from '../pages/webhooks/listened-types';
 import { detailsOf, whoActed } from './audit-words';
 import { adviceFor, adviceForPool } from './destination-words';
 import { replyText, whyItWaits } from './email-words';
@@ -16,6 +18,12 @@ const NOW = Date.parse('2026-03-04T12:00:00Z');
 describe('scopes of keys', () => {
   it('are all explained where keys are made', () => {
     expect(Object.keys(SCOPES).sort()).toEqual([...ALL_SCOPES].sort());
+  });
+});
+
+describe('events of webhooks', () => {
+  it('are all those that the service accepts', () => {
+    expect(LISTENED_TYPES).toEqual([...EVENT_TYPES, INBOUND_RECEIVED]);
   });
 });
 

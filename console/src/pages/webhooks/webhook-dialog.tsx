@@ -5,21 +5,7 @@ import type { CreatedWebhook, Data, Webhook } from '../../api/types';
 import { useChange } from '../../parts/change';
 import { FormDialog, OnceDialog } from '../../parts/dialog';
 import { bound, Check, TextField } from '../../parts/field';
-
-const TYPES = [
-  ...['queued', 'scheduled', 'sending', 'sent', 'delivered', 'deferred', 'bounced', 'hard_bounce', 'soft_bounce'],
-  ...[
-    'opened',
-    'clicked',
-    'unsubscribed',
-    'spam_report',
-    'blocked',
-    'failed',
-    'cancelled',
-    'unknown',
-    'inbound.received',
-  ],
-];
+import { LISTENED_TYPES } from './listened-types';
 
 const REFRESH = ['webhooks', 'webhook'];
 
@@ -79,7 +65,7 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose
                 onChange={(checked) => setEvents(checked ? ['*'] : ['delivered', 'bounced'])}
               />
               {!every &&
-                TYPES.map((type) => (
+                LISTENED_TYPES.map((type) => (
                   <Check
                     key={type}
                     label={<code>{type}</code>}
