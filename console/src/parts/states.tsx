@@ -159,7 +159,10 @@ function Outdated({ query: { isError, error } }: { query: UseQueryResult }) {
   );
 }
 
-/** The states of a request: loading, refused, loaded. Loaded data stays while it is loaded again, and when that fails. */
+/**
+ * The states of a request: loading, refused, loaded. Loaded data stays while it is loaded again, and when that fails. Data of the filter
+ * or page before, shown until the new data is there, is marked.
+ */
 export function Loaded<T>({
   query,
   children,
@@ -173,7 +176,9 @@ export function Loaded<T>({
     return (
       <>
         <Outdated query={query} />
-        {children(query.data)}
+        <div className="loaded" aria-busy={query.isPlaceholderData}>
+          {children(query.data)}
+        </div>
       </>
     );
   }

@@ -41,6 +41,25 @@ export function failureStories(sceneOf: () => ConsoleScene): void {
     expect(body.data).toHaveLength(2);
   });
 
+  it('marks the rows of the filter before while those of the new one are on their way', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/suppressions');
+    const busy = page.locator('.card [aria-busy="true"]');
+    await page.locator('.card [aria-busy="false"]').waitFor({ state: 'attached' });
+    let respond: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      respond = resolve;
+    });
+    await page.route('**/v1/suppressions?*reason=unsubscribe*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByLabel('Reason').selectOption('unsubscribe');
+    await busy.waitFor({ state: 'attached' });
+    respond();
+    await busy.waitFor({ state: 'detached' });
+  });
+
   it('tells other tabs of a sign-in over http too, where browsers have fewer functions', async () => {
     const key = await scene.acme.key('live', ['email:read']);
     const page = await scene.open();
