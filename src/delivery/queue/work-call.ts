@@ -17,8 +17,8 @@ export interface WorkCall {
   readonly organizationIds: ReadonlySet<string> | undefined;
 }
 
-/** This worker's position among those running, from 0. */
-export interface CrewPlace {
+/** This worker's position among those running: `rank` from 0. */
+export interface WorkerRank {
   readonly workers: number;
   readonly rank: number;
 }
@@ -43,7 +43,7 @@ export function parseCall(payload: string | undefined): WorkCall {
 }
 
 /** Whether a worker is meant. @param perWorker deliveries that are worth another worker */
-export function isCallFor({ workers, rank }: CrewPlace, { count, turn }: WorkCall, perWorker: number): boolean {
+export function isCallFor({ workers, rank }: WorkerRank, { count, turn }: WorkCall, perWorker: number): boolean {
   const wanted = Math.ceil(count / perWorker);
   return wanted >= workers || (((rank - turn) % workers) + workers) % workers < wanted;
 }

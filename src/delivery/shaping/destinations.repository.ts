@@ -20,9 +20,9 @@ import {
   type WrittenSuspension,
 } from './sql/egress-addresses.sql';
 import {
-  type Crew,
+  type Rank,
   findChanges,
-  findCrew,
+  findRank,
   type FoldedGroup,
   foldGroups,
   foldHeldBack,
@@ -72,7 +72,7 @@ interface SharedState {
   /** By other workers themselves, the oldest first. */
   readonly changes: readonly PeerChange[];
   /** Undefined for a session that ended. */
-  readonly crew: Crew | undefined;
+  readonly rank: Rank | undefined;
   /** Those that hold. */
   readonly rules: readonly ListedRule[];
 }
@@ -88,9 +88,9 @@ export class DestinationsRepository {
 
   /** What a worker needs to know of the others, and of the operator's rules; in one round trip. */
   async findShared(sessionId: string, withinMs: number): Promise<SharedState> {
-    const statements: Statement<unknown>[] = [findChanges(sessionId, withinMs), findCrew(sessionId), listRules()];
-    const [changes, [crew], rules] = (await this.database.runAll(statements)) as [PeerChange[], Crew[], ListedRule[]];
-    return { changes, crew, rules };
+    const statements: Statement<unknown>[] = [findChanges(sessionId, withinMs), findRank(sessionId), listRules()];
+    const [changes, [rank], rules] = (await this.database.runAll(statements)) as [PeerChange[], Rank[], ListedRule[]];
+    return { changes, rank, rules };
   }
 
   /** Conversations of other running workers, by group; groups without any are left out. */
@@ -283,7 +283,7 @@ export type {
   DueReport,
   KnownPolicy,
   SessionCount,
-  Crew,
+  Rank,
   FoldedGroup,
   HeldListing,
   HeldSuspension,

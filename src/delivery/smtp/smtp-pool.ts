@@ -230,7 +230,7 @@ export class SmtpPool {
     }
   }
 
-  /** A connection whose job is done: next job, rest, or goodbye. */
+  /** A connection whose job is done: next job, rest, or QUIT. */
   private release(connection: SmtpConnection): void {
     if (!connection.isUsable) return;
     const { maxMessagesPerConnection, cap, idleSeconds } = this.options;

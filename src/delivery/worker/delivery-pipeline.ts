@@ -16,7 +16,7 @@ const RELEASE_BATCH = 200;
 /** After the drain time, for the results of what was cut off. */
 const COMMIT_MS = 3 * SECOND;
 /** For QUIT and its reply. */
-const GOODBYE_MS = 3 * SECOND;
+const QUIT_MS = 3 * SECOND;
 
 /**
  * Takes claimed deliveries through their stages, and tracks those under way:
@@ -122,7 +122,7 @@ export class DeliveryPipeline {
     }
     const given = this.inHand.size;
     if (given > 0) await this.giveUp();
-    if (!(await endsWithin(this.transmitter.close(), GOODBYE_MS))) this.transmitter.destroy();
+    if (!(await endsWithin(this.transmitter.close(), QUIT_MS))) this.transmitter.destroy();
     this.settler.end();
     return given === 0;
   }

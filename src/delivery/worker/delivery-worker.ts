@@ -16,7 +16,7 @@ const MOST_PER_SLOT = 8;
 /** Organizations that are served beside a claim for others at a time. */
 const MOST_CALLERS = 32;
 /** Time for a session's last statement, as the database may be unavailable. */
-const FAREWELL_MS = 2 * SECOND;
+const END_SESSION_MS = 2 * SECOND;
 
 /**
  * The worker's loop.
@@ -71,11 +71,11 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     this.signal.notify();
     // The loop may wait for the database; what it still claims is given back by the pipeline.
     const isDone = await this.pipeline.close(drainMs);
-    const farewell = this.farewell(loop, isDone);
-    await Promise.race([farewell, Promise.all([limit, delay(FAREWELL_MS, undefined, { ref: false })])]);
+    const ended = this.endSession(loop, isDone);
+    await Promise.race([ended, Promise.all([limit, delay(END_SESSION_MS, undefined, { ref: false })])]);
   }
 
-  private async farewell(loop: Promise<void>, isDone: boolean): Promise<void> {
+  private async endSession(loop: Promise<void>, isDone: boolean): Promise<void> {
     await loop;
     await this.newcomers;
     await this.signal.stop();

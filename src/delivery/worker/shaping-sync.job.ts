@@ -131,15 +131,15 @@ export class ShapingSync implements OnApplicationBootstrap {
   private async hear(sessionId: string): Promise<void> {
     const nowMs = this.clock.monotonicMs();
     const withinMs = Math.min(FIRST_LOOK_MS, nowMs - this.lookedAtMs + OVERLAP_MS);
-    const { changes, crew, rules } = await this.destinations.findShared(sessionId, withinMs);
+    const { changes, rank: own, rules } = await this.destinations.findShared(sessionId, withinMs);
     for (const { key, concurrency, agoMs, cause, ...pause } of changes) {
       this.slots.learned.adopt(key, { ...pause, limit: concurrency, cause: cause ?? undefined }, agoMs);
     }
     this.lookedAtMs = nowMs;
-    if (crew === undefined) return;
+    if (own === undefined) return;
     this.resume(rules);
-    const { workers, rank, ageMs } = crew;
-    this.signal.setPlace({ workers, rank });
+    const { workers, rank, ageMs } = own;
+    this.signal.setRank({ workers, rank });
     const othersActive =
       workers > 1
         ? await this.destinations.othersActive(sessionId, this.limitedKeys(rules))

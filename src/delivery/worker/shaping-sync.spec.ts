@@ -16,7 +16,7 @@ it('what a worker has learned of a reply is told once the database is back, with
   const database = <T>(answer: T): Promise<T> => (isAway ? Promise.reject(new Error('away')) : Promise.resolve(answer));
   const destinations = {
     report: (_session: string, groups: ReportedGroup[]) => database(void reported.push(...groups)),
-    findShared: () => database({ changes: [], crew: undefined, rules: [] }),
+    findShared: () => database({ changes: [], rank: undefined, rules: [] }),
     writeRules: (rules: WantedRule[]) => database(void told.push(...(isAway ? [] : rules))),
   } as unknown as DestinationsRepository;
   const learned = { loadOf: () => ({ limit: 4, active: 3 }), lastChange: () => undefined };
@@ -54,7 +54,7 @@ it('a word to workers is heeded once, and forgotten with its rule', async () => 
   let rules = [word];
   const destinations = {
     ...{ report: () => Promise.resolve(), writeRules: () => Promise.resolve() },
-    findShared: () => Promise.resolve({ changes: [], crew: { workers: 1, rank: 0, ageMs: 0 }, rules }),
+    findShared: () => Promise.resolve({ changes: [], rank: { workers: 1, rank: 0, ageMs: 0 }, rules }),
   } as unknown as DestinationsRepository;
   const heeded: unknown[] = [];
   const learned = { loadOf: () => ({ limit: 0, active: 0 }), adopt: (...word: unknown[]) => heeded.push(word) };
@@ -63,7 +63,7 @@ it('a word to workers is heeded once, and forgotten with its rule', async () => 
     destinations,
     slots as unknown as WorkerSlots,
     { id: 'worker', onBegin: () => undefined } as unknown as WorkerSession,
-    { setPlace: () => undefined } as unknown as WorkSignal,
+    { setRank: () => undefined } as unknown as WorkSignal,
     {} as PeriodicJobs,
     new FakeClock(),
   );

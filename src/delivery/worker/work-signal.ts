@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { SECOND } from '../../common/clock';
 import { DatabaseUrl } from '../../database/database.service';
-import { type CrewPlace, isCallFor, parseCall, type WorkCall } from '../queue/work-call';
+import { isCallFor, parseCall, type WorkCall, type WorkerRank } from '../queue/work-call';
 import { WORK_CHANNEL, WorkerWaker } from '../queue/worker-waker.service';
 
 const RECONNECT_MS = SECOND;
@@ -33,7 +33,7 @@ export class WorkSignal {
   private reconnect: NodeJS.Timeout | undefined;
   private pending = false;
   private called = NONE;
-  private place: CrewPlace = { workers: 1, rank: 0 };
+  private rank: WorkerRank = { workers: 1, rank: 0 };
   private wakeUp: (() => void) | undefined;
   private stopped = false;
   private hasLeft = false;
@@ -109,8 +109,8 @@ export class WorkSignal {
   }
 
   /** Which of the calls for some workers only are for this one. */
-  setPlace(place: CrewPlace): void {
-    this.place = place;
+  setRank(rank: WorkerRank): void {
+    this.rank = rank;
   }
 
   /** Resolves at the next notification, at once if one came since the last wait, or after `timeoutMs`. */
@@ -149,7 +149,7 @@ export class WorkSignal {
   }
 
   private hear(call: WorkCall): void {
-    if (!isCallFor(this.place, call, PER_WORKER)) return;
+    if (!isCallFor(this.rank, call, PER_WORKER)) return;
     const called = { organizationIds: call.organizationIds, isForSome: Number.isFinite(call.count) };
     if (this.hasLeft) this.passOn(called);
     else this.call(called);

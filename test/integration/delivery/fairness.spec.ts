@@ -277,7 +277,7 @@ describe('claiming is fair', () => {
     beforeEach(async () => {
       signals = [0, 1, 2].map(() => new WorkSignal(new DatabaseUrl(db.url), new WorkerWaker(queue)));
       for (const [rank, signal] of signals.entries()) {
-        signal.setPlace({ workers: 3, rank });
+        signal.setRank({ workers: 3, rank });
         signal.start();
         // The first call is that it listens.
         await signal.wait(60_000);

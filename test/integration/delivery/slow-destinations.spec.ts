@@ -125,9 +125,9 @@ describe('a slow destination delays only mail for it', () => {
     const full = await scene.startWorker(options);
     await waitFor(() => full.get(DeliveryPipeline).size === 60, { what: 'the first worker to have enough' });
     const idle = await scene.startWorker(options);
-    full.get(WorkSignal).setPlace({ workers: 1, rank: 0 });
-    idle.get(WorkSignal).setPlace({ workers: 2, rank: 1 });
-    jest.spyOn(WorkSignal.prototype, 'setPlace').mockReturnValue();
+    full.get(WorkSignal).setRank({ workers: 1, rank: 0 });
+    idle.get(WorkSignal).setRank({ workers: 2, rank: 1 });
+    jest.spyOn(WorkSignal.prototype, 'setRank').mockReturnValue();
     jest.spyOn(Math, 'random').mockReturnValue(0);
     const id = await scene.accept({ to: ['ada@prompt.example'] });
     await scene.readWhenStatus(id, 'sent');

@@ -23,7 +23,7 @@ function gate(): { opened: Promise<void>; open: () => void } {
   return { opened, open };
 }
 
-async function sayGoodbye(peer: ScriptedPeer): Promise<void> {
+async function quit(peer: ScriptedPeer): Promise<void> {
   await peer.expect('QUIT');
   peer.send('221 bye\r\n');
   peer.close();
@@ -68,7 +68,7 @@ describe('a worker that has lost its lease', () => {
       });
       messages.push(connection);
       peer.send('250 taken\r\n');
-      await sayGoodbye(peer);
+      await quit(peer);
     });
     return { server, messages, gone, held: held.opened, release: released.open };
   }
@@ -177,7 +177,7 @@ describe('a worker whose database goes away', () => {
       if (recipients.length === 10) taken.open();
       await answered.opened;
       peer.send('250 taken\r\n');
-      await sayGoodbye(peer);
+      await quit(peer);
     });
     const ids = await scene.acceptTo(...Array.from({ length: 10 }, (_, n) => `r${n}`));
     await scene.startWorker({ hopPort: server.port, url });

@@ -66,7 +66,7 @@ describe('a pool', () => {
     expect(sink.messages[0]?.connection).toBe(1);
   });
 
-  it('says goodbye on an idle connection', async () => {
+  it('sends QUIT on an idle connection', async () => {
     await start();
     const pool = clients.pool(endpointOf(sink.port), { idleSeconds: SOON });
     expect(await pool.send(jobTo('user@example.org'))).toMatchObject(ACCEPTED);

@@ -95,7 +95,7 @@ export const ACCOUNTS = [
     host: 'none: its name',
     result: 'none: what was found',
     verified: 'none: whether it counts as there',
-    problem: 'none: a sentence for whoever edits the zone',
+    problem: 'none: a sentence for the person who edits the zone',
     checked_at: 'none: when it was looked up',
     failing_since: 'none: since when it is gone',
   }),

@@ -111,8 +111,8 @@ export function sumOthersActive(
   return { name: 'sum-others-active', text: OTHERS_ACTIVE, values: [sessionId, keys] };
 }
 
-/** The running workers as one of them sees them. */
-export interface Crew {
+/** A worker among those that run. */
+export interface Rank {
   readonly workers: number;
   /** Place among them, from 0. */
   readonly rank: number;
@@ -123,7 +123,7 @@ export interface Crew {
 // How many workers live, and which place one of them has.
 // Reads: worker_sessions (whole: a row for each worker). Locks: none. Rows: one; none for a session that is gone.
 // Not the ORM: counts by the server's clock.
-const CREW = `
+const RANK = `
   select
     (select count(*)::int from worker_sessions w where w.lease_until > clock_timestamp() or w.id = s.id) as workers,
     (select count(*)::int from worker_sessions w where w.lease_until > clock_timestamp() and w.id < s.id) as rank,
@@ -132,8 +132,8 @@ const CREW = `
   where s.id = $1`;
 
 /** One row: how many workers run, and the caller's place among them; no row when its session is gone. */
-export function findCrew(sessionId: string): Statement<Crew> {
-  return { name: 'find-crew', text: CREW, values: [sessionId] };
+export function findRank(sessionId: string): Statement<Rank> {
+  return { name: 'find-rank', text: RANK, values: [sessionId] };
 }
 
 /** A rule as it is read. */
