@@ -49,8 +49,8 @@ const MAX_DELAY_MS = 8_000;
 const MAX_RETRY_AFTER_SECONDS = 60;
 /** A repetition changes nothing more (RFC 9110 section 9.2.2). */
 const IDEMPOTENT_METHODS: ReadonlySet<Call['method']> = new Set(['GET', 'PUT', 'DELETE']);
-/** With these the service has done nothing yet. */
-const WAS_NOT_DONE: ReadonlySet<number> = new Set([429, 503]);
+/** The service has done nothing. With 503 it may have: its connection to the database can break in the commit. */
+const TOO_MANY_REQUESTS = 429;
 
 /** Sends requests: keys, retries, time limits, errors. */
 export class Core {
@@ -67,7 +67,7 @@ export class Core {
     this.maxRetries = options.maxRetries ?? DEFAULT_RETRIES;
   }
 
-  /** What the answer holds: its `data`, or all of it where there is more, as in lists. */
+  /** Returns the `data` of the response, or all of it where there is more, as in lists. @throws WaybillError, ConnectionError */
   async call<T>(call: Call, options: RequestOptions = {}): Promise<T> {
     const attempt = await this.prepare(call, options);
     const retries = options.maxRetries ?? this.maxRetries;
@@ -116,8 +116,8 @@ export class Core {
       const response = await this.fetch(url, { ...init, signal: controller.signal });
       return await read<T>(response);
     } catch (error) {
-      if (late) throw new TimeoutError(`No answer within ${timeoutMs} ms`, { cause: error });
-      if (signal?.aborted || isAnswer(error)) throw error;
+      if (late) throw new TimeoutError(`No response within ${timeoutMs} ms`, { cause: error });
+      if (signal?.aborted || isRefusal(error)) throw error;
       throw new ConnectionError(`The service cannot be reached: ${(error as Error).message}`, { cause: error });
     } finally {
       clearTimeout(timer);
@@ -163,7 +163,7 @@ function toError(response: Response, body: unknown): WaybillError {
     status: response.status,
     // A proxy in front of the service responds in its own words.
     code: code ?? (response.status >= 500 ? 'service_unavailable' : 'invalid_request'),
-    message: message ?? `The service answered ${response.status}`,
+    message: message ?? `The service responded with ${response.status}`,
     details,
     suggestion,
     requestId: response.headers.get('x-request-id') ?? undefined,
@@ -178,7 +178,7 @@ function secondsOf(text: string): number | undefined {
   return Number.isNaN(atMs) ? undefined : Math.max(0, Math.ceil((atMs - Date.now()) / 1_000));
 }
 
-function isAnswer(error: unknown): error is WaybillError {
+function isRefusal(error: unknown): error is WaybillError {
   return typeof (error as Partial<WaybillError>).status === 'number';
 }
 
@@ -186,9 +186,9 @@ function isAnswer(error: unknown): error is WaybillError {
 function delayBefore(error: unknown, call: Call, count: number): number | undefined {
   const isRepeatable = call.isKeyed === true || IDEMPOTENT_METHODS.has(call.method);
   if (error instanceof ConnectionError) return isRepeatable ? backoff(count) : undefined;
-  if (!isAnswer(error)) return undefined;
+  if (!isRefusal(error)) return undefined;
   const { status, retryAfterSeconds } = error;
-  if (!WAS_NOT_DONE.has(status) && !(status >= 500 && isRepeatable)) return undefined;
+  if (status !== TOO_MANY_REQUESTS && !(status >= 500 && isRepeatable)) return undefined;
   if (retryAfterSeconds === undefined) return backoff(count);
   return retryAfterSeconds <= MAX_RETRY_AFTER_SECONDS ? retryAfterSeconds * 1_000 + jitter(FIRST_DELAY_MS) : undefined;
 }

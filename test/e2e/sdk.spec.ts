@@ -146,11 +146,15 @@ describe('@waybill/client', () => {
     const refused = through(refusal(409, 'idempotency_in_progress', { 'retry-after': '0' }));
     await expect(refused.client.emails.send(MAIL)).rejects.toMatchObject({ code: 'idempotency_in_progress' });
     expect(refused.requests).toHaveLength(1);
-    const unkeyed = through(refusal(500, 'internal_error'));
-    await expect(unkeyed.client.suppressions.create({ email: 'x@x.example', reason: 'manual' })).rejects.toMatchObject({
-      status: 500,
-    });
-    expect(unkeyed.requests).toHaveLength(1);
+    for (const [status, code] of [
+      [500, 'internal_error'],
+      [503, 'service_unavailable'],
+    ] as const) {
+      const unkeyed = through(refusal(status, code, { 'retry-after': '0' }));
+      const created = unkeyed.client.suppressions.create({ email: 'x@x.example', reason: 'manual' });
+      await expect(created).rejects.toMatchObject({ status });
+      expect(unkeyed.requests).toHaveLength(1);
+    }
     const patient = through(refusal(429, 'rate_limit_exceeded', { 'retry-after': '3600' }));
     await expect(patient.client.emails.list()).rejects.toMatchObject({ retryAfterSeconds: 3_600 });
     const unlucky = through(
