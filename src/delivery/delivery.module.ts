@@ -12,7 +12,7 @@ import { readEgressPools } from './egress/pool-file';
 import { SourceChooser } from './egress/source-chooser';
 import { parseWarmUpSchedule, WarmUpVolumes } from './egress/warm-up-volumes';
 import { classifierOf, ReplyClassifier } from './policy/classify-reply';
-import { DESTINATION_LIMITER_DEFAULTS } from './policy/destination-limiter';
+import { DESTINATION_LIMITER_DEFAULTS } from './policy/destination-bounds';
 import {
   DeliveryQueueRepository,
   QueueActionsRepository,

@@ -4,10 +4,10 @@ import { type Clock, MINUTE, SECOND } from '../../common/clock';
 
 /**
  * What the conversation in a slot showed of its destination. `success`: it takes our mail. `throttled`: it works but wants
- * less. `suspended`: it refuses this service as such. `unreachable`: no conversation was established. `neutral`: nothing about
- * speed.
+ * less. `suspended`: it refuses this service as such. `unreachable`: no conversation was established. `interrupted`: one was, and
+ * failed at a message, which may be the cause. `neutral`: nothing about speed.
  */
-export type ReleaseSignal = 'success' | 'throttled' | 'suspended' | 'unreachable' | 'neutral';
+export type ReleaseSignal = 'success' | 'throttled' | 'suspended' | 'unreachable' | 'interrupted' | 'neutral';
 
 export interface DestinationLimiterOptions {
   /** Conversations at a time, of all destinations together. */
@@ -17,7 +17,7 @@ export interface DestinationLimiterOptions {
   readonly maximumConcurrency: number;
   /** Most destinations that are remembered; the longest unused are dropped first. */
   readonly maximumDestinations: number;
-  /** A relay passes on other servers' replies to single mails: that slows it, but does not suspend it for all mail. */
+  /** A relay passes on other servers' replies to single mails: those slow it, but hold back no other mail. */
   readonly sharedHop: boolean;
 }
 

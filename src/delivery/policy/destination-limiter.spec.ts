@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { MINUTE, SECOND } from '../../common/clock';
-import { DestinationLimiter, type ReleaseSignal } from './destination-limiter';
+import type { ReleaseSignal } from './destination-bounds';
+import { DestinationLimiter } from './destination-limiter';
 
 const DESTINATION = 'example.com';
 
@@ -115,7 +116,6 @@ describe('a destination that is dead', () => {
     const { limiter, attempt, clock, limitOf } = killed();
     expect(attempt('success')).toBe(false);
     expect(limitOf(DESTINATION)).toBe(0);
-    expect(limiter.blockedDestinations()).toEqual([DESTINATION]);
     const pausedUntil = new Date(clock.now().getTime() + 5 * SECOND);
     expect(limiter.pausedUntil(DESTINATION)).toEqual(pausedUntil);
     expect(limiter.describe()).toEqual([
@@ -128,7 +128,6 @@ describe('a destination that is dead', () => {
     clock.advance(5 * SECOND);
     expect(limiter.describe()).toMatchObject([{ state: 'probing', limit: 1 }]);
     expect(acquireAll()).toBe(1);
-    expect(limiter.blockedDestinations()).toEqual([DESTINATION]);
   });
 
   it('pauses twice as long after each failed probe, up to 15 minutes', () => {
@@ -170,13 +169,33 @@ describe('a destination that is dead', () => {
   });
 });
 
+describe('a destination at which conversations fail at a message', () => {
+  it('is slowed down to one at a time, and not paused: another message may pass', () => {
+    const { limiter, attempt, limitOf } = setUp({ startConcurrency: 8 });
+    const limits = Array.from({ length: 5 }, () => {
+      attempt('interrupted');
+      return limitOf(DESTINATION);
+    });
+    expect(limits).toEqual([4, 2, 1, 1, 1]);
+    expect(limiter.pausedUntil(DESTINATION)).toBeUndefined();
+    expect(limiter.describe()).toMatchObject([{ state: 'open', cause: 'interrupted reply' }]);
+  });
+
+  it('opens at one after a probe that got so far', () => {
+    const { limiter, attempt, clock, limitOf } = setUp();
+    attempt('unreachable');
+    attempt('unreachable');
+    clock.advance(5 * SECOND);
+    attempt('interrupted');
+    expect([limitOf(DESTINATION), limiter.pausedUntil(DESTINATION)]).toEqual([1, undefined]);
+  });
+});
+
 describe('slots', () => {
   it('are shared: a quarter for one destination while others wait, its own limit otherwise', () => {
-    const { limiter, attempt, acquireAll } = setUp({ slots: 20 });
+    const { attempt, acquireAll } = setUp({ slots: 20 });
     for (let count = 0; count < 10; count += 1) attempt('success');
     expect(acquireAll()).toBe(5);
-    expect(limiter.blockedDestinations()).toEqual([DESTINATION]);
-    expect(limiter.blockedDestinations(false)).toEqual([]);
     expect(acquireAll(DESTINATION, false)).toBe(7);
   });
 
@@ -196,6 +215,16 @@ describe('memory', () => {
     expect(limiter.tryAcquire('busy.example')).toBe(false);
   });
 
+  it('keeps what is held back, as long as there is anything else to forget', () => {
+    const { limiter, attempt } = setUp({ maximumDestinations: 10 });
+    attempt('suspended', 'listing.example');
+    for (let count = 0; count < 50; count += 1) attempt('success', `${count}.example`);
+    expect(limiter.pausedUntil('listing.example')).toBeDefined();
+    for (let count = 0; count < 10; count += 1) attempt('suspended', `${count}.example`);
+    expect(limiter.describe()).toHaveLength(10);
+    expect(limiter.pausedUntil('listing.example')).toBeUndefined();
+  });
+
   it('lasts longer than the longest pause, and ends', () => {
     const { attempt, clock, limitOf } = setUp();
     attempt('throttled');
@@ -210,7 +239,7 @@ describe('memory', () => {
   it('lists at most 1,000 blocked destinations, the latest', () => {
     const { limiter, acquireAll } = setUp();
     for (let count = 0; count < 1_200; count += 1) acquireAll(`${count}.example`);
-    const blocked = limiter.blockedDestinations();
+    const blocked = limiter.loads().map(({ destination }) => destination);
     expect(blocked).toHaveLength(1_000);
     expect(blocked).toContain('1199.example');
   });
@@ -222,7 +251,7 @@ describe('under any sequence of events', () => {
     fc.record({
       kind: fc.constant('release' as const),
       destination: fc.constantFrom('a', 'b'),
-      signal: fc.constantFrom<ReleaseSignal>('success', 'throttled', 'unreachable', 'neutral'),
+      signal: fc.constantFrom<ReleaseSignal>('success', 'throttled', 'unreachable', 'interrupted', 'neutral'),
     }),
     fc.record({ kind: fc.constant('move' as const), milliseconds: fc.nat(20 * MINUTE) }),
   );

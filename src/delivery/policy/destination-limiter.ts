@@ -7,9 +7,6 @@ import {
   type ReleaseSignal,
 } from './destination-bounds';
 
-export { DESTINATION_LIMITER_DEFAULTS };
-export type { DestinationLimiterOptions, DestinationState, ReleaseSignal };
-
 /** Part of all slots that one destination may hold while others wait, so that a tarpit cannot stop the worker. */
 const SLOT_SHARE = 0.25;
 /** Conversations under way, and none has ended for this long. */
@@ -51,14 +48,14 @@ const NEW: Destination = {
  * Shapes traffic per destination: how many conversations at a time, and whether any.
  *
  * A destination is **open**, **paused** or **probing**, and starts open at 2.
- * - Open: each success raises the limit by one, up to 20. Each `throttled` or `unreachable` halves it, but only once
- *   the slots above the present limit have drained: results of the old limit show nothing about the new
- *   one. A failure at limit 1 pauses the destination. `suspended` pauses it at once, for 15 min; a relay
- *   only counts it as `throttled`.
+ * - Open: each success raises the limit by one, up to 20. Each `throttled`, `unreachable` or `interrupted` halves it, but
+ *   only once the slots above the present limit have drained: results of the old limit show nothing about the new
+ *   one. At limit 1 the first two pause the destination, `interrupted` does not: one tenant's message must not hold back
+ *   all others'. `suspended` pauses it at once, for 15 min; a relay only counts it as `throttled`.
  * - Paused: no slot is given out. The pause is 5 s at first and doubles up to 15 min. Results of conversations that
  *   were still running change nothing, save a success, which opens it again.
  * - Probing: the pause is over and exactly one slot is given out. `success` opens the destination at 2, `neutral` at 1
- *   (it replied, no more); a failure pauses it again for twice as long.
+ *   (it replied, no more), as does `interrupted`; another failure pauses it again for twice as long.
  *
  * So an outage costs each destination one attempt per pause instead of one per message, and the messages keep their own
  * schedules. While others wait, no destination holds more than a quarter of all slots. The state is the process's own and is
@@ -95,16 +92,19 @@ export class DestinationLimiter {
     state.active -= 1;
     state.movedAtMs = this.clock.monotonicMs();
     if (signal !== 'neutral') state.isTaking = signal === 'success';
+    const reason = cause.slice(0, MAXIMUM_CAUSE_LENGTH);
     switch (signal) {
       case 'success':
         return this.raise(state);
       case 'throttled':
       case 'unreachable':
-        return this.reduce(state, cause.slice(0, MAXIMUM_CAUSE_LENGTH));
+        return this.reduce(state, reason);
       case 'suspended':
-        return this.suspend(state, cause.slice(0, MAXIMUM_CAUSE_LENGTH));
+        return this.suspend(state, reason);
+      case 'interrupted':
+        return state.limit > 1 && state.pauses === 0 ? this.reduce(state, reason) : this.endProbe(state);
       case 'neutral':
-        if (state.pauses > 0 && !this.isPaused(state)) this.open(state, 1);
+        return this.endProbe(state);
     }
   }
 
@@ -151,18 +151,12 @@ export class DestinationLimiter {
     return state === undefined || !this.isPaused(state) ? undefined : this.endOfPause(state);
   }
 
-  /** Destinations that would be refused now, the latest 1,000: a claim leaves them out. */
-  blockedDestinations(othersWait = true): string[] {
-    const blocked = [...this.destinations].filter(([, state]) => state.active >= this.allowed(state, othersWait));
-    return blocked.slice(-MAXIMUM_BLOCKED_LISTED).map(([destination]) => destination);
-  }
-
   /** Destinations that are held back or busy, the held back first. */
-  describe(maximum = 100): DestinationState[] {
+  describe(): DestinationState[] {
     const states = [...this.destinations].map(([destination, state]) => this.describeOne(destination, state));
     const worth = states.filter((state) => state.state !== 'open' || state.cause !== undefined || state.active > 0);
     const held = (state: DestinationState): number => (state.state === 'open' ? 1 : 0);
-    return worth.sort((a, b) => held(a) - held(b) || a.limit - b.limit).slice(0, maximum);
+    return worth.sort((a, b) => held(a) - held(b) || a.limit - b.limit);
   }
 
   /** The last change that this worker saw itself, and how long ago; undefined when there was none. */
@@ -227,6 +221,11 @@ export class DestinationLimiter {
     if (state.limit >= this.options.startConcurrency) state.cause = undefined;
   }
 
+  /** The probe has shown that the destination replies. */
+  private endProbe(state: Destination): void {
+    if (state.pauses > 0 && !this.isPaused(state)) this.open(state, 1);
+  }
+
   private open(state: Destination, limit: number): void {
     state.pauses = 0;
     state.pausedUntilMs = -Infinity;
@@ -288,12 +287,13 @@ export class DestinationLimiter {
     }
   }
 
-  /** Never one with running slots: its count would be lost. There are no more of those than slots. */
+  /**
+   * Never one with running slots: its count would be lost. There are no more of those than slots. One that is held back is not
+   * in use for that reason, and goes only when all others are gone.
+   */
   private forgetOldest(): void {
-    for (const [destination, state] of this.destinations) {
-      if (state.active > 0) continue;
-      this.destinations.delete(destination);
-      return;
-    }
+    const idle = [...this.destinations].filter(([, { active }]) => active === 0);
+    const [oldest] = idle.find(([, { pauses }]) => pauses === 0) ?? idle[0] ?? [];
+    if (oldest !== undefined) this.destinations.delete(oldest);
   }
 }

@@ -257,11 +257,22 @@ describe('releaseSignalOf', () => {
       { kind: 'failed', cause: 'refused', afterFinalDot: false, smtp: { phase: 'connect' } },
       'unreachable',
     ],
-    ['a timeout in the body', timeout, 'throttled'],
+    ['a timeout in the body', timeout, 'interrupted'],
+    ['a hang-up at MAIL', { ...timeout, cause: 'closed', smtp: { phase: 'mail' } }, 'interrupted'],
     ['an attempt that we gave up', { ...timeout, cause: 'aborted' }, 'neutral'],
     ['no route', dnsDown, 'neutral'],
   ])('%s', (_name, result, signal) => {
     expect(releaseSignalOf(result)).toBe(signal);
+  });
+
+  it.each<[string, TransmissionResult, string]>([
+    ['421 in the greeting', rejected('greeting', 421, 'closing'), 'throttled'],
+    ['a limit of one recipient’s server', rejected('rcpt', 451, 'Too many connections', '4.7.652'), 'interrupted'],
+    ['a rate limit', rejected('final', 421, 'unusual rate of unsolicited mail', '4.7.28'), 'interrupted'],
+    ['a listed address', listed, 'interrupted'],
+    ['greylisting', greylisted, 'neutral'],
+  ])('of a relay: %s', (_name, result, signal) => {
+    expect(releaseSignalOf(result, true)).toBe(signal);
   });
 });
 

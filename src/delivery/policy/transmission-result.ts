@@ -1,8 +1,8 @@
 import type { ConversationTrace, TlsPolicy } from '../ports/attempt-trace';
 import { type DeliveryOutcome, type SmtpFacts, SOURCE_SUSPENDED } from '../ports/outcome';
 import { BUILT_IN_CLASSIFIER, type ReplyClassification, type ReplyClassifier } from './classify-reply';
-import type { ReleaseSignal } from './destination-limiter';
-import { countsAgainstSender, isBeforeRecipient, type ReplyAction } from './reply-rule';
+import type { ReleaseSignal } from './destination-bounds';
+import { countsAgainstSender, isBeforeRecipient, type ReplyAction, stageOf } from './reply-rule';
 import { planRetry, type RetryFacts } from './retry-schedule';
 
 /** How one attempt to hand a message over ended, for one recipient. */
@@ -175,7 +175,6 @@ function answer({ response }: SmtpFacts): string {
   return response === undefined ? 'no server answered' : `the last answer was: ${response}`;
 }
 
-/** How long a host that refuses all mail is avoided. */
 function refusedOften({ attempt }: RetryFacts, smtp: SmtpFacts): string {
   return `The server of the recipient refused the connection: ${times(attempt)}; ${answer(smtp)}`;
 }
@@ -218,17 +217,27 @@ const SIGNAL_OF: Readonly<Record<ReplyAction, ReleaseSignal>> = {
   bounce_and_suppress: 'neutral',
 };
 
-/** What the result of one attempt means for the destination limiter. */
-export function releaseSignalOf(result: TransmissionResult): ReleaseSignal {
+/**
+ * What the result of one attempt means for the destination limiter.
+ * @param isSharedHop all mail goes through one relay, which passes on what other servers reply to single mails
+ */
+export function releaseSignalOf(result: TransmissionResult, isSharedHop = false): ReleaseSignal {
   switch (result.kind) {
     case 'accepted':
       return 'success';
-    case 'rejected':
-      return SIGNAL_OF[result.classification.action];
+    case 'rejected': {
+      const signal = SIGNAL_OF[result.classification.action];
+      return signal !== 'neutral' && isSharedHop && isAtMessage(result) ? 'interrupted' : signal;
+    }
     case 'failed':
       if (OWN_CAUSES.has(result.cause)) return 'neutral';
-      return isBeforeRecipient(result.smtp.phase) ? 'unreachable' : 'throttled';
+      return isAtMessage(result) ? 'interrupted' : 'unreachable';
     case 'unroutable':
       return 'neutral';
   }
+}
+
+/** The other side had learned of a message by then, and may mean that one only. */
+function isAtMessage({ smtp }: Rejected | Failed): boolean {
+  return stageOf(smtp.phase) !== 'connect';
 }

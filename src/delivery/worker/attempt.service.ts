@@ -15,7 +15,7 @@ import {
   WARMING_UP_WORDS,
 } from '../ports/outcome';
 import { simulate } from './simulate';
-import type { ReleaseSignal } from '../policy/destination-limiter';
+import type { ReleaseSignal } from '../policy/destination-bounds';
 import type { Unroutable } from '../routing/router';
 import type { PreparedMessage } from './message-composer';
 import { ShapingSync } from './shaping-sync.job';
@@ -115,7 +115,7 @@ export class AttemptService {
     if (sent.kind === 'failed' && sent.cause === 'local' && !sent.afterFinalDot) {
       return { result: RELEASED, signal: 'local' };
     }
-    const [signal, cause] = [releaseSignalOf(sent), causeOf(sent)];
+    const [signal, cause] = [releaseSignalOf(sent, this.config.delivery.mode !== 'direct'), causeOf(sent)];
     if (sent.kind === 'failed' && sent.cause === 'aborted' && !sent.afterFinalDot) return { result: RELEASED, signal };
     const outcome = resolveOutcome(sent, this.retryFacts(claim));
     return { result: this.settled({ claim, outcome, source: 'smtp', trace }), signal, cause };

@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
 import { SECOND, type Clock } from '../../common/clock';
-import { type Bounds, DestinationBounds } from '../policy/destination-bounds';
 import {
+  type Bounds,
+  DestinationBounds,
   type DestinationLimiterOptions,
-  DestinationLimiter,
   type DestinationState,
   type ReleaseSignal,
-} from '../policy/destination-limiter';
+} from '../policy/destination-bounds';
+import { DestinationLimiter } from '../policy/destination-limiter';
 import type { Route } from '../routing/router';
 import { Tally } from './tally';
 
@@ -257,7 +258,7 @@ export class WorkerSlots {
   }
 
   describe(): DestinationState[] {
-    return this.limiter.describe(Infinity);
+    return this.limiter.describe();
   }
 
   private roomForUnproven(part: number): number {
