@@ -47,6 +47,7 @@ describe('tlsDemandOf', () => {
 });
 
 const UNUSABLE = tlsaDemandOf('mx1.x.example', []);
+const USABLE = tlsaDemandOf('mx1.x.example', [{ usage: 3, selector: 1, matchingType: 1, data: Buffer.alloc(32) }]);
 const route = {
   ...({ kind: 'hosts', port: 25, final: true, group: 'mx1.x.example' } as const),
   hosts: ['mx1.x.example', 'mx2.x.example'].map((hostName, preference) => ({
@@ -94,13 +95,21 @@ describe('what policies demand of which host', () => {
     ['TLSA records of both', {}, [UNUSABLE, UNUSABLE], '1 dane, 2 dane'],
     ['TLSA records that are not known', {}, ['unknown', 'none'], '2 any'],
     ['none that are known', {}, ['unknown', 'unknown'], 'waits for dane'],
-    ['DANE before MTA-STS', sts('enforce', '*.x.example'), [UNUSABLE, 'none'], '1 dane, 2 mta-sts'],
+    ['DANE before MTA-STS', sts('enforce', '*.x.example'), [USABLE, 'none'], '1 dane, 2 mta-sts'],
     [
       'DANE of a host that the policy leaves out',
       sts('enforce', 'mx2.x.example'),
-      [UNUSABLE, 'none'],
+      [USABLE, 'none'],
       '1 dane, 2 mta-sts',
     ],
+    ['unusable records', sts('enforce', '*.x.example'), [UNUSABLE, 'none'], '1 mta-sts, 2 mta-sts'],
+    [
+      'unusable records of a host that the policy leaves out',
+      sts('enforce', 'mx2.x.example'),
+      [UNUSABLE, 'none'],
+      '2 mta-sts',
+    ],
+    ['unusable records under a policy on trial', sts('testing', '*.x.example'), [UNUSABLE, 'none'], '1 dane, 2 any'],
     ['neither known nor in the policy', sts('enforce', 'mx9.x.example'), ['unknown', 'none'], 'waits for dane'],
   ])('%s', (_what, state, dane, expected) => {
     expect(decided(state, ...dane)).toBe(expected);

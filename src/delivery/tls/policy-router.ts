@@ -84,15 +84,19 @@ export class PolicyRouter extends Router {
 
 /**
  * The hosts that mail may go to, each with what it must prove. DANE precedes MTA-STS, host by host (RFC 8461 section 2): a host
- * with TLSA records must match them whatever the policy, and no certificate replaces that.
+ * with TLSA records must match them whatever the policy, and no certificate replaces that. Records of which none is usable demand
+ * encryption only (RFC 7672 section 2.2): they are not a match that could stand in for the policy's certificate.
  */
 export function withPolicies(route: Hosts, { policy }: MtaStsState, dane: ReadonlyMap<string, HostDane>): Route {
   const names = route.hosts.map(({ hostName }) => hostName);
   const hosts = route.hosts.flatMap((host): RouteHost[] => {
     const tlsa = dane.get(host.hostName) ?? 'none';
     if (tlsa === 'unknown') return [];
-    if (tlsa !== 'none') return [{ ...host, tls: { policy: 'dane', tlsa } }];
-    if (policy?.mode !== 'enforce') return [host];
+    const isEnforced = policy?.mode === 'enforce';
+    if (tlsa !== 'none' && (tlsa.records.length > 0 || !isEnforced)) {
+      return [{ ...host, tls: { policy: 'dane', tlsa } }];
+    }
+    if (!isEnforced) return [host];
     return allowsHost(policy, host.hostName) ? [{ ...host, tls: { policy: 'mta-sts' } }] : [];
   });
   if (hosts.length > 0) return { ...route, hosts };
