@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { MxRecord } from '../../common/dns/dns-resolver';
-import { chooseCandidates } from './mail-exchangers';
+import { chooseCandidates, groupOf } from './mail-exchangers';
 
 const OWN = new Set(['us.test']);
 
@@ -41,5 +41,20 @@ describe('chooseCandidates', () => {
   it('refuses to deliver to this service by its implicit MX', () => {
     const result = chooseCandidates('us.test', { kind: 'no-data' }, OWN, Math.random);
     expect(result).toMatchObject({ kind: 'unroutable', enhancedCode: '5.4.6' });
+  });
+});
+
+describe('the group of a domain', () => {
+  it.each<[string, [number, string][], string]>([
+    ['the first host', [[10, 'mx1.host.example'], [20, 'mx2.host.example']], 'mx1.host.example'], // prettier-ignore
+    ['the first by name, of the same preference', [[5, 'b.host.example'], [5, 'a.host.example']], 'a.host.example'], // prettier-ignore
+    ['the first of a receiver with several names', [[1, 'aspmx.l.google.com'], [5, 'aspmx2.googlemail.com']], 'aspmx.l.google.com'], // prettier-ignore
+    ['the domain, where others have a host beside a receiver’s', [[5, 'gmail-smtp-in.l.google.com'], [5, 'zz.evil.example']], 'shop.example'], // prettier-ignore
+    ['the domain, where a backup is run by others', [[5, 'mx.host.example'], [50, 'backup.other.example']], 'shop.example'], // prettier-ignore
+    ['the domain, under a suffix that many register names in', [[5, 'mx.one.co.uk'], [5, 'mx.two.co.uk']], 'shop.example'], // prettier-ignore
+    ['the domain, without a host', [[0, '']], 'shop.example'], // prettier-ignore
+  ])('is %s', (_what, exchangers, group) => {
+    const records = exchangers.map(([preference, exchange]) => ({ preference, exchange }));
+    expect(groupOf('shop.example', { kind: 'found', records })).toBe(group);
   });
 });

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { getDomain } from 'tldts';
 import {
   type DnsAnswer,
   type DnsResolver,
@@ -53,13 +54,24 @@ export function chooseCandidates(
   }
 }
 
-/** The first host by preference and name: domains with the same hosts have it in common. Undefined when none takes mail. */
-export function groupOf(domain: string, answer: DnsAnswer<MxRecord>): string | undefined {
+/**
+ * The first host by preference and name: domains with the same hosts have it in common. The domain itself where its hosts are of
+ * several operators: anyone can name a large receiver's host beside one of their own, whose replies would count against the receiver.
+ */
+export function groupOf(domain: string, answer: DnsAnswer<MxRecord>): string {
   if (answer.kind !== 'found') return domain;
-  const sorted = answer.records
+  const [first, ...others] = answer.records
     .filter(namesHost)
-    .sort((a, b) => a.preference - b.preference || (a.exchange < b.exchange ? -1 : 1));
-  return sorted[0]?.exchange;
+    .sort((a, b) => a.preference - b.preference || (a.exchange < b.exchange ? -1 : 1))
+    .map(({ exchange }) => exchange);
+  if (first === undefined) return domain;
+  const operator = operatorOf(first);
+  return others.every((host) => operatorOf(host) === operator) ? first : domain;
+}
+
+/** Who runs a host: a receiver that has several names, else the registered domain that the host's name is part of. */
+function operatorOf(host: string): string {
+  return profileOf(host)?.id ?? getDomain(host) ?? host;
 }
 
 function chooseRecords(

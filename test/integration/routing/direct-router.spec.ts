@@ -46,7 +46,8 @@ describe('a route', () => {
       kind: 'hosts',
       port: 25,
       final: true,
-      group: 'a.test',
+      // Hosts of two operators: the domain's own.
+      group: 'example.test',
       hosts: [
         { hostName: 'a.test', addresses: ['8.8.4.1', '8.8.4.2', '2a00:1450::1'], preference: 10 },
         { hostName: 'b.test', addresses: ['8.8.4.1'], preference: 20 },
