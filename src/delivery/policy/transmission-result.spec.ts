@@ -136,7 +136,7 @@ const ROWS: Row[] = [
     name: 'a host that refuses at the banner, fourth',
     result: refusedBanner,
     facts: retryFacts({ attempt: 4 }),
-    outcome: { ...softBounce, reason: 'unclassified' },
+    outcome: { ...softBounce, reason: 'unclassified', countsAgainstSender: false },
   },
   {
     name: 'a timeout in the body',
@@ -236,6 +236,12 @@ describe('what counts against the sender', () => {
     expect(outcome).not.toMatchObject({ countsAgainstSender: counts ? false : true });
     if (!counts) expect(outcome).toMatchObject({ countsAgainstSender: false });
   });
+});
+
+it('a host that refuses at MAIL again and again may mean the sender', () => {
+  const outcome = resolveOutcome(rejected('mail', 550, 'Go away'), retryFacts({ attempt: 4 }));
+  expect(outcome).toMatchObject(softBounce);
+  expect(outcome).not.toHaveProperty('countsAgainstSender');
 });
 
 describe('releaseSignalOf', () => {

@@ -91,7 +91,9 @@ function resolveRejection({ smtp, classification }: Rejected, facts: RetryFacts)
     case 'slow':
     case 'suspend':
       if (facts.attempt > (classification.maximumRetries ?? Infinity)) {
-        return { ...bounced('soft', reason, smtp), explanation: refusedOften(facts, smtp) };
+        // What a server says before it has heard of the sender is not the sender's doing.
+        const excused = !isAtMessage({ smtp }) && ({ countsAgainstSender: false } as const);
+        return { ...bounced('soft', reason, smtp), ...excused, explanation: refusedOften(facts, smtp) };
       }
       return retryOrEnd('deferred', reason, smtp, facts);
     case 'bounce':
@@ -238,6 +240,6 @@ export function releaseSignalOf(result: TransmissionResult, isSharedHop = false)
 }
 
 /** The other side had learned of a message by then, and may mean that one only. */
-function isAtMessage({ smtp }: Rejected | Failed): boolean {
+function isAtMessage({ smtp }: Pick<Rejected | Failed, 'smtp'>): boolean {
   return stageOf(smtp.phase) !== 'connect';
 }
