@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, SECOND } from '../../common/clock';
+import { Clock, MINUTE, SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { Conversation } from '../smtp/smtp-connection';
 import { type AttemptResult, AttemptService, RELEASED } from './attempt.service';
@@ -13,11 +13,16 @@ import { type Refusal, type Ticket, WorkerSlots } from './worker-slots';
 /** A claim that could not start in this time is given back; large mail may wait for room in memory a little longer. */
 const MOMENT_MS = 5 * SECOND;
 const LARGE_MOMENT_MS = 30 * SECOND;
+/** While room is kept for it: others' attempts end within this time, or nearly all of them do. */
+const NEXT_LARGE_MOMENT_MS = 5 * MINUTE;
 
 /** Why something waits; `turn`: nothing is in its way but those before it. */
 export type WaitReason = Refusal | 'bytes' | 'turn';
 
 export const WAIT_REASONS: readonly WaitReason[] = ['slots', 'destination', 'host', 'tenant', 'bytes', 'turn'];
+
+/** Obstacles that other mail does not have: bytes are not kept for mail that could not use them. */
+const BESIDE_BYTES: ReadonlySet<WaitReason> = new Set(['destination', 'host', 'tenant']);
 
 interface Ready extends Waiting {
   readonly message: PreparedMessage;
@@ -38,6 +43,8 @@ interface Ready extends Waiting {
 export class AttemptDispatcher {
   private readonly room = new WaitingRoom<Ready>();
   private readonly underWay = new SilentAttempts();
+  /** Large mail that waits for nothing but bytes, which are kept for it. */
+  private nextLarge: Ready | undefined;
   private isScheduled = false;
   private isClosed = false;
 
@@ -76,7 +83,8 @@ export class AttemptDispatcher {
   giveBack(): Map<WaitReason, number> {
     const nowMs = this.clock.monotonicMs();
     const counts = new Map<WaitReason, number>();
-    const late = this.room.remove((item) => nowMs - item.readyMs > (item.isLarge ? LARGE_MOMENT_MS : MOMENT_MS));
+    if (this.nextLarge && BESIDE_BYTES.has(this.reasonOf(this.nextLarge))) this.keepNoRoom(this.nextLarge);
+    const late = this.room.remove((item) => nowMs - item.readyMs > this.momentOf(item));
     for (const item of late) {
       const reason = this.reasonOf(item);
       counts.set(reason, (counts.get(reason) ?? 0) + 1);
@@ -137,7 +145,19 @@ export class AttemptDispatcher {
     for (const item of this.room.remove(() => true)) this.turnAway(item);
   }
 
+  private momentOf(item: Ready): number {
+    if (item === this.nextLarge) return NEXT_LARGE_MOMENT_MS;
+    return item.isLarge ? LARGE_MOMENT_MS : MOMENT_MS;
+  }
+
+  private keepNoRoom(item: Ready): void {
+    if (item !== this.nextLarge) return;
+    this.nextLarge = undefined;
+    item.message.keepNoRoom();
+  }
+
   private turnAway(item: Ready): void {
+    this.keepNoRoom(item);
     this.planner.leave(item.expected);
     item.message.drop();
     item.resolve(RELEASED);
@@ -158,7 +178,12 @@ export class AttemptDispatcher {
     const refusal = this.slots.refusalOf(item.claim, hosts);
     if (refusal === 'slots') return 'full';
     if (refusal === 'tenant' && !this.slots.hasShare(item.claim.organizationId)) return 'tenant';
-    if (refusal !== undefined || !item.message.mayBegin) return false;
+    if (refusal !== undefined) return false;
+    if (!item.message.mayBegin) {
+      if (item.isLarge && this.nextLarge === undefined && item.message.keepRoom()) this.nextLarge = item;
+      return false;
+    }
+    this.keepNoRoom(item);
     this.planner.leave(item.expected);
     void this.run(item, this.slots.take(item.claim, hosts));
     return true;

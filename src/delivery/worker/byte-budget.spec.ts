@@ -13,6 +13,35 @@ describe('ByteBudget', () => {
     expect(budget.mayTakeLarge('b', 80 * MIB)).toBe(false);
   });
 
+  it('keeps what others free for the message whose turn it is, however many smaller ones follow', () => {
+    // 160 MiB for large mail.
+    const budget = new ByteBudget((160 * MIB) / 0.6);
+    const held = ['b', 'c', 'd'].map((tenant) => budget.takeLarge(tenant, 40 * MIB));
+    expect(budget.mayTakeLarge('a', 100 * MIB)).toBe(false);
+    expect(budget.keepFor('a', 100 * MIB)).toBe(true);
+    expect(budget.keepFor('e', 100 * MIB)).toBe(false);
+    for (const one of held.slice(0, 2)) {
+      expect(budget.mayTakeLarge('a', 100 * MIB)).toBe(false);
+      one.free();
+      expect(budget.mayTakeLarge('b', 40 * MIB)).toBe(false);
+    }
+    expect(budget.mayTakeLarge('a', 100 * MIB)).toBe(true);
+    // Beside it there is room for little.
+    expect(budget.mayTakeLarge('b', 15 * MIB)).toBe(true);
+    budget.takeLarge('a', 100 * MIB).free();
+    expect(budget.mayTakeLarge('b', 40 * MIB)).toBe(true);
+  });
+
+  it('keeps nothing for a tenant that holds some, and for none whose message is gone', () => {
+    const budget = new ByteBudget(200 * MIB);
+    budget.takeLarge('a', 100 * MIB);
+    expect(budget.keepFor('a', 80 * MIB)).toBe(false);
+    expect(budget.keepFor('b', 100 * MIB)).toBe(true);
+    expect(budget.mayTakeLarge('c', 20 * MIB)).toBe(false);
+    budget.keepNothingFor('b');
+    expect(budget.mayTakeLarge('c', 20 * MIB)).toBe(true);
+  });
+
   it('lets in one alone that weighs more than everything', () => {
     const budget = new ByteBudget(MIB);
     expect(budget.mayTakeLarge('a', 100 * MIB)).toBe(true);

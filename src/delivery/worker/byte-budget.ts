@@ -19,7 +19,8 @@ type Kind = 'ahead' | 'large';
  * - `ahead`: small messages, composed before their connection is free. A fifth.
  * - `large`: loaded and composed once a connection is theirs, which is taken in the same moment. A tenant that holds some
  *   may take more as long as it then holds no more than is left free, so one alone gets a half, two a third each, and a
- *   newcomer always gets some. A message larger than the budget is taken when it is the only one.
+ *   newcomer always gets some. A message larger than the budget is taken when it is the only one. What others free is kept
+ *   for one tenant at a time that holds nothing and whose message does not fit: others' smaller ones would always be ahead of it.
  *
  * Nothing waits here: `may…` returns at once, and a refused caller holds nothing.
  */
@@ -28,6 +29,8 @@ export class ByteBudget {
   private readonly used: Record<Kind, number> = { ahead: 0, large: 0 };
   private readonly byTenant = new Map<string, number>();
   private highest = 0;
+  /** The tenant that freed bytes are kept for, and how many it needs. */
+  private next: { readonly organizationId: string; readonly bytes: number } | undefined;
 
   /** @param memoryBytes what the worker may use above its memory at the start */
   constructor(memoryBytes: number) {
@@ -53,14 +56,27 @@ export class ByteBudget {
   }
 
   mayTakeLarge(organizationId: string, bytes: number): boolean {
-    if (this.used.large === 0) return true;
-    const free = this.limit * (1 - AHEAD_PART) - this.used.large - bytes;
+    const kept = this.next && this.next.organizationId !== organizationId ? this.next.bytes : 0;
+    if (this.used.large === 0 && kept === 0) return true;
+    const free = this.limit * (1 - AHEAD_PART) - this.used.large - kept - bytes;
     const held = this.byTenant.get(organizationId) ?? 0;
     return free >= 0 && (held === 0 || held + bytes <= free);
   }
 
   takeLarge(organizationId: string, bytes: number): Reservation {
+    this.keepNothingFor(organizationId);
     return this.take('large', organizationId, bytes);
+  }
+
+  /** Keeps freed bytes for a large message; false when they are kept for another tenant's, or this one holds some. */
+  keepFor(organizationId: string, bytes: number): boolean {
+    if (this.next !== undefined || this.byTenant.has(organizationId)) return false;
+    this.next = { organizationId, bytes };
+    return true;
+  }
+
+  keepNothingFor(organizationId: string): void {
+    if (this.next?.organizationId === organizationId) this.next = undefined;
   }
 
   private take(kind: Kind, organizationId: string | undefined, bytes: number): Reservation {

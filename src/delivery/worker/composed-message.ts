@@ -35,6 +35,15 @@ export class ComposedMessage {
     return this.present !== undefined;
   }
 
+  /** Keeps what others free in the budget for its first user; false when that is kept for another. Ends by `begin` or `keepNoRoom`. */
+  keepRoom(): boolean {
+    return this.budget.keepFor(this.maker.organizationId, this.maker.cost);
+  }
+
+  keepNoRoom(): void {
+    this.budget.keepNothingFor(this.maker.organizationId);
+  }
+
   /** Composes from loaded content, before a connection is free, on the account of small messages. Counts as one user. */
   composeAhead(make: () => Promise<Buffer>): void {
     this.users += 1;

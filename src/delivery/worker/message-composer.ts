@@ -44,6 +44,9 @@ export interface PreparedMessage {
   readonly isPresent: boolean;
   /** Whether the byte budget allows `use` now. */
   readonly mayBegin: boolean;
+  /** Keeps what others free in the byte budget for it; false when that is kept for another. Ends by `use` or `keepNoRoom`. */
+  keepRoom(): boolean;
+  keepNoRoom(): void;
   /** The receiver's demands of connections do not hold for it. */
   readonly isExempt: boolean;
   /** Runs `work` with the message, which is in memory meanwhile. Rejects when it cannot be made. */
@@ -110,6 +113,8 @@ export class MessageComposer {
       get mayBegin() {
         return shared.composed.mayBegin;
       },
+      keepRoom: () => shared.composed.keepRoom(),
+      keepNoRoom: () => shared.composed.keepNoRoom(),
       use: (work) => use(shared.composed, (bytes) => work(address(bytes))),
       drop: () => {
         if (isAhead) shared.composed.end();
