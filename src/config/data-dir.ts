@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -27,16 +28,22 @@ export class StoredMasterKey {
   private readonly file: string;
   /** The key before the last change. */
   private readonly previousFile: string;
+  /** The key of a backup that is being restored. */
+  private readonly restoredFile: string;
 
   constructor(private readonly dataDir: string) {
     this.file = join(dataDir, 'master.key');
     this.previousFile = join(dataDir, 'master.key.previous');
+    this.restoredFile = join(dataDir, 'master.key.restored');
   }
 
   /** @throws Error when there is a database without its key: a new key could decrypt nothing and would hide the loss of the old one */
   readOrCreate(): Buffer {
     // Checked first: of two processes that start at once, one may create key and database between this check and the read.
     const hasDatabase = existsSync(this.dataDir) && readdirSync(this.dataDir).some((name) => CLUSTER.test(name));
+    // A restore into an empty directory ended before it could name its key.
+    if (hasDatabase && !existsSync(this.file) && existsSync(this.restoredFile))
+      renameSync(this.restoredFile, this.file);
     if (!existsSync(this.file)) {
       if (hasDatabase) throw new Error(missingKey(this.file));
       mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
@@ -62,11 +69,22 @@ export class StoredMasterKey {
     return existsSync(this.file) && readMasterKey(this.file).equals(key);
   }
 
+  /** Puts the key of a backup beside the present one, which stays in use until the backup's data is there. */
+  stage(key: Buffer): void {
+    mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
+    this.write(this.restoredFile, key);
+  }
+
   /** Installs the key of a restored backup; a key that is there becomes the previous one. */
   install(key: Buffer): void {
-    if (existsSync(this.file)) return this.replace(key);
-    mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
-    this.write(this.file, key);
+    if (existsSync(this.file)) this.replace(key);
+    else this.write(this.file, key);
+    this.unstage();
+  }
+
+  /** The backup was not restored. */
+  unstage(): void {
+    rmSync(this.restoredFile, { force: true });
   }
 
   /** Keeps the old key in a second file first, so that a crash in between loses no key. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -27,17 +27,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function start(...args: string[]): ChildProcess {
+function start(args: readonly string[], stdout: 'pipe' | number = 'pipe'): ChildProcess {
   const { PATH, HOME } = process.env;
   // What is set already wins over the file.
   return spawn(process.execPath, [...ENGINE_FLAGS, path.join(SCRIPTS, 'waybill.mjs'), ...args], {
     cwd: folder,
     env: { PATH, HOME, PORT: '3000' },
+    stdio: ['pipe', stdout, 'pipe'],
   });
 }
 
 async function waybill(...args: string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
-  const child = start(...args);
+  const child = start(args);
   const ended = once(child, 'close');
   const [stdout, stderr] = await Promise.all([text(child.stdout!), text(child.stderr!)]);
   const [exitCode] = (await ended) as [number];
@@ -45,6 +46,14 @@ async function waybill(...args: string[]): Promise<{ exitCode: number; stdout: s
 }
 
 describe('npm run waybill', () => {
+  it('fails when the result cannot be written: it may be a key that is shown once', async () => {
+    const full = await open('/dev/full', 'w');
+    const child = start(['org', 'list'], full.fd);
+    const [stderr, [exitCode]] = await Promise.all([text(child.stderr!), once(child, 'close')]);
+    await full.close();
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('cannot be written: ENOSPC') });
+  });
+
   it('makes an organization, a domain and a key: one JSON value each', async () => {
     const created = await waybill('org', 'create', 'End to end', '--json');
     expect(created).toMatchObject({ exitCode: 0, stderr: '' });
@@ -76,7 +85,7 @@ describe('npm run waybill', () => {
   });
 
   it('survives a reader that has gone away', async () => {
-    const child = start('org', 'list');
+    const child = start(['org', 'list']);
     child.stdout!.destroy();
     const [stderr, [exitCode]] = await Promise.all([text(child.stderr!), once(child, 'close')]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });

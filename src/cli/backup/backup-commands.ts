@@ -10,7 +10,7 @@ import { openDatabase } from '../../database/open-database';
 import { recordLastBackup } from '../doctor/last-backup';
 import { CliError, fields } from '../session/output';
 import type { CliSession } from '../session/cli-session';
-import { keepMasterKey, masterKeyId, type RestoredKey } from './master-key-transfer';
+import { transferMasterKey, masterKeyId, type RestoredKey } from './master-key-transfer';
 
 interface KeyOptions {
   readonly withMasterKey?: true;
@@ -90,12 +90,21 @@ async function restore(session: CliSession, file: string, options: RestoreOption
   note(`reading ${file}`);
   const backup = await verifyBackup(file);
   const restored: RestoredKey = { key, wanted: backup.header.masterKeyId, out: options.masterKeyOut };
-  const keep = keepMasterKey(session, config, restored);
+  const transfer = transferMasterKey(session, config, restored);
   const database = await openDatabase(config, { migrate: false, log: note, waitSeconds: 0 });
+  let isCommitted = false;
   try {
     const { force = false } = options;
     const ownKeepers = database.embedded ? 1 : 0;
-    await restoreDatabase(database.directUrl, file, backup, { force, ownKeepers, beforeChanges: keep, note });
+    const beforeChanges = (): void => transfer.stage();
+    const afterCommit = (): void => {
+      isCommitted = true;
+      transfer.install();
+    };
+    await restoreDatabase(database.directUrl, file, backup, { force, ownKeepers, beforeChanges, afterCommit, note });
+  } catch (error) {
+    if (!isCommitted) transfer.discard();
+    throw error;
   } finally {
     await database.stop();
   }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { deriveEncryptionKey } from '../../common/encryption/encryption';
 import type { AppConfig } from '../../config/config';
-import { StoredMasterKey } from '../../config/data-dir';
+import { readMasterKeyFrom, StoredMasterKey } from '../../config/data-dir';
 import { CliError } from '../session/output';
 import type { CliSession } from '../session/cli-session';
 
@@ -20,24 +20,45 @@ export function masterKeyId(masterKey: Buffer): number {
   return deriveEncryptionKey(masterKey, 'backup').id;
 }
 
+/** The way of a restored key: the present one is replaced only when the database has been, as either is useless without the other. */
+export interface KeyTransfer {
+  /** Before the first change: the key is safe. */
+  stage(): void;
+  /** After the commit. */
+  install(): void;
+  /** After a failure. */
+  discard(): void;
+}
+
+const NO_TRANSFER: KeyTransfer = { stage: () => undefined, install: () => undefined, discard: () => undefined };
+
 /**
- * Decides where the key goes, before anything is changed; the returned function puts it there.
+ * Decides where the key goes, before anything is changed.
  * @throws CliError when the restored service could not read its secrets
  */
-export function keepMasterKey(session: CliSession, config: AppConfig, { key, wanted, out }: RestoredKey): () => void {
+export function transferMasterKey(
+  session: CliSession,
+  config: AppConfig,
+  { key, wanted, out }: RestoredKey,
+): KeyTransfer {
   if (key === undefined) {
     assertKnown(config, wanted);
-    return () => undefined;
+    return NO_TRANSFER;
   }
-  const keeps: (() => void)[] = [];
-  if (out !== undefined) keeps.push(() => writeKey(out, key));
   const isStoredHere = config.database.url === undefined && !session.isSet('MASTER_KEY');
-  if (isStoredHere) keeps.push(() => new StoredMasterKey(config.dataDir).install(key));
-  if (keeps.length === 0 && !session.config().masterKey.equals(key)) {
+  const stored = isStoredHere ? new StoredMasterKey(config.dataDir) : undefined;
+  if (out === undefined && !stored && !session.config().masterKey.equals(key)) {
     const message = 'MASTER_KEY is not the key of the backup: --master-key-out <file> writes that one for you to set';
     throw new CliError('invalid_configuration', message);
   }
-  return () => keeps.forEach((keep) => keep());
+  return {
+    stage: () => {
+      if (out !== undefined) writeKey(out, key);
+      stored?.stage(key);
+    },
+    install: () => stored?.install(key),
+    discard: () => stored?.unstage(),
+  };
 }
 
 function assertKnown({ masterKey, previousMasterKey }: AppConfig, wanted: number): void {
@@ -53,6 +74,16 @@ function writeKey(file: string, key: Buffer): void {
   try {
     writeFileSync(file, `${key.toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
+    // The same command again, after a failure.
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST' && holdsKey(file, key)) return;
     throw new CliError('invalid_request', `--master-key-out: ${(error as Error).message}`);
+  }
+}
+
+function holdsKey(file: string, key: Buffer): boolean {
+  try {
+    return readMasterKeyFrom(file).equals(key);
+  } catch {
+    return false;
   }
 }

@@ -75,7 +75,12 @@ export class Output {
 
   /** The process's own streams. A reader that has gone away (`waybill org list | head -1`) is no reason to crash. */
   static ofProcess(this: void, json: boolean): Output {
-    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+    process.stderr.on('error', () => undefined);
+    process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') return;
+      process.stderr.write(`waybill: The result cannot be written: ${error.message}\n`);
+      process.exitCode = 1;
+    });
     return new Output(json, process.stdout, process.stderr);
   }
 

@@ -19,7 +19,9 @@ export interface RestoreOptions {
   /** Connections of this process that may stay open. */
   readonly ownKeepers: number;
   /** Runs when all that can be refused has been, before the first change. */
-  readonly beforeChanges: () => void | Promise<void>;
+  readonly beforeChanges: () => void;
+  /** Runs once everything is there. */
+  readonly afterCommit: () => void;
   /** Receives the progress. */
   readonly note: (message: string) => void;
 }
@@ -44,11 +46,12 @@ export async function restoreDatabase(
     await client.query(`begin; ${COPY_SETTINGS}; set local lock_timeout = '10s'`);
     await assertUnused(client, options.ownKeepers);
     await assertReplaceable(client, options.force);
-    await options.beforeChanges();
+    options.beforeChanges();
     await dropEverything(client);
     await makeSchema(client, backup.header, options.note);
     await fill(client, file, backup, options.note);
     await client.query('commit');
+    options.afterCommit();
     options.note('committed; counting the rows for the planner');
     // Until it has, plans are made as for empty tables. Vacuum would do it within minutes, so nothing is lost without it.
     await client.query('analyze').catch((error: Error) => options.note(`analyze: ${error.message}`));

@@ -92,7 +92,7 @@ export class MasterKeyCheck implements OnModuleInit {
     if (tried === 0 || known > 0) return;
     throw new OperatorError(
       'MASTER_KEY decrypts none of the DKIM keys in this database: they were encrypted under another key. Set that one, as ' +
-        'MASTER_KEY or, while the key is being changed, as MASTER_KEY_PREVIOUS',
+        'MASTER_KEY or, while the key is being changed, as MASTER_KEY_PREVIOUS. After an interrupted restore, restore again',
     );
   }
 
