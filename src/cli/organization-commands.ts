@@ -13,7 +13,7 @@ export function addOrganizationCommands(program: Command, session: CliSession): 
     .command('create')
     .description('make an organization')
     .argument('<name>')
-    .action((name: string) => session.run((services) => create(services, name)));
+    .action((name: string) => session.run((services) => create(services, name), { create: true }));
   group
     .command('list')
     .description('list every organization')

@@ -68,9 +68,13 @@ export class CliSession {
     }
   }
 
-  /** Runs a command and shows its report. An unreachable database is an error at once. */
-  async run(command: (services: Services) => Promise<Report>): Promise<void> {
-    const silent = { log: () => undefined, waitSeconds: 0 };
+  /**
+   * Runs a command and shows its report. An unreachable database is an error at once.
+   * @param create makes the embedded database where there is none. Without it, a command that lacks the service's variables would report
+   *   of an empty one that nothing waits.
+   */
+  async run(command: (services: Services) => Promise<Report>, { create = false } = {}): Promise<void> {
+    const silent = { log: () => undefined, waitSeconds: 0, create };
     await this.withServices(this.config(), silent, async (services) => this.output.result(await command(services)));
   }
 
