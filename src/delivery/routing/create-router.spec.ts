@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { NetworkInterfaceInfo } from 'node:os';
+import { Logger } from '@nestjs/common';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { SECOND } from '../../common/clock';
 import { FixedRouter, hasIpv6 } from './create-router';
@@ -14,6 +16,8 @@ function setUp(answers: (string[] | Error)[]) {
 }
 
 describe('FixedRouter', () => {
+  beforeEach(() => void jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined));
+
   it('routes everything to the one host', async () => {
     const { router } = setUp([['10.0.0.1', '::1']]);
     await expect(router.resolve()).resolves.toEqual({
@@ -40,6 +44,37 @@ describe('FixedRouter', () => {
       await expect(router.resolve()).resolves.toMatchObject({ kind: 'unroutable', permanent: false });
     },
   );
+
+  it('looks the host up again a second after a failure', async () => {
+    const { router, clock } = setUp([new Error('?'), ['10.0.0.1']]);
+    await router.resolve();
+    clock.advance(SECOND - 1);
+    await expect(router.resolve()).resolves.toMatchObject({ kind: 'unroutable' });
+    clock.advance(1);
+    await expect(router.resolve()).resolves.toMatchObject({ hosts: [{ addresses: ['10.0.0.1'] }] });
+  });
+
+  it('uses the last addresses while look-ups fail, and waits for the first of them only', async () => {
+    const { router, clock } = setUp([['10.0.0.1'], new Error('?'), [], ['10.0.0.2']]);
+    await router.resolve();
+    clock.advance(30 * SECOND);
+    const seen: unknown[] = [];
+    for (let second = 0; second < 4; second += 1) {
+      seen.push(await router.resolve());
+      // The look-up that this has begun ends.
+      await nextTurn();
+      clock.advance(SECOND);
+    }
+    const at = (address: string) =>
+      expect.objectContaining({ hosts: [expect.objectContaining({ addresses: [address] })] });
+    expect(seen).toEqual([at('10.0.0.1'), at('10.0.0.1'), at('10.0.0.1'), at('10.0.0.2')]);
+  });
+
+  it('shares one look-up among those that come while it is under way', async () => {
+    const { router } = setUp([['10.0.0.1'], new Error('?')]);
+    const [one, other] = await Promise.all([router.resolve(), router.resolve()]);
+    expect(other).toBe(one);
+  });
 
   it('takes an address as it is', async () => {
     const router = new FixedRouter(new FakeClock(), { hostName: '127.0.0.1', port: 2525, final: true });

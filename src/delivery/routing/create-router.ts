@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
+import { Logger } from '@nestjs/common';
 import { type Clock, SECOND } from '../../common/clock';
 import { dnsErrorCode } from '../../common/dns/dns-resolver';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
@@ -24,14 +25,21 @@ export interface FixedRouterOptions {
 }
 
 const LIFE_MS = 30 * SECOND;
+/** All mail waits for this one name. */
+const FAILURE_LIFE_MS = SECOND;
 
 /**
  * Routes everything to one host: a relay, or the built-in mailbox. The system resolves the name, hosts file included, since the
  * operator chose it and it may be a container; no address is refused for the same reason.
+ *
+ * Once it has been found, its last addresses go on being used for as long as look-ups fail.
  */
 export class FixedRouter extends Router {
   private readonly lookUp: (hostName: string) => Promise<readonly string[]>;
-  private route: Promise<Route> | undefined;
+  private readonly logger = new Logger(FixedRouter.name);
+  private route: Promise<Route> = Promise.resolve(dnsTrouble('ENODATA'));
+  private lastGood: Route | undefined;
+  private isFailing = false;
   private expiresAtMs = -Infinity;
 
   constructor(
@@ -43,11 +51,25 @@ export class FixedRouter extends Router {
   }
 
   override resolve(): Promise<Route> {
-    if (this.route === undefined || this.expiresAtMs <= this.clock.monotonicMs()) {
-      this.expiresAtMs = this.clock.monotonicMs() + LIFE_MS;
-      this.route = this.findRoute();
+    if (this.expiresAtMs <= this.clock.monotonicMs()) {
+      this.expiresAtMs = Infinity;
+      const next = this.renew();
+      // A resolver that is down is silent for many seconds, which no mail waits for twice.
+      if (!this.isFailing || this.lastGood === undefined) this.route = next;
     }
     return this.route;
+  }
+
+  private async renew(): Promise<Route> {
+    const found = await this.findRoute();
+    const hasFailed = found.kind === 'unroutable';
+    if (hasFailed && !this.isFailing) this.logger.warn(`${this.options.hostName}: ${found.reason}`);
+    if (!hasFailed) this.lastGood = found;
+    this.isFailing = hasFailed;
+    this.expiresAtMs = this.clock.monotonicMs() + (hasFailed ? FAILURE_LIFE_MS : LIFE_MS);
+    const route = this.lastGood ?? found;
+    this.route = Promise.resolve(route);
+    return route;
   }
 
   private async findRoute(): Promise<Route> {

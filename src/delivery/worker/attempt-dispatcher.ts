@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
+import type { Unroutable } from '../routing/router';
 import { Conversation } from '../smtp/smtp-connection';
 import { type AttemptResult, AttemptService, RELEASED } from './attempt.service';
 import { ClaimPlanner, type Expected } from './claim-plan';
@@ -76,7 +77,14 @@ export class AttemptDispatcher {
     }
     this.planner.leave(expected);
     message.drop();
-    return route.kind === 'hosts' ? RELEASED : this.attempts.unroutable(claim, route, dnsMs);
+    return route.kind === 'hosts' ? RELEASED : this.withoutRoute(claim, route, dnsMs);
+  }
+
+  /** That the one hop for everything is not found now concerns no mail in particular: none of them has been tried. */
+  private withoutRoute(claim: ClaimedDelivery, route: Unroutable, dnsMs: number): AttemptResult {
+    if (!this.slots.isSharedHop || route.permanent) return this.attempts.unroutable(claim, route, dnsMs);
+    this.slots.pause();
+    return RELEASED;
   }
 
   /** Gives back what has waited too long, and starts what can start. */

@@ -31,6 +31,16 @@ function setUp(options: Partial<WorkerSlotsOptions> = {}) {
 }
 
 describe('WorkerSlots', () => {
+  it('hold the one next hop back for a moment, and have as many as before after it', () => {
+    const { clock, slots, begin } = setUp({ sharedHop: true });
+    slots.pause();
+    expect(slots.isHeldBack).toBe(true);
+    expect(begin('a', 'x.example')).toBeUndefined();
+    clock.advance(SECOND);
+    expect(slots.isHeldBack).toBe(false);
+    expect(slots.free).toBe(100);
+  });
+
   it('give one tenant’s unknown destinations a quarter', () => {
     const { beginAll, slots } = setUp();
     expect(beginAll('a')).toHaveLength(25);

@@ -111,16 +111,14 @@ export class WorkerSlots {
 
   /** Slots that attempts may still take. */
   get free(): number {
-    return this.isBackingOff() ? 0 : Math.max(0, Math.floor(this.most) - this.taken);
+    return this.isBackingOff ? 0 : Math.max(0, Math.floor(this.most) - this.taken);
   }
 
   /** Undefined when the attempt may start now, at one of the hosts. */
   refusalOf({ organizationId, destination }: Candidate, hosts: readonly string[]): Refusal | undefined {
     if (this.free === 0) return 'slots';
     const key = this.keyOf(destination);
-    if (this.roomAt(key) <= 0) {
-      return this.options.sharedHop ? 'slots' : 'destination';
-    }
+    if (this.roomAt(key) <= 0) return this.options.sharedHop ? 'slots' : 'destination';
     if (this.hostWithRoom(hosts) === undefined) return this.options.sharedHop ? 'slots' : 'host';
     if (!this.hasShare(organizationId)) return 'tenant';
     return this.isPromptGroup(key) || this.unprovenRoom(organizationId) > 0 ? undefined : 'tenant';
@@ -156,8 +154,13 @@ export class WorkerSlots {
 
   /** This host has run out of something that connections take: no destination's fault, and more of them would not help. */
   backOff(): void {
-    if (this.isBackingOff()) return;
+    if (this.isBackingOff) return;
     this.most = Math.max(1, Math.floor(Math.min(this.most, this.taken) * BACK_OFF));
+    this.pause();
+  }
+
+  /** Nothing begins for a moment, and nothing is claimed for the one next hop. */
+  pause(): void {
     this.backOffUntilMs = this.clock.monotonicMs() + BACK_OFF_MS;
   }
 
@@ -201,14 +204,13 @@ export class WorkerSlots {
   /** True when the one next hop is held back. */
   get isHeldBack(): boolean {
     if (!this.options.sharedHop) return false;
-    return this.limiter.pausedUntil(this.hop) !== undefined || this.bounds.limitOf(this.hop) === 0;
+    return this.isBackingOff || this.limiter.pausedUntil(this.hop) !== undefined || this.bounds.limitOf(this.hop) === 0;
   }
 
   /** Limit and load of the groups that differ from a new one; none where one hop takes everything. */
   loads(): Load[] {
     if (this.options.sharedHop) return [];
-    const keys = new Set(this.limiter.loads().map(({ destination }) => destination));
-    for (const key of this.bounds.keys()) keys.add(key);
+    const keys = new Set([...this.limiter.loads().map(({ destination }) => destination), ...this.bounds.keys()]);
     return [...keys].map((key) => this.loadOf(key));
   }
 
@@ -280,8 +282,7 @@ export class WorkerSlots {
   }
 
   private destinationsOf(key: string): readonly string[] {
-    const members = this.members.get(key);
-    return members ? [...members] : [key];
+    return [...(this.members.get(key) ?? [key])];
   }
 
   private leaveGroup(destination: string, group: string): void {
@@ -294,7 +295,7 @@ export class WorkerSlots {
     return !this.options.sharedHop && this.taken > this.limiter.loadOf(key).active;
   }
 
-  private isBackingOff(): boolean {
+  private get isBackingOff(): boolean {
     return this.clock.monotonicMs() < this.backOffUntilMs;
   }
 }

@@ -3,6 +3,7 @@ import { UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/database.service';
 import { MessageSource } from '../../../src/delivery/ports/sources';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
+import { FixedRouter } from '../../../src/delivery/routing/create-router';
 import { QueueSweepJob } from '../../../src/delivery/worker/queue.job';
 import { Claimer } from '../../../src/delivery/worker/claimer';
 import { FakeClock } from '../../doubles/fake-clock';
@@ -28,6 +29,22 @@ async function quit(peer: ScriptedPeer): Promise<void> {
   peer.send('221 bye\r\n');
   peer.close();
 }
+
+it('charges no mail for a relay whose name is not found for a moment', async () => {
+  const scene = await DeliveryScene.open();
+  const sink = await SmtpSink.start();
+  const lookUp = jest.fn(() => Promise.resolve(['127.0.0.1']));
+  lookUp.mockRejectedValueOnce(Object.assign(new Error(), { code: 'EAI_AGAIN' }));
+  const router = new FixedRouter(scene.clock, { hostName: 'relay.example', port: sink.port, final: false, lookUp });
+  const ids = await scene.acceptTo('a', 'b', 'c', 'd');
+  await scene.startWorker({ hopPort: sink.port, router, env: { DELIVERY_MODE: 'relay' } });
+  for (const id of ids) {
+    expect(eventTypes(await scene.readWhenStatus(id, 'sent'))).toEqual(['queued', 'sending', 'sent']);
+  }
+  expect(lookUp).toHaveBeenCalledTimes(2);
+  await scene.close();
+  await sink.stop();
+});
 
 describe('a worker that has lost its lease', () => {
   let clock: FakeClock;
