@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { MxRecord } from '../../common/dns/dns-resolver';
-import { chooseCandidates, groupOf } from './mail-exchangers';
+import type { DnsAnswer, DnsResolver, IpAddress, MxRecord } from '../../common/dns/dns-resolver';
+import { chooseCandidates, findHosts, groupOf } from './mail-exchangers';
 
 const OWN = new Set(['us.test']);
 
@@ -56,5 +56,33 @@ describe('the group of a domain', () => {
   ])('is %s', (_what, exchangers, group) => {
     const records = exchangers.map(([preference, exchange]) => ({ preference, exchange }));
     expect(groupOf('shop.example', { kind: 'found', records })).toBe(group);
+  });
+});
+
+describe('findHosts', () => {
+  const policy = { preferIpv6: false, hasIpv6: () => true, allowPrivateDestinations: false };
+  const records = [1, 2, 3, 4, 5, 6].map((preference) => ({ preference, exchange: `mx${preference}.test` }));
+  const trouble = { kind: 'unroutable', permanent: false, enhancedCode: '4.4.3' };
+
+  const find = (resolveAddresses: (name: string) => DnsAnswer<IpAddress>, signal = new AbortController().signal) => {
+    const resolver = { resolveAddresses: (name: string) => Promise.resolve(resolveAddresses(name)) };
+    return findHosts(resolver as unknown as DnsResolver, records, policy, { signal });
+  };
+
+  it('concludes nothing from one family that is of no use while the other is unknown', async () => {
+    const own: DnsAnswer<IpAddress> = { kind: 'found', records: [{ address: '10.0.0.1', family: 4 }] };
+    expect(await find(() => ({ ...own, failedFamily: 6 }))).toMatchObject(trouble);
+    expect(await find(() => own)).toMatchObject({ permanent: true, ruleId: 'no-public-address' });
+  });
+
+  it('concludes nothing from the first exchangers when there was no time for the others', async () => {
+    const ending = new AbortController();
+    const answer = (name: string): DnsAnswer<IpAddress> => {
+      if (name === 'mx5.test') ending.abort();
+      const isLast = name === 'mx6.test';
+      return isLast ? { kind: 'found', records: [{ address: '8.8.4.1', family: 4 }] } : { kind: 'no-domain' };
+    };
+    expect(await find(answer, ending.signal)).toMatchObject(trouble);
+    expect(await find(() => ({ kind: 'no-domain' }))).toMatchObject({ permanent: true, ruleId: 'no-address' });
   });
 });

@@ -159,7 +159,7 @@ export async function findHosts(
   }
   const usable = seen.filter(({ addresses }) => addresses.length > 0).slice(0, MAXIMUM_HOSTS);
   const isPartial = asked.signal.aborted || seen.some(({ answer }) => isOpen(answer));
-  return usable.length > 0 ? { ...found(usable), isPartial } : whyNone(seen);
+  return usable.length > 0 ? { ...found(usable), isPartial } : whyNone(seen, isPartial);
 }
 
 function isOpen(answer: DnsAnswer<IpAddress>): boolean {
@@ -206,11 +206,14 @@ function shareOut(counts: readonly number[]): number[] {
   return shares;
 }
 
-/** A temporary failure leaves the result open: that host may be the one with an address. */
-function whyNone(seen: readonly LookedUp[]): Unroutable {
+/**
+ * What was not answered leaves the result open: that host may be the one with an address. Only a definite answer of all makes
+ * it permanent (RFC 5321 section 5.1).
+ */
+function whyNone(seen: readonly LookedUp[], isPartial: boolean): Unroutable {
   const answers = seen.map(({ answer }) => answer);
   const temporary = answers.find((answer) => answer.kind === 'temporary');
-  if (temporary !== undefined || answers.length === 0) return dnsTrouble(temporary?.reason ?? 'ETIMEOUT');
+  if (isPartial || answers.length === 0) return dnsTrouble(temporary?.reason ?? 'ETIMEOUT');
   if (seen.some(({ isIpv6Only }) => isIpv6Only)) return NO_IPV6_HERE;
   if (answers.some((answer) => answer.kind === 'found')) return NO_USABLE_ADDRESS;
   return NO_ADDRESS;
