@@ -266,6 +266,7 @@ describe('releaseSignalOf', () => {
     ['a timeout in the body', timeout, 'interrupted'],
     ['a hang-up at MAIL', { ...timeout, cause: 'closed', smtp: { phase: 'mail' } }, 'interrupted'],
     ['an attempt that we gave up', { ...timeout, cause: 'aborted' }, 'neutral'],
+    ['one that we cut short', { ...timeout, cause: 'cut-short' }, 'neutral'],
     ['no route', dnsDown, 'neutral'],
   ])('%s', (_name, result, signal) => {
     expect(releaseSignalOf(result)).toBe(signal);

@@ -112,7 +112,9 @@ function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFact
     const refused = rejection({ ...smtp, code: 554 }, BUILT_IN_CLASSIFIER);
     return resolveRejection({ ...refused, classification: { ...refused.classification, action: 'bounce' } }, facts);
   }
-  return retryOrEnd(afterFinalDot ? 'unknown' : 'deferred', cause, smtp, facts);
+  // To a sender it is a silence like any other.
+  const reason = cause === 'cut-short' ? 'timeout' : cause;
+  return retryOrEnd(afterFinalDot ? 'unknown' : 'deferred', reason, smtp, facts);
 }
 
 /**
@@ -202,6 +204,7 @@ function bounced(
 /** Attempts that this side ended: they show nothing about the other. */
 const OWN_CAUSES: ReadonlySet<string> = new Set([
   'aborted',
+  'cut-short',
   'insecure',
   'local',
   // The sender's demand, which the next sender does not have.

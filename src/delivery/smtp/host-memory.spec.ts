@@ -1,7 +1,8 @@
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { MINUTE } from '../../common/clock';
-import { DeadAddresses } from './host-memory';
-import type { SmtpFailed, SmtpResult } from './smtp-result';
+import { DeadAddresses, SilentTls } from './host-memory';
+import type { SmtpEndpoint } from './smtp-endpoint';
+import { CUT_SHORT, type SmtpFailed, type SmtpResult } from './smtp-result';
 
 const failed = (fields: Partial<SmtpFailed>): SmtpResult => ({
   kind: 'failed',
@@ -22,6 +23,7 @@ describe('DeadAddresses', () => {
     ['a banner that refuses', { kind: 'rejected', phase: 'greeting', reply, hostName: 'mx', tls: false }, false],
     ['a fault later on', failed({ phase: 'mail' }), false],
     ['an attempt that was called off', failed({ cause: 'aborted' }), false],
+    ['a silence that this side cut short', failed({ ...CUT_SHORT, phase: 'greeting' }), false],
     ['a lack of this host', failed({ cause: 'local' }), false],
   ])('%s', (_name, result, isDead) => {
     const dead = new DeadAddresses(new FakeClock());
@@ -40,4 +42,14 @@ describe('DeadAddresses', () => {
     clock.advance(5 * MINUTE);
     expect(dead.has('192.0.2.1', 25)).toBe(false);
   });
+});
+
+it.each<[string, Partial<SmtpFailed>, string]>([
+  ['that lasts', {}, 'none'],
+  ['that this side cut short', CUT_SHORT, 'opportunistic'],
+])('a silence after STARTTLS %s', (_name, fields, security) => {
+  const silentTls = new SilentTls(new FakeClock());
+  const endpoint = { hostName: 'mx', address: '192.0.2.1', port: 25, security: 'opportunistic' } as SmtpEndpoint;
+  silentTls.note(endpoint, failed({ phase: 'tls', ...fields }));
+  expect(silentTls.asKnown(endpoint).security).toBe(security);
 });

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
 import { type Clock, HOUR, MINUTE, SECOND, SystemClock } from '../../common/clock';
 import { allowsPlaintext, demandOf, inPlaintext, type SmtpEndpoint } from './smtp-endpoint';
-import type { SmtpResult } from './smtp-result';
+import type { SmtpFailureCause, SmtpResult } from './smtp-result';
 import { SMTP_TIMEOUTS } from './smtp-timeouts';
 import type { TlsProof } from './smtp-wire';
 
@@ -31,10 +31,12 @@ export class DeadAddresses {
   }
 }
 
+const OWN_CAUSES: ReadonlySet<SmtpFailureCause> = new Set(['aborted', 'cut-short', 'local']);
+
 /** A refusal with a reply shows that the host works; what this side ended shows nothing. */
 function isSilence(result: SmtpResult): boolean {
   if (result.kind !== 'failed' || result.reply !== undefined) return false;
-  if (result.cause === 'aborted' || result.cause === 'local') return false;
+  if (OWN_CAUSES.has(result.cause)) return false;
   return result.phase === 'connect' || result.phase === 'greeting';
 }
 

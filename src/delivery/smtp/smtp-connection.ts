@@ -142,7 +142,7 @@ export class SmtpConnection {
     return this.session.isPastFinalDot ? 0 : this.waitingMs;
   }
 
-  /** Ends the conversation under way as if its time were up. */
+  /** Ends the conversation under way; what is under way ends as `failed` with the cause `cut-short`. */
   cutShort(): void {
     this.session.wire.destroy(CUT_SHORT);
   }

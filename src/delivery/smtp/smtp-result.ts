@@ -20,6 +20,8 @@ export type SmtpFailureCause =
   | 'protocol'
   /** This side ended it: the hook refused the final dot, or the connection was destroyed. */
   | 'aborted'
+  /** This side needed the slot while the server was silent, within its time limit. */
+  | 'cut-short'
   /** The message exceeds the advertised SIZE; nothing was sent. */
   | 'too-large'
   /** The message or the login needs an extension that is not offered; nothing was sent. */
@@ -170,7 +172,7 @@ export const CLOSED: WireFault = { cause: 'closed', detail: 'The server closed t
 export const ABORTED: WireFault = { cause: 'aborted', detail: 'The connection was closed on this side' };
 
 /** The other side is slow, and others wait for the slot. */
-export const CUT_SHORT: WireFault = { cause: 'timeout', detail: 'The server was silent while other mail waited' };
+export const CUT_SHORT: WireFault = { cause: 'cut-short', detail: 'The server was silent while other mail waited' };
 
 /** @param detail what was wrong with the remote side's bytes. */
 export function protocolFault(detail: string): WireFault {

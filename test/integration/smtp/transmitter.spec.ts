@@ -1,6 +1,11 @@
 import { BUILT_IN_CLASSIFIER } from '../../../src/delivery/policy/classify-reply';
 import { MINUTE } from '../../../src/common/clock';
 import { Conversation } from '../../../src/delivery/smtp/smtp-connection';
+import {
+  releaseSignalOf,
+  resolveOutcome,
+  type TransmissionResult,
+} from '../../../src/delivery/policy/transmission-result';
 import { SmtpTransmitter } from '../../../src/delivery/worker/smtp-transmitter';
 import { FakeClock } from '../../doubles/fake-clock';
 import { PortRouter } from '../../doubles/port-router';
@@ -14,6 +19,7 @@ const HOSTS = Array.from({ length: 8 }, (_, n) => ({ hostName: `mx${n}.x.example
 
 const configOf = (env: Record<string, string> = {}) =>
   testConfig({ DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.example.org', ...env });
+const FACTS = { attempt: 1, firstDueAt: new Date(), expiresAt: null, now: new Date(), random: () => 0.5 };
 const SIGNED = { bytes: MESSAGE, returnPath: 'b@example.org', smtpUtf8: false, eightBit: false };
 
 async function hostsAt(port: number) {
@@ -89,13 +95,17 @@ describe('an attempt whose slot others need', () => {
         await peer.untilGone();
       },
     ],
-  ])('ends as after a time limit while the server owes %s, and tries no other host', async (_what, script) => {
-    const { conversation, sent } = await begin(script);
+  ])('ends while the server owes %s, tries no other host and holds nothing against this one', async (_what, script) => {
+    const { conversation, sent, hosts } = await begin(script);
     await waitFor(() => conversation.silentMs > 0 && server.connectionCount === 1, { what: 'the silence' });
     conversation.cutShort();
-    expect(await sent).toMatchObject({ kind: 'failed', cause: 'timeout', afterFinalDot: false });
+    const result = await sent;
+    expect(result).toMatchObject({ kind: 'failed', cause: 'cut-short', afterFinalDot: false });
+    expect(releaseSignalOf(result as TransmissionResult)).toBe('neutral');
+    expect(resolveOutcome(result as TransmissionResult, FACTS)).toMatchObject({ kind: 'deferred', reason: 'timeout' });
     expect(server.connectionCount).toBe(1);
     expect(conversation.silentMs).toBe(0);
+    expect(transmitter.firstHosts(hosts)).toEqual(['mx0.x.example']);
   });
 
   it('keeps its host from being the first of another one, as long as it has no other connection', async () => {
