@@ -34,7 +34,7 @@ export const SMTP_TIMEOUTS: SmtpTimeouts = {
   /** The outcome of the message is known by then; only the connection is at stake. */
   rset: 20,
   quit: 5,
-  /** One attempt at a mail, all its connections together: bounds what a tarpit can hold. */
+  /** One attempt at a mail until its final dot, all its connections together: bounds what a tarpit can hold. */
   attempt: 900,
 };
 

@@ -165,10 +165,11 @@ function mayFinish(session: SmtpSession, hooks: SmtpHooks): boolean {
   }
 }
 
-/** From here on no reply means that the outcome is unknown. */
+/** From here on no reply means that the outcome is unknown, so its limit is whole (RFC 5321 section 4.5.3.2.6). */
 async function readFinalReply(session: SmtpSession): Promise<SmtpResult> {
   session.timer.end('data');
   session.isPastFinalDot = true;
+  session.wire.deadline.endAttempt();
   const reply = await session.reply('final');
   session.isPastFinalDot = false;
   if (isFault(reply)) return session.failed('final', reply, { afterFinalDot: true });

@@ -1,6 +1,7 @@
 import { toSmtpFacts } from '../../../src/delivery/smtp/smtp-result';
 import type { SmtpResult } from '../../../src/delivery/smtp/smtp-result';
 import { SmtpSink } from '../../doubles/smtp-sink';
+import { waitFor } from '../../setup/wait-for';
 import { HELO_NAME, HUGE_MESSAGE, SOON, SmtpClients, endpointOf, envelopeTo, send } from './smtp-client-kit';
 
 /** A reset that comes together with data reads as a regular end. */
@@ -151,6 +152,16 @@ describe('the phase is known', () => {
     const connection = await clients.ready(endpointOf(sink.port), { timeouts: { attempt: 1 } });
     const result = await send(connection, 'hang-at-rcpt');
     expect(result).toMatchObject({ kind: 'failed', phase: 'rcpt', cause: 'timeout' });
+  });
+
+  it('the end of the attempt does not cut the wait for the reply to the final dot', async () => {
+    sink = await SmtpSink.start();
+    const connection = await clients.ready(endpointOf(sink.port), { timeouts: { attempt: 1 } });
+    const sending = send(connection, '250-held');
+    const ended = waitFor(() => connection.waitingMs > 1_100, { what: 'the end of the attempt' });
+    await Promise.race([ended, sending]);
+    sink.release();
+    expect(await sending).toMatchObject({ kind: 'accepted' });
   });
 
   it('of being destroyed', async () => {
