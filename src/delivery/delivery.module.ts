@@ -57,13 +57,14 @@ import {
   QueueSweepJob,
   RecordSendingJob,
 } from './worker/queue.job';
-import { CrashRecovery, JournalTakeover } from './worker/crash-recovery';
+import { CrashRecovery } from './worker/crash-recovery';
 import { DeliveryLog, DeliveryReport, DeliveryTraces } from './worker/delivery-log';
 import { DeliveryPipeline } from './worker/delivery-pipeline';
 import { DeliveryWorker } from './worker/delivery-worker';
 import { DeliveryMetrics } from './worker/delivery.metrics';
 import { WorkerMetrics } from './worker/worker.metrics';
 import { EgressSyncJob, WarmUpSyncJob } from './worker/egress.job';
+import { JournalTakeover } from './worker/journal-takeover';
 import { MessageComposer } from './worker/message-composer';
 import { MessagePreparer, UnattemptedEndings } from './worker/message-preparer';
 import { ResultJournal } from './worker/result-journal';

@@ -10,7 +10,7 @@ import { QueueActionsService } from '../queue/queue-actions.service';
 import { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
 import { AttemptDispatcher, WAIT_REASONS } from './attempt-dispatcher';
 import { Claimer } from './claimer';
-import { JournalTakeover } from './crash-recovery';
+import { JournalTakeover } from './journal-takeover';
 import { DeliveryPipeline } from './delivery-pipeline';
 import { ResultCommit } from './settler';
 import { WorkSignal } from './work-signal';

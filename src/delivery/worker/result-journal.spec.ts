@@ -1,4 +1,6 @@
+import { constants } from 'node:buffer';
 import fs, {
+  appendFileSync,
   chmodSync,
   mkdirSync,
   mkdtempSync,
@@ -6,6 +8,7 @@ import fs, {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +18,7 @@ import { newId } from '../../common/ids';
 import { Metrics } from '../../common/metrics/metrics';
 import type { AppConfig } from '../../config/config';
 import type { Settlement } from '../ports/outcome';
-import { parseJournal, ResultJournal } from './result-journal';
+import { type ForeignJournal, ResultJournal } from './result-journal';
 
 let dataDir: string;
 let sessionId: string;
@@ -30,6 +33,14 @@ const metrics = new Metrics();
 const journal = () => new ResultJournal({ dataDir } as AppConfig, metrics);
 const files = () => readdirSync(join(dataDir, 'journal')).sort();
 const content = (name: string) => readFileSync(join(dataDir, 'journal', name), 'utf8');
+const linesOf = (name: string) => content(name).split('\n').length - 1;
+const bytes = () => files().reduce((sum, name) => sum + content(name).length, 0);
+
+async function read(...journals: readonly (ForeignJournal | undefined)[]): Promise<Settlement[]> {
+  const found: Settlement[] = [];
+  for (const one of journals) for await (const part of one?.read() ?? []) found.push(...part);
+  return found;
+}
 
 function settlement(position: number, session = sessionId): Settlement {
   const key = { organizationId: 'o', mode: 'live' as const, emailId: 'e', position };
@@ -50,13 +61,13 @@ function settlement(position: number, session = sessionId): Settlement {
 }
 
 describe('ResultJournal', () => {
-  it('gives the next process what was not committed, as it was, until it is discarded', () => {
+  it('gives the next process what was not committed, as it was, until it is discarded', async () => {
     const first = journal();
     first.note(settlement(0));
     first.note(settlement(1));
     const [left] = journal().foreign();
     expect(left?.sessionId).toBe(sessionId);
-    expect(left?.read()).toEqual([settlement(0), settlement(1)]);
+    expect(await read(left)).toEqual([settlement(0), settlement(1)]);
     expect(journal().foreign()).toHaveLength(1);
     left?.discard();
     expect(journal().foreign()).toEqual([]);
@@ -72,20 +83,20 @@ describe('ResultJournal', () => {
     expect(other.foreign().map((one) => one.sessionId)).toEqual([sessionId]);
   });
 
-  it('shows whatever else has the form of a journal, as that of no session', () => {
+  it('shows whatever else has the form of a journal, as that of no session', async () => {
     mkdirSync(join(dataDir, 'journal'));
     writeFileSync(join(dataDir, 'journal', '17.x.jsonl'), `${JSON.stringify(settlement(3))}\n`);
     writeFileSync(join(dataDir, 'journal', 'notes.txt'), '');
     const found = journal().foreign();
     expect(found.map((one) => one.sessionId)).toEqual(['17.x']);
-    expect(found[0]?.read()).toEqual([settlement(3)]);
+    expect(await read(found[0])).toEqual([settlement(3)]);
   });
 
-  it('has nothing left in a journal that another process has removed meanwhile', () => {
+  it('has nothing left in a journal that another process has removed meanwhile', async () => {
     journal().note(settlement(0));
     const [seen] = journal().foreign();
     journal().foreign()[0]?.discard();
-    expect(seen?.read()).toEqual([]);
+    expect(await read(seen)).toEqual([]);
   });
 
   it('leaves nothing behind when everything was committed', () => {
@@ -114,7 +125,7 @@ describe('ResultJournal', () => {
     late();
     jest.advanceTimersByTime(60_000);
     expect(files()).toEqual([`${next}.jsonl`]);
-    expect(parseJournal(content(`${next}.jsonl`))).toEqual([settlement(1, next)]);
+    expect(JSON.parse(content(`${next}.jsonl`))).toEqual(JSON.parse(JSON.stringify(settlement(1, next))));
     // A reply that came even later.
     kept.note(settlement(2))();
     jest.advanceTimersByTime(60_000);
@@ -128,7 +139,7 @@ describe('ResultJournal', () => {
     const settled = [0, 1].map((position) => idle.note(settlement(position)));
     settled[0]?.();
     jest.advanceTimersByTime(60_000);
-    expect(parseJournal(content(`${sessionId}.jsonl`))).toHaveLength(2);
+    expect(linesOf(`${sessionId}.jsonl`)).toBe(2);
     settled[1]?.();
     jest.advanceTimersByTime(60_000);
     expect(content(`${sessionId}.jsonl`)).toBe('');
@@ -141,9 +152,116 @@ describe('ResultJournal', () => {
     expect(content(`${sessionId}.jsonl`).length).toBeLessThan(1024 * 1024 + 2_000);
   });
 
-  it('leaves out a line that was cut off', () => {
-    const whole = JSON.stringify(settlement(0));
-    expect(parseJournal(`${whole}\n${whole.slice(0, 50)}`)).toEqual([settlement(0)]);
+  describe('under a steady load, in which something is always open', () => {
+    const FULL = 1024 * 1024;
+    const LINE = 2_000;
+
+    /** The next acceptance is noted before the one before is committed. Returns what settles the last one. */
+    function keepBusy(busy: ResultJournal, rounds: number, watch: () => void): () => void {
+      let before = busy.note(settlement(0));
+      for (let round = 1; round < rounds; round += 1) {
+        const settled = busy.note(settlement(round));
+        before();
+        before = settled;
+        if (round % 500 === 0) watch();
+      }
+      return before;
+    }
+
+    it('stays small, and holds what is open', async () => {
+      const busy = journal();
+      keepBusy(busy, 8_000, () => expect(bytes()).toBeLessThan(2 * FULL + LINE));
+      const left = await read(...journal().foreign());
+      expect(left).toContainEqual(settlement(7_999));
+      expect(left).not.toContainEqual(settlement(0));
+      busy.end();
+      expect(files()).toHaveLength(1);
+    });
+
+    it('keeps the file of a result that waits for long, and no others', async () => {
+      const busy = journal();
+      const late = busy.note(settlement(100_000));
+      const last = keepBusy(busy, 12_000, () => expect(bytes()).toBeLessThan(3 * FULL + LINE));
+      expect(files()[0]).toBe(`${sessionId}.jsonl`);
+      expect(
+        new Set(
+          journal()
+            .foreign()
+            .map((one) => one.sessionId),
+        ),
+      ).toEqual(new Set([sessionId]));
+      expect(await read(...journal().foreign())).toContainEqual(settlement(100_000));
+      late();
+      expect(files()).not.toContain(`${sessionId}.jsonl`);
+      last();
+      busy.end();
+      expect(files()).toEqual([]);
+    });
+
+    it('is for its own user only, in every file', () => {
+      const busy = journal();
+      busy.note(settlement(100_000));
+      keepBusy(busy, 3_000, () => undefined);
+      expect(files().length).toBeGreaterThan(1);
+      for (const name of files()) expect(statSync(join(dataDir, 'journal', name)).mode & 0o777).toBe(0o600);
+    });
+
+    it('goes on in the full file when there can be no other', async () => {
+      const told = jest.spyOn(Logger.prototype, 'error').mockImplementation();
+      const busy = journal();
+      const late = busy.note(settlement(100_000));
+      const open = jest.spyOn(fs, 'openSync').mockImplementation(() => {
+        throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+      });
+      keepBusy(busy, 3_000, () => undefined)();
+      open.mockRestore();
+      expect(files()).toEqual([`${sessionId}.jsonl`]);
+      expect(await read(...journal().foreign())).toHaveLength(3_001);
+      late();
+      expect(content(`${sessionId}.jsonl`)).toBe('');
+      expect(told).not.toHaveBeenCalled();
+    });
+
+    it('leaves its files alone once it has ended', () => {
+      const busy = journal();
+      const late = busy.note(settlement(100_000));
+      const last = keepBusy(busy, 3_000, () => undefined);
+      busy.end();
+      const kept = files();
+      late();
+      last();
+      expect(files()).toEqual(kept);
+      expect(kept).toHaveLength(2);
+    });
+  });
+
+  describe('read by another process', () => {
+    const path = () => join(dataDir, 'journal', `${sessionId}.jsonl`);
+    const line = (position: number) => JSON.stringify(settlement(position));
+    beforeEach(() => mkdirSync(join(dataDir, 'journal')));
+
+    it('leaves out a line that was cut off, and what is no result', async () => {
+      writeFileSync(path(), `${line(0)}\nnull\n7\n{}\n\n${line(1)}\n${line(2).slice(0, 50)}`);
+      expect(await read(...journal().foreign())).toEqual([settlement(0), settlement(1)]);
+    });
+
+    it('has every line of a file that is read in many pieces, whatever characters lie between them', async () => {
+      const all = Array.from({ length: 2_000 }, (_, position) => settlement(position, `${sessionId}-é€😀`));
+      writeFileSync(path(), all.map((one) => `${JSON.stringify(one)}\n`).join(''));
+      expect(await read(...journal().foreign())).toEqual(all);
+    });
+
+    it('may be longer than a string can be, as an earlier release left it', async () => {
+      writeFileSync(path(), `${line(0)}\n`);
+      truncateSync(path(), constants.MAX_STRING_LENGTH + 1);
+      appendFileSync(path(), `\n${line(1)}\n`);
+      expect(await read(...journal().foreign())).toEqual([settlement(0), settlement(1)]);
+    });
+
+    it('says so when it cannot be read, which is not the same as empty', async () => {
+      mkdirSync(path());
+      await expect(read(...journal().foreign())).rejects.toThrow('EISDIR');
+    });
   });
 
   it('does without when the directory cannot be written, says so once, at the start, counts each, and goes on later', async () => {
@@ -204,7 +322,7 @@ describe('ResultJournal', () => {
         takeOnly(bytes);
         const settled = kept.note(settlement(1));
         kept.note(settlement(2));
-        expect(journal().foreign()[0]?.read()).toEqual([settlement(0), settlement(2)]);
+        expect(await read(journal().foreign()[0])).toEqual([settlement(0), settlement(2)]);
         expect(told).toHaveBeenCalledTimes(1);
         expect(told.mock.calls[0]?.[0]).toMatch(/is sent again if this process is killed now: the disk of .* is full/);
         expect((await failures())?.[0]?.value).toBeGreaterThan(0);
@@ -212,7 +330,7 @@ describe('ResultJournal', () => {
       },
     );
 
-    it('loses only the part that it cannot remove', () => {
+    it('loses only the part that it cannot remove', async () => {
       const kept = journal();
       kept.note(settlement(0));
       for (const [position, bytes] of [100, 50].entries()) {
@@ -223,7 +341,7 @@ describe('ResultJournal', () => {
         kept.note(settlement(10 + position));
         kept.note(settlement(1 + position));
       }
-      expect(journal().foreign()[0]?.read()).toEqual([settlement(0), settlement(1), settlement(2)]);
+      expect(await read(journal().foreign()[0])).toEqual([settlement(0), settlement(1), settlement(2)]);
     });
   });
 
@@ -244,6 +362,6 @@ describe('ResultJournal', () => {
     await new Promise((resolve) => setImmediate(resolve));
     sync.mockRestore();
     steady.end();
-    expect(journal().foreign()[0]?.read()).toContainEqual(settlement(10));
+    expect(await read(journal().foreign()[0])).toContainEqual(settlement(10));
   });
 });

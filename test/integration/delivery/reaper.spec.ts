@@ -6,10 +6,10 @@ import { Database } from '../../../src/database/database.service';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { Claimer } from '../../../src/delivery/worker/claimer';
+import { JournalTakeover } from '../../../src/delivery/worker/journal-takeover';
 import { DeadSessionsJob } from '../../../src/delivery/worker/queue.job';
-import { JournalTakeover } from '../../../src/delivery/worker/crash-recovery';
 import { ResultJournal } from '../../../src/delivery/worker/result-journal';
-import { Settler } from '../../../src/delivery/worker/settler';
+import { ResultCommit, Settler } from '../../../src/delivery/worker/settler';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
 import { EmailChangesService } from '../../../src/modules/emails/email-changes.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
@@ -267,6 +267,20 @@ describe('workers that died', () => {
       return { session, settled };
     }
 
+    /** Of two claims, with others between them that were committed: there is no moment in which nothing is open. */
+    async function noteUnderLoad(worker: Core) {
+      const session = worker.get(WorkerSession);
+      await session.begin();
+      const [first, last] = await worker.get(Claimer).claim(session.id ?? '', 2, []);
+      if (!first || !last) throw new Error('too little was claimed');
+      const note = (claim: typeof first) =>
+        worker.get(ResultJournal).note({ claim, outcomes: [outcomeOfClaim(claim, { kind: 'delivered' })] });
+      note(first);
+      for (let round = 0; round < 3_000; round += 1) note(first)();
+      note(last);
+      return { first: first.emailId, last: last.emailId };
+    }
+
     it('are settled before their claims are freed', async () => {
       const [id = ''] = await scene.acceptTo('ada');
       await claimAndNote(await start());
@@ -288,6 +302,32 @@ describe('workers that died', () => {
       expect(journals()).toEqual([`${session.id}.jsonl`]);
       await scene.db.query(`update worker_sessions set lease_until = now() - interval '1 second'`);
       await next.get(JournalTakeover).takeDying();
+      expect(journals()).toEqual([]);
+    });
+
+    it('are settled from every file of a worker that was busy', async () => {
+      const ids = await scene.acceptTo('ada', 'bob');
+      const { first, last } = await noteUnderLoad(await start());
+      expect(journals().length).toBeGreaterThan(1);
+      await scene.db.query(`update worker_sessions set lease_until = now() - interval '1 second'`);
+      await (await start()).get(JournalTakeover).takeDying();
+      expect([first, last].sort()).toEqual([...ids].sort());
+      for (const id of ids) expect((await scene.read(id)).email.status).toBe('delivered');
+      expect(journals()).toEqual([]);
+    });
+
+    it('are kept when they could not be settled, and settled later', async () => {
+      const [id = ''] = await scene.acceptTo('ada');
+      await claimAndNote(await start());
+      await scene.db.query(`update worker_sessions set lease_until = now() - interval '1 second'`);
+      const next = await start();
+      jest
+        .spyOn(next.get(ResultCommit), 'commit')
+        .mockRejectedValueOnce(new Error('canceling statement due to conflict'));
+      await next.get(JournalTakeover).takeDying();
+      expect(journals()).toHaveLength(1);
+      await (await start()).get(JournalTakeover).takeDying();
+      expect((await scene.read(id)).email.status).toBe('delivered');
       expect(journals()).toEqual([]);
     });
 
