@@ -73,10 +73,9 @@ const MAX_GROUPED = 20_000;
  * - `destination`: the limit of its group, which is all destinations with the same mail exchangers: learned
  *   (`DestinationLimiter`), or set (`DestinationBounds`), or a quarter of all slots while others need some;
  * - `host`: the mail exchanger, behind however many domains, has all the connections that it gets;
- * - `tenant`: its share. It is based on free slots, so it needs no list of possible other tenants: a tenant holds at most
- *   nine times the free slots, two busy tenants end up with half each, and there is always one left for a
- *   newcomer. Destinations that have not proven to be prompt count a second time, against a third of the free slots: one
- *   tenant's tarpits get a quarter of the worker, all tenants' tarpits together never everything.
+ * - `tenant`: its share. It is based on free slots, so it needs no list of possible other tenants: a tenant holds at most nine times
+ *   the free slots, two busy tenants end up with half each, and there is always one left for a newcomer. Destinations that have not proven
+ *   to be prompt count a second time, against a third of the free slots: one tenant's tarpits get a quarter of the worker, all never everything.
  */
 export class WorkerSlots {
   private readonly limiter: DestinationLimiter;
