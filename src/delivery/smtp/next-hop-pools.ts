@@ -1,24 +1,21 @@
 import { LRUCache } from 'lru-cache';
-import { MINUTE, type Clock } from '../../common/clock';
+import type { Clock } from '../../common/clock';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import { MessageCap, SilentTls, TlsSessions } from './host-memory';
 import { SmtpPool, type SmtpPoolOptions } from './smtp-pool';
 
-/** Hosts that connections are kept to; the longest unused are closed first. */
+/** Hosts that unused connections are kept to; the longest unused are closed first. */
 const MAX_POOLS = 2_000;
 
 type Hop = Pick<SmtpEndpoint, 'hostName' | 'address' | 'port' | 'source'>;
 
-/** One connection pool per next hop, made when first needed and closed after minutes without use. */
+/**
+ * One connection pool per next hop, made when first needed. One with a connection, or a job that may need one, is never dropped:
+ * the next one to that host would know nothing of it, and open as many again.
+ */
 export class NextHopPools {
-  /** Dropped, but not done: they finish what they have begun, unless `destroy` cuts them off. */
-  private readonly closing = new Set<SmtpPool>();
-  private readonly pools = new LRUCache<string, SmtpPool>({
-    max: MAX_POOLS,
-    ttl: 5 * MINUTE,
-    updateAgeOnGet: true,
-    dispose: (pool) => void this.retire(pool),
-  });
+  /** The longest unused first. */
+  private readonly pools = new Map<string, SmtpPool>();
 
   /** Limits of hosts per connection, whichever of their addresses sent them. */
   private readonly caps = new LRUCache<string, MessageCap>({ max: MAX_POOLS });
@@ -30,23 +27,22 @@ export class NextHopPools {
   constructor(
     private readonly options: SmtpPoolOptions,
     clock: Clock,
+    private readonly mostPools = MAX_POOLS,
   ) {
     this.silentTls = new SilentTls(clock);
   }
 
   to(endpoint: SmtpEndpoint): SmtpPool {
     const key = keyOf(endpoint);
-    const known = this.pools.get(key);
-    if (known) return known;
-    const { tlsSessions, silentTls } = this;
-    const pool = new SmtpPool(endpoint, { ...this.options, cap: this.capOf(endpoint), tlsSessions, silentTls });
+    const pool = this.pools.get(key) ?? this.add(endpoint);
+    this.pools.delete(key);
     this.pools.set(key, pool);
     return pool;
   }
 
   /** False when one more job there would have to wait for a connection. */
   hasRoomAt(endpoint: Hop): boolean {
-    return this.pools.peek(keyOf(endpoint))?.hasRoom ?? true;
+    return this.pools.get(keyOf(endpoint))?.hasRoom ?? true;
   }
 
   /** How many messages a connection to a host carries at most, and how long it is kept unused. */
@@ -62,30 +58,36 @@ export class NextHopPools {
   }
 
   get openConnections(): number {
-    return [...this.pools.values(), ...this.closing].reduce((sum, pool) => sum + pool.openConnections, 0);
+    return [...this.pools.values()].reduce((sum, pool) => sum + pool.openConnections, 0);
   }
 
   /** Ends jobs that wait for a connection; those on a connection continue. */
   dropWaiting(): void {
-    for (const pool of [...this.pools.values(), ...this.closing]) pool.dropWaiting();
+    for (const pool of this.pools.values()) pool.dropWaiting();
   }
 
   /** Waits for running conversations. */
   async close(): Promise<void> {
-    const pools = [...this.pools.values(), ...this.closing];
-    this.pools.clear();
-    await Promise.all(pools.map((pool) => pool.close()));
+    await Promise.all([...this.pools.values()].map((pool) => pool.close()));
   }
 
   /** Ends every conversation now. */
   destroy(): void {
-    for (const pool of [...this.pools.values(), ...this.closing]) pool.destroy();
+    for (const pool of this.pools.values()) pool.destroy();
   }
 
-  private async retire(pool: SmtpPool): Promise<void> {
-    this.closing.add(pool);
-    await pool.close();
-    this.closing.delete(pool);
+  private add(endpoint: SmtpEndpoint): SmtpPool {
+    if (this.pools.size >= this.mostPools) this.makeRoom();
+    const { tlsSessions, silentTls } = this;
+    return new SmtpPool(endpoint, { ...this.options, cap: this.capOf(endpoint), tlsSessions, silentTls });
+  }
+
+  /** While more hosts than that are in use, their pools are more. */
+  private makeRoom(): void {
+    for (const [key, pool] of this.pools) if (pool.isUnused) this.pools.delete(key);
+    if (this.pools.size < this.mostPools) return;
+    // Dropped by a later call, once its connections are closed.
+    for (const pool of this.pools.values()) if (pool.idleConnections > 0) return pool.closeIdle();
   }
 }
 

@@ -2,8 +2,7 @@ import { SECOND, SystemClock } from '../../common/clock';
 import { type Conversation, SmtpConnection } from './smtp-connection';
 import { MessageCap, SilentTls, type TlsSessions } from './host-memory';
 import { givesUpTls, limitsOf, secondTry, type Try } from './second-try';
-import { assertHeloName } from './smtp-endpoint';
-import type { SmtpEndpoint } from './smtp-endpoint';
+import { assertHeloName, type SmtpEndpoint } from './smtp-endpoint';
 import type { SmtpEnvelope } from './smtp-envelope';
 import { type SmtpFailed, type SmtpResult, ABORTED } from './smtp-result';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
@@ -94,6 +93,11 @@ export class SmtpPool {
     return this.idle.length;
   }
 
+  /** No connection of any state, and no job that may need one. */
+  get isUnused(): boolean {
+    return this.connections.size === 0 && this.unsettled === 0;
+  }
+
   /** False when one more job would have to wait for a connection. */
   get hasRoom(): boolean {
     return this.unsettled < this.options.maxConnections;
@@ -131,11 +135,16 @@ export class SmtpPool {
    */
   close(): Promise<void> {
     if (this.state === 'open') this.state = 'closing';
-    for (const connection of [...this.idle]) this.retire(connection);
+    this.closeIdle();
     return new Promise((resolve) => {
       this.whenClosed.push(resolve);
       this.finishClosing();
     });
+  }
+
+  /** Says QUIT on every connection that is not in use. */
+  closeIdle(): void {
+    for (const connection of [...this.idle]) this.retire(connection);
   }
 
   /** Closes every connection now; all that is under way or waiting ends as `aborted`. */
@@ -176,8 +185,8 @@ export class SmtpPool {
       const result = await (isReused ? this.sendOn(connection, entry) : this.sendOnNew(entry));
       const capSeen = isReused && restedMs < RESTED_MS ? connection.messageCount - 1 : undefined;
       const again = secondTry(entry, result, isReused, capSeen);
-      this.noteSilence(entry, again, result);
-      const endsMs = entry.endsMs ?? this.endOf(entry.job, beganMs);
+      if (givesUpTls(entry, again)) this.options.silentTls.note(entry.endpoint, result);
+      const endsMs = this.endOf(entry, beganMs);
       if (again === undefined || this.isOver(entry, endsMs)) return this.settle(entry, result);
       this.entries.unshift({ ...again, endsMs });
       this.dispatch();
@@ -187,18 +196,14 @@ export class SmtpPool {
     }
   }
 
-  private noteSilence(entry: Entry, again: Entry | undefined, result: SmtpResult): void {
-    if (givesUpTls(entry, again)) this.options.silentTls.note(entry.endpoint, result);
-  }
-
   /** True when the job's result is final. */
   private isOver({ job }: Entry, endsMs: number): boolean {
     return this.state === 'closed' || job.conversation?.isCutShort === true || clock.monotonicMs() >= endsMs;
   }
 
-  private endOf({ attemptSeconds = Infinity }: SmtpJob, beganMs: number): number {
+  private endOf({ job: { attemptSeconds = Infinity }, endsMs }: Entry, beganMs: number): number {
     const { attempt = SMTP_TIMEOUTS.attempt } = this.options.timeouts ?? {};
-    return beganMs + Math.min(attempt, attemptSeconds) * SECOND;
+    return endsMs ?? beganMs + Math.min(attempt, attemptSeconds) * SECOND;
   }
 
   private async sendOnNew(entry: Entry): Promise<SmtpResult> {
@@ -268,7 +273,7 @@ export class SmtpPool {
   }
 
   private finishClosing(): void {
-    if (this.state === 'open' || this.connections.size > 0 || this.unsettled > 0) return;
+    if (this.state === 'open' || !this.isUnused) return;
     this.state = 'closed';
     for (const resolve of this.whenClosed.splice(0)) resolve();
   }

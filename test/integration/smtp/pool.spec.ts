@@ -9,7 +9,9 @@ import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import type { SmtpSinkOptions } from '../../doubles/smtp-sink';
 import { waitFor } from '../../setup/wait-for';
-import { SOON, SmtpClients, endpointOf, jobTo } from './smtp-client-kit';
+import { MINUTE, SystemClock } from '../../../src/common/clock';
+import { NextHopPools } from '../../../src/delivery/smtp/next-hop-pools';
+import { HELO_NAME, SOON, SmtpClients, endpointOf, jobTo } from './smtp-client-kit';
 
 const ACCEPTED = { kind: 'accepted' };
 const ABORTED = { kind: 'failed', cause: 'aborted' };
@@ -389,5 +391,53 @@ describe('a pool', () => {
       ]);
       expect(connections).toBe(1);
     });
+  });
+});
+
+describe('the pools of many hosts', () => {
+  const endpointNamed = (port: number, hostName: string) => endpointOf(port, { hostName, security: 'none' });
+  let sink: SmtpSink;
+  let pools: NextHopPools;
+
+  beforeEach(async () => {
+    sink = await SmtpSink.start();
+  });
+  afterEach(async () => {
+    pools.destroy();
+    await sink.stop();
+  });
+
+  it.each<[string, () => void]>([
+    ['minutes', () => jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 10 * MINUTE)],
+    [
+      'mail to thousands of others',
+      () => {
+        for (let n = 0; n < 3_000; n += 1) pools.to(endpointNamed(sink.port, `mx${n}.example`));
+      },
+    ],
+  ])('know of a connection in use after %s', async (_what, pass) => {
+    pools = new NextHopPools({ heloName: HELO_NAME, maxConnections: 1 }, new SystemClock());
+    const endpoint = endpointNamed(sink.port, 'busy.example');
+    const sending = pools.to(endpoint).send(jobTo('250-held@example.org'));
+    await sink.waitFor(() => sink.messageCount === 1);
+    pass();
+    void pools.to(endpoint);
+    expect(pools.hasRoomAt(endpoint)).toBe(false);
+    jest.restoreAllMocks();
+    sink.release();
+    expect(await sending).toMatchObject(ACCEPTED);
+  });
+
+  it('close what has been unused for longest, and forget it once it is closed', async () => {
+    pools = new NextHopPools({ heloName: HELO_NAME, maxConnections: 1, idleSeconds: 600 }, new SystemClock(), 2);
+    const sendTo = (host: string) => pools.to(endpointNamed(sink.port, host)).send(jobTo('user@example.org'));
+    const [a, b] = ['a.example', 'b.example'].map((host) => pools.to(endpointNamed(sink.port, host)));
+    for (const host of ['a.example', 'b.example', 'a.example']) expect(await sendTo(host)).toMatchObject(ACCEPTED);
+    expect(await sendTo('c.example')).toMatchObject(ACCEPTED);
+    await waitFor(() => pools.openConnections === 2, { what: 'the end of a connection' });
+    expect([a?.openConnections, b?.openConnections]).toEqual([1, 0]);
+    expect(await sendTo('d.example')).toMatchObject(ACCEPTED);
+    expect(pools.to(endpointNamed(sink.port, 'b.example'))).not.toBe(b);
+    expect(pools.to(endpointNamed(sink.port, 'c.example')).openConnections).toBe(1);
   });
 });
