@@ -104,8 +104,9 @@ function resolveRejection({ smtp, classification }: Rejected, facts: RetryFacts)
 }
 
 /**
- * What this side can tell to be permanent (size, SMTPUTF8) counts as the reply that the server would have sent. It depends on the
- * message and on what the host offers, so no later attempt ends otherwise (RFC 6531 section 3.2, RFC 6152 section 3).
+ * What this side can tell to be permanent (size, SMTPUTF8) counts as the reply that the server would have sent (RFC 6531
+ * section 3.2, RFC 6152 section 3). It depends on what the host offers, so the code is permanent only when every host was asked:
+ * one that was silent may take the message at a later attempt.
  */
 function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFacts): DeliveryOutcome {
   if ((cause === 'too-large' || cause === 'unsupported') && smtp.enhancedCode?.startsWith('5')) {

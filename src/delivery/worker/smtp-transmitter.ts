@@ -114,19 +114,20 @@ export class SmtpTransmitter {
     const hooks = { beforeFinalDot: mayFinish, nextTurn };
     const job = { envelope, message: message.bytes, hooks, ...(conversation && { conversation }) };
     const startedMs = this.clock.monotonicMs();
-    let result: Transmission = BUSY;
+    const findings = new Findings();
     for (const endpoint of this.endpointsOf(target, message.requiresTls === true)) {
       const elapsedMs = this.clock.monotonicMs() - startedMs;
-      if (elapsedMs > NEXT_ADDRESS_MS) break;
+      if (elapsedMs > NEXT_ADDRESS_MS || findings.inVain >= MAX_ADDRESSES) break;
       const pool = this.poolTo(endpoint, target);
       if (!pool.hasRoom) continue;
       const attemptSeconds = SMTP_TIMEOUTS.attempt - elapsedMs / SECOND;
       const sent = await pool.send({ ...job, endpoint, attemptSeconds });
       this.dead.note(endpoint.address, endpoint.port, sent);
-      result = toTransmission(sent, route.final, this.classifier);
-      if (conversation?.isCutShort || !isWorthAnotherHost(result)) break;
+      const result = toTransmission(sent, route.final, this.classifier);
+      if (conversation?.isCutShort || !isWorthAnotherHost(result)) return result;
+      findings.add(endpoint.hostName, result);
     }
-    return result;
+    return findings.resultFor(route);
   }
 
   private poolTo(endpoint: SmtpEndpoint, { messagesPerConnection, isLimited }: Target): SmtpPool {
@@ -169,7 +170,7 @@ export class SmtpTransmitter {
         })),
     );
     const live = all.filter(({ address }) => !this.dead.has(address, port));
-    return (live.length > 0 ? live : all).slice(0, MAX_ADDRESSES);
+    return live.length > 0 ? live : all;
   }
 }
 
@@ -182,6 +183,39 @@ function envelopeOf({ recipient, emailId }: ClaimedDelivery, message: SignedMess
 
 const CALLED_OFF: TransmissionResult = { kind: 'failed', cause: 'aborted', afterFinalDot: false, smtp: {} };
 const BUSY = { kind: 'busy' } as const;
+
+/** What the hosts of one attempt have shown, none of which has decided it. */
+class Findings {
+  /** Addresses tried, save those of hosts that cannot take the message, which cost little. */
+  inVain = 0;
+  private best: Transmission = BUSY;
+  private readonly declining = new Set<string>();
+
+  add(hostName: string, result: TransmissionResult): void {
+    if (isDeclined(result)) this.declining.add(hostName);
+    else this.inVain += 1;
+    if (tellingOf(result) >= tellingOf(this.best)) this.best = result;
+  }
+
+  /** The most telling result. That no host can take the message is certain only once each has said what it offers. */
+  resultFor({ hosts }: Hosts): Transmission {
+    const { best } = this;
+    if (!isDeclined(best) || hosts.every(({ hostName }) => this.declining.has(hostName))) return best;
+    const enhancedCode = best.smtp.enhancedCode?.replace(/^5/, '4');
+    return { ...best, smtp: { ...best.smtp, ...(enhancedCode !== undefined && { enhancedCode }) } };
+  }
+}
+
+/** This side did not send it, for what the host offers. */
+function isDeclined(result: Transmission): result is Extract<TransmissionResult, { kind: 'failed' }> {
+  return result.kind === 'failed' && (result.cause === 'too-large' || result.cause === 'unsupported');
+}
+
+/** A reply says more than what the host offers, and that more than silence. */
+function tellingOf(result: Transmission): number {
+  if (result.kind === 'busy') return 0;
+  return result.kind === 'failed' ? (isDeclined(result) ? 2 : 1) : 3;
+}
 
 function toTransmission(result: SmtpResult, final: boolean, classifier: ReplyClassifier): TransmissionResult {
   const smtp = toSmtpFacts(result);

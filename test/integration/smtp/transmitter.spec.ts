@@ -134,3 +134,58 @@ describe('an attempt whose slot others need', () => {
     expect(await sent).toMatchObject({ kind: 'accepted' });
   });
 });
+
+describe('of several hosts', () => {
+  const UP = { hostName: 'up.x.example', addresses: ['127.0.0.1'] };
+  const OTHER = { ...UP, hostName: 'other.x.example' };
+  /** Nothing listens there. */
+  const DOWN = { hostName: 'down.x.example', addresses: ['127.0.0.77'] };
+
+  async function attempt(script: SmtpScript, hosts: readonly (typeof UP)[]) {
+    const server = await ScriptedSmtpServer.start(script);
+    const router = new PortRouter(() => ({ port: server.port, hosts }));
+    const route = await router.resolve('x.example');
+    if (route.kind !== 'hosts') throw new Error('no hosts');
+    const transmitter = new SmtpTransmitter(router, configOf(), new FakeClock(), BUILT_IN_CLASSIFIER);
+    const target = { hosts: route, first: hosts[0]?.hostName ?? '' };
+    const result = (await transmitter.transmit(claimOf(0), SIGNED, target, () => true)) as TransmissionResult;
+    transmitter.destroy();
+    await server.stop();
+    return { result, outcome: resolveOutcome(result, FACTS) };
+  }
+
+  const small: SmtpScript = async (peer) => {
+    await peer.greet(['SIZE 10']);
+    await peer.untilGone();
+  };
+  const listed: SmtpScript = (peer) => {
+    peer.send('554 5.7.1 Service unavailable; Client host blocked using zen.spamhaus.org\r\n');
+    peer.close();
+    return Promise.resolve();
+  };
+
+  it.each([[[DOWN, UP]], [[UP, DOWN]]])('a message too large for one waits for the silent one: %j', async (hosts) => {
+    const { outcome } = await attempt(small, hosts);
+    expect(outcome).toMatchObject({ kind: 'deferred', reason: 'too-large', smtp: { enhancedCode: '4.3.4' } });
+  });
+
+  it('a message too large for all bounces, however many they are', async () => {
+    expect((await attempt(small, [UP, OTHER])).outcome).toMatchObject({ kind: 'bounced', reason: 'too-large' });
+    expect((await attempt(small, HOSTS.slice(0, 5))).outcome).toMatchObject({ kind: 'bounced', reason: 'too-large' });
+  });
+
+  it.each([[[UP, DOWN]], [[DOWN, UP]]])(
+    'the reply of one counts before the silence of the other: %j',
+    async (hosts) => {
+      const { result } = await attempt(listed, hosts);
+      expect(result).toMatchObject({ kind: 'rejected', smtp: { code: 554, mxHost: 'up.x.example' } });
+      expect(releaseSignalOf(result)).toBe('suspended');
+    },
+  );
+
+  it('the reply of one counts before what another offers', async () => {
+    let count = 0;
+    const first: SmtpScript = (peer, connection) => ((count += 1) === 1 ? listed : small)(peer, connection);
+    expect((await attempt(first, [UP, OTHER])).result).toMatchObject({ kind: 'rejected', smtp: { code: 554 } });
+  });
+});
