@@ -42,8 +42,9 @@ export class StoredMasterKey {
     // Checked first: of two processes that start at once, one may create key and database between this check and the read.
     const hasDatabase = existsSync(this.dataDir) && readdirSync(this.dataDir).some((name) => CLUSTER.test(name));
     // A restore into an empty directory ended before it could name its key.
-    if (hasDatabase && !existsSync(this.file) && existsSync(this.restoredFile))
+    if (hasDatabase && !existsSync(this.file) && existsSync(this.restoredFile)) {
       renameSync(this.restoredFile, this.file);
+    }
     if (!existsSync(this.file)) {
       if (hasDatabase) throw new Error(missingKey(this.file));
       mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
