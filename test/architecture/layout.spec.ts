@@ -83,3 +83,8 @@ describe('modules', () => {
     expect(names(busy)).toEqual([]);
   });
 });
+
+it('no variable has a name of CommonJS: the compiler writes `exports.NAME` for a constant, which a local `exports` would hide', () => {
+  const declared = /\b(?:const|let|var|function|class) (?:exports|module|require)\b/;
+  expect(names(SOURCES.filter(({ text }) => declared.test(text)))).toEqual([]);
+});

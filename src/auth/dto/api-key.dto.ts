@@ -80,7 +80,7 @@ export function toNewApiKey(body: CreateApiKeyDto): NewApiKey {
       expiresAt: [`expiresAt must be an ISO 8601 timestamp with an offset, ${WITHIN_YEARS}`],
     });
   }
-  return { name: body.name, mode: body.mode, scopes: body.scopes, expiresAt, domainId: body.domainId };
+  return { name: body.name, mode: body.mode, scopes: body.scopes, expiresAt, domainId: body.domainId?.toLowerCase() };
 }
 
 type Shown = Omit<ApiKey, 'hash' | 'organizationId' | 'lastUsedAt' | 'revokedAt'> &

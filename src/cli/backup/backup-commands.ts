@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { describeFullDisk } from '../../common/disk-space';
 import { decryptWithPassphrase, encryptWithPassphrase } from '../../common/encryption/passphrase';
 import type { AppConfig } from '../../config/config';
 import { BackupFileError, writeBackupFile } from '../../database/backup/backup-file';
@@ -104,10 +105,13 @@ async function restore(session: CliSession, file: string, options: RestoreOption
     await restoreDatabase(database.directUrl, file, backup, { force, ownKeepers, beforeChanges, afterCommit, note });
   } catch (error) {
     if (!isCommitted) transfer.discard();
+    const full = database.embedded ? await describeFullDisk(config.dataDir) : undefined;
+    if (full) note(full);
+    // The first error is the cause.
+    await database.stop().catch((second: Error) => note(second.message));
     throw error;
-  } finally {
-    await database.stop();
   }
+  await database.stop();
   const applied = await bringUpToDate(config, note);
   const { createdAt, release } = backup.header;
   const report = { file, createdAt, release, tables: backup.tables.size, rows: backup.rows, applied };

@@ -128,15 +128,15 @@ async function start(
 }
 
 /**
- * Stops the server. Does nothing when it does not run.
- *
+ * Stops the server; at once, if it does not in order, such as in its recovery after a full disk. Does nothing when it does not run.
  * @param evenIfInUse otherwise a server that someone is still connected to stays up.
  * @returns whether it is down now.
- * @throws when it does not stop within a minute.
+ * @throws when it stops in neither way.
  */
 export async function stopServer(server: Server, evenIfInUse: boolean): Promise<boolean> {
   if (!evenIfInUse && (await isInUse(server))) return false;
-  const result = await control(server, ['stop', '-m', 'fast']);
+  const inOrder = await control(server, ['stop', '-m', 'fast']);
+  const result = inOrder.exitCode === 0 ? inOrder : await control(server, ['stop', '-m', 'immediate']);
   const file = await readPostmasterFile(server.paths.data);
   if (result.exitCode !== 0 && file && isAlive(file.pid)) {
     throw new OperatorError(

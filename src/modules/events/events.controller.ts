@@ -20,7 +20,7 @@ export class EventsController {
     description:
       'The events of all emails as webhooks send them, in the order in which they were recorded. Keep `nextCursor` and ' +
       'ask again with it: nothing is left out, and nothing comes twice. A page can be short, or empty, while `hasMore` is ' +
-      'true.',
+      'true. Events of received mail (`inbound.received`) need the scope `inbound:read` as well.',
   })
   @ApiList(EventDto, CursorPaginationDto)
   @ApiErrors('invalid_request')

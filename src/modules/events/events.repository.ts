@@ -31,8 +31,9 @@ export class EventsRepository {
         readInboundFeed(stream, horizon, limitEach),
       ]),
     );
-    return streams.map(({ after }, n) => {
-      const events = toEvents(merge(parts[2 * n] ?? [], parts[2 * n + 1] ?? []));
+    return streams.map(({ after, isWithoutInbound }, n) => {
+      const inbound = isWithoutInbound ? [] : (parts[2 * n + 1] ?? []);
+      const events = toEvents(merge(parts[2 * n] ?? [], inbound));
       // The position may be at an event in the middle of a row.
       return events.filter(({ id }) => id > after).slice(0, limitEach);
     });

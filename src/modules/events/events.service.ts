@@ -15,6 +15,9 @@ export interface PulledEvents {
   readonly hasMore: boolean;
 }
 
+/** The key that pulls. */
+type Reader = Tenant & { readonly scopes: ReadonlySet<string> };
+
 /** Events scanned for a key that is bound to a domain: a page may be short or empty, while the cursor moves on. */
 const SCAN = 1_000;
 
@@ -44,11 +47,21 @@ export class EventsService {
     return keys.length > 0 ? this.events.find(keys) : Promise.resolve([]);
   }
 
-  /** One page for a client: oldest first, each event exactly once over all pages. @throws UnavailableError */
-  async pull({ organizationId, mode, domainId }: Tenant, start: PullStart, limit: number): Promise<PulledEvents> {
+  /**
+   * One page for a client: oldest first, each event exactly once over all pages. Those of received mail need the scope to read it.
+   * @throws UnavailableError
+   */
+  async pull(
+    { organizationId, mode, domainId, scopes }: Reader,
+    start: PullStart,
+    limit: number,
+  ): Promise<PulledEvents> {
     const after = typeof start === 'string' ? start : firstIdAt(start ?? new Date(0));
     const wanted = domainId === undefined ? limit + 1 : SCAN;
-    const [read = []] = await this.readAfter([{ organizationId, mode, after }], wanted);
+    const [read = []] = await this.readAfter(
+      [{ organizationId, mode, after, isWithoutInbound: !scopes.has('inbound:read') }],
+      wanted,
+    );
     const own = domainId === undefined ? read : read.filter((event) => event.domainId === domainId);
     const events = own.slice(0, limit);
     const last = own.length > limit ? events.at(-1) : read.at(-1);

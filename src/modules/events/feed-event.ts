@@ -29,6 +29,8 @@ export interface FeedStream {
   readonly mode: EmailKey['mode'];
   /** The id of the last event seen, or `firstIdAt` of a time. */
   readonly after: string;
+  /** Leaves out the events of received mail. */
+  readonly isWithoutInbound?: boolean;
 }
 
 /** Names one event. */

@@ -144,7 +144,7 @@ export class InboundRoutesService {
   }
 
   private async checkWebhook(organizationId: string, webhookId: string | null): Promise<void> {
-    if (webhookId === null || (await this.routes.webhooksAmong(organizationId, [webhookId])).has(webhookId)) return;
+    if (webhookId === null || (await this.routes.webhooksAmong(organizationId, [webhookId])).size > 0) return;
     throw new ValidationError({ webhookId: ['webhookId must be a live webhook of the organization'] });
   }
 

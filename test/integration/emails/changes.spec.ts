@@ -167,6 +167,9 @@ describe('POST /v1/emails/{id}/resend', () => {
     const answers = await Promise.all([resend(id, key), resend(id, key)]);
     expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1);
     await acme.api.post('/v1/suppressions', { email: 'eve@example.com', reason: 'manual' });
+    expect((await resend(id.toUpperCase(), key)).body).toEqual(answers[0].body);
+    const other = (await resend(id)).body.data.id;
+    expect((await resend(other, key)).status).toBe(202);
     expect((await resend(id)).body.data.suppressedRecipients).toEqual([{ email: 'eve@example.com', reason: 'manual' }]);
   });
 

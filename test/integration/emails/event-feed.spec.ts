@@ -36,6 +36,8 @@ const MANY_INBOUND = `
   from generate_series(1, 20000) n`;
 const START = firstIdAt(new Date(0));
 
+const scopes = new Set(['email:read', 'inbound:read']);
+
 describe('the event feed', () => {
   let db: OpenTestDatabase;
   let feed: EventsService;
@@ -127,7 +129,7 @@ describe('the event feed', () => {
     for (const limit of [1, 2, 3, 4]) {
       const pulled: string[] = [];
       for (let after: string | undefined; ;) {
-        const page = await feed.pull(tenant.as('live'), after, limit);
+        const page = await feed.pull({ ...tenant.as('live'), scopes }, after, limit);
         expect(page.events.length).toBeLessThanOrEqual(limit);
         pulled.push(...page.events.map(({ id }) => id));
         if (!page.hasMore) break;
@@ -187,7 +189,7 @@ describe('the event feed', () => {
         await nextMillisecond();
         const { organizationId } = tenant;
         const { events } = await withinTenants([organizationId], () =>
-          ofRequests.pull(tenant.as('live'), undefined, 10),
+          ofRequests.pull({ ...tenant.as('live'), scopes }, undefined, 10),
         );
         return events.map(({ id }) => id);
       };

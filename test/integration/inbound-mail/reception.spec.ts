@@ -286,7 +286,7 @@ describe('mail to inbound routes', () => {
       acme.api.post('/v1/webhooks', { url: 'https://hooks.example.com/mail', events }).then((one) => dataOf(one, 201));
     const [all, inbound, sent] = [await add(['*']), await add(['inbound.received']), await add(['sent'])];
     const { id: routeId } = await route(acme, `a@${acme.domain}`);
-    const named = await route(acme, `b@${acme.domain}`, { webhookId: sent.id });
+    const named = await route(acme, `b@${acme.domain}`, { webhookId: sent.id.toUpperCase() });
     await deliver([`a@${acme.domain}`, `b@${acme.domain}`]);
     const events = dataOf(await acme.api.get('/v1/events'));
     expect(events.map((event: any) => [event.type, event.data.routeId])).toEqual(
@@ -295,6 +295,8 @@ describe('mail to inbound routes', () => {
         ['inbound.received', named.id],
       ]),
     );
+    const mailOnly = await acme.client(['email:read']);
+    expect(dataOf(await mailOnly.get('/v1/events'))).toEqual([]);
     const [{ data }] = events;
     expect(data).toMatchObject({ eventType: 'inbound.received', inboundEmailId: data.eventId, subject: 'Hello' });
     expect(data).not.toHaveProperty('emailId');

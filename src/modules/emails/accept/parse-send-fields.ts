@@ -8,7 +8,7 @@ import { MAX_VARIABLES_BYTES, MAX_VERSION, TEMPLATE_NAME } from '../../templates
 
 const MAX_RECIPIENTS = 50;
 /** Limit on mentions before duplicates are removed. */
-const MAX_MENTIONS = 500;
+export const MAX_MENTIONS = 500;
 const MAX_REPLY_TO = 10;
 const KINDS: readonly RecipientKind[] = ['to', 'cc', 'bcc'];
 

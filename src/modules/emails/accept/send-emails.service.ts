@@ -25,7 +25,6 @@ import {
 import { SenderResolver } from './sender-resolver.service';
 
 const SINGLE_PATH = '/v1/emails';
-const RESEND_PATH = '/v1/emails/{id}/resend';
 const BATCH_PATH = '/v1/emails/batch';
 /** The key space of batch items, separate from that of whole batches. */
 const BATCH_ITEM_PATH = '/v1/emails/batch#item';
@@ -93,7 +92,9 @@ export class SendEmailsService {
     tenant: Tenant,
   ): Promise<AcceptedRequest> {
     const key = idempotencyKeyOf(keyHeader, undefined);
-    const idempotency = key === undefined ? undefined : claim(RESEND_PATH, key, fingerprint({ resentFrom }), tenant);
+    const original = resentFrom.toLowerCase();
+    const path = `/v1/emails/${original}/resend`;
+    const idempotency = key === undefined ? undefined : claim(path, key, fingerprint({ resentFrom: original }), tenant);
     return this.accept({ ...stored, resentFrom }, idempotency, tenant);
   }
 

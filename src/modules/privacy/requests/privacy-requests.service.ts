@@ -74,13 +74,13 @@ export class PrivacyRequestsService {
   async closeOthers(erasure: RequestKey, email: string, tx: Transaction): Promise<number> {
     const { organizationId, mode } = erasure;
     const closed = await this.requests.closeOthers(erasure, this.keyring.hashesOf(email), this.clock.now(), tx);
-    let exports = 0;
+    let deleted = 0;
     for (const { id, type } of closed) {
       if (type !== ACCESS) continue;
       // A separate statement, so that it sees parts that an export has committed while this transaction waited for its row.
-      if ((await this.parts.deleteOf({ organizationId, mode, id }, tx)) > 0) exports += 1;
+      if ((await this.parts.deleteOf({ organizationId, mode, id }, tx)) > 0) deleted += 1;
     }
-    return exports;
+    return deleted;
   }
 
   private async create(

@@ -9,6 +9,7 @@ import { lineEndsOf, toCrlfInTurns } from '../../../../common/mime/line-ends';
 import { FieldReader } from '../field-reader';
 import { idempotencyKeyOf } from '../idempotency';
 import { type AcceptedRequest, claim, claimOf, SendEmailsService, type Submitter } from '../send-emails.service';
+import { MAX_MENTIONS } from '../parse-send-fields';
 import { fieldsOf, problemOf, UntimelyError } from '../parse-send-request';
 import type { SendRequest } from '../send-request';
 import { isFault, MAX_RAW_BYTES, type RawFault, readRawMessage } from './raw-message';
@@ -19,6 +20,7 @@ export const SEND_RAW_FIELDS: ReadonlySet<string> = new Set([
   ...['raw', 'to', 'category', 'tags', 'metadata', 'scheduledAt', 'idempotencyKey'],
 ]);
 
+/** Of envelope recipients, each counted once. */
 const MAX_ENVELOPE = 50;
 const HTTP_PATH = '/v1/emails/raw';
 const SMTP_PATH = 'smtp';
@@ -95,7 +97,7 @@ function toError(reader: FieldReader, { fault, message }: RawFault): ValidationE
 
 function readEnvelope(reader: FieldReader, value: unknown): string[] {
   const unique = new Map<string, string>();
-  reader.list(value, 'to', MAX_ENVELOPE).forEach((entry, index) => {
+  reader.list(value, 'to', MAX_MENTIONS).forEach((entry, index) => {
     const parsed = parseMailbox(entry);
     if (!parsed.ok) reader.add(`to[${index}]`, parsed.message);
     else unique.set(personKey(parsed.mailbox.email), parsed.mailbox.email);
@@ -103,6 +105,7 @@ function readEnvelope(reader: FieldReader, value: unknown): string[] {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) {
     reader.add('to', 'must contain at least one recipient');
   }
+  if (unique.size > MAX_ENVELOPE) reader.add('to', `must contain at most ${MAX_ENVELOPE} recipients`);
   return [...unique.values()];
 }
 
