@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../common/bounded-cache';
+import { atMost, Revisions } from '../common/bounded-cache';
 import { Clock, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import type { Principal } from '../common/http/principal';
@@ -18,13 +18,18 @@ const FLUSH_USES_MS = 5 * SECOND;
 interface Verified {
   readonly key: KeyByHash & Partial<Pick<KeyBySession, 'sessionExpiresAt'>>;
   readonly principal: Principal;
+  /** Of `Revisions`, from before it was read. */
+  readonly revision: number;
 }
+
+type LookUp = () => Promise<Verified['key'] | undefined>;
 
 /** Resolves an API key, or a console session, to a principal; caches it for two seconds, so that a busy key costs no query. */
 @Injectable()
 export class ApiKeyVerifier implements OnModuleDestroy {
   private readonly logger = new Logger(ApiKeyVerifier.name);
   private readonly cache: LRUCache<string, Promise<Verified | undefined>>;
+  private readonly revisions = new Revisions();
   private readonly uses = new Map<string, KeyUse>();
   private readonly flushTimer: NodeJS.Timeout;
 
@@ -43,7 +48,7 @@ export class ApiKeyVerifier implements OnModuleDestroy {
     if (modeOfKey(presented) === undefined) throw invalidKey();
     const hash = hashKey(presented);
     const cacheKey = hash.toString('latin1');
-    const verified = await (this.cache.get(cacheKey) ?? this.remember(cacheKey, this.keys.findForAuthentication(hash)));
+    const verified = await this.cached(cacheKey, () => this.keys.findForAuthentication(hash));
     if (!verified) throw invalidKey();
     return this.admit(verified);
   }
@@ -55,8 +60,7 @@ export class ApiKeyVerifier implements OnModuleDestroy {
   async verifySession(token: string): Promise<Principal> {
     const hash = hashKey(token);
     const cacheKey = `session ${hash.toString('latin1')}`;
-    const verified = await (this.cache.get(cacheKey) ??
-      this.remember(cacheKey, this.sessions.findForAuthentication(hash)));
+    const verified = await this.cached(cacheKey, () => this.sessions.findForAuthentication(hash));
     const end = verified?.key.sessionExpiresAt;
     if (!verified || end === undefined || end <= this.clock.now()) {
       throw new AppError('invalid_api_key', 'This session has ended', { suggestion: 'Sign in again' });
@@ -64,9 +68,9 @@ export class ApiKeyVerifier implements OnModuleDestroy {
     return this.admit(verified);
   }
 
-  /** Clears this process's cache, so that a revocation made here is immediate. */
-  clearCache(): void {
-    this.cache.clear();
+  /** Reads the organization's keys again, so that a revocation made in this process is immediate. */
+  forget(organizationId: string): void {
+    this.revisions.add(organizationId);
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -81,8 +85,15 @@ export class ApiKeyVerifier implements OnModuleDestroy {
     return principal;
   }
 
-  private remember(cacheKey: string, lookUp: Promise<Verified['key'] | undefined>): Promise<Verified | undefined> {
-    const pending = lookUp.then((key) => key && { key, principal: toPrincipal(key) });
+  private async cached(cacheKey: string, lookUp: LookUp): Promise<Verified | undefined> {
+    const known = await (this.cache.get(cacheKey) ?? this.remember(cacheKey, lookUp));
+    const isCurrent = !known || known.revision >= this.revisions.of(known.key.organizationId);
+    return isCurrent ? known : this.remember(cacheKey, lookUp);
+  }
+
+  private remember(cacheKey: string, lookUp: LookUp): Promise<Verified | undefined> {
+    const revision = this.revisions.now;
+    const pending = lookUp().then((key) => key && { key, principal: toPrincipal(key), revision });
     this.cache.set(cacheKey, pending);
     // A failed query must not be cached.
     pending.catch(() => this.cache.delete(cacheKey));

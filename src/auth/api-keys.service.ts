@@ -133,9 +133,14 @@ export class ApiKeysService {
     await this.revoke(key, OPERATOR);
   }
 
-  /** Revokes the keys of a domain in the transaction that removes it; takes effect in all processes within two seconds. */
+  /** Revokes the keys of a domain in the transaction that removes it; takes effect within two seconds, or after `forget`. */
   async revokeBoundTo(organizationId: string, domainId: string, actor: string, tx: Transaction): Promise<void> {
     await this.revokeWhere({ organizationId, domainId }, actor, tx);
+  }
+
+  /** After a transaction that has revoked keys: this process refuses them at once. */
+  forget(organizationId: string): void {
+    this.verifier.forget(organizationId);
   }
 
   /**
@@ -196,7 +201,7 @@ export class ApiKeysService {
       const isChanged = await this.keys.revoke(key.organizationId, key.id, this.clock.now(), tx);
       if (isChanged) await this.audit.record([keyEvent('api_key.revoked', key, actor)], tx);
     });
-    this.verifier.clearCache();
+    this.verifier.forget(key.organizationId);
   }
 }
 

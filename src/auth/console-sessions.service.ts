@@ -124,7 +124,7 @@ export class ConsoleSignOut {
       const ended = everywhere ? await all() : await this.sessions.end(session.hash, tx);
       if (ended > 0) await this.audit.record([sessionEvent('console.signed_out', session, { sessions: ended })], tx);
     });
-    this.verifier.clearCache();
+    this.verifier.forget(organizationId);
   }
 
   private endKeys(session: ConsoleSession, everywhere: boolean, tx: Transaction): Promise<string[]> {

@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { Clock, DAY, HOUR } from '../common/clock';
 import { parseTimestamp } from '../common/http/timestamps';
-import { openDatabase } from '../database/open-database';
 import { StatsCheckService } from '../modules/emails/outcomes/stats-check.service';
 import { CliError, fields, type Output, type Report, table } from './session/output';
 import { type CliSession, numberUpTo, parseId, type Services } from './session/cli-session';
@@ -19,7 +18,7 @@ export function addMigrateCommand(program: Command, session: CliSession): void {
 
 async function applyMigrations(session: CliSession): Promise<void> {
   const { output } = session;
-  const database = await openDatabase(session.config(), {
+  const database = await session.open(session.config(), {
     migrate: true,
     log: (message) => output.note(message),
   });
@@ -119,7 +118,7 @@ async function apply(session: CliSession, { shards }: ClusterOptions): Promise<v
 
 /** A database of DATABASE_URL whose schema is up to date. */
 async function withDatabase(session: CliSession, work: (url: string) => Promise<void>): Promise<void> {
-  const database = await openDatabase(session.config(), {
+  const database = await session.open(session.config(), {
     migrate: false,
     create: false,
     log: () => undefined,

@@ -24,6 +24,8 @@ export interface RunOptions {
   readonly environment?: NodeJS.ProcessEnv;
   /** Runs before anything else; its errors are the command's. */
   readonly prepare?: () => void;
+  /** Aborted: the command stops in order, and its error is the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -35,16 +37,18 @@ export interface RunOptions {
 export async function runCli(
   args: readonly string[],
   createOutput: (json: boolean) => Output,
-  { environment, prepare }: RunOptions = {},
+  { environment, prepare, signal }: RunOptions = {},
 ): Promise<number> {
   const output = createOutput(wantsJson(args));
   const help: string[] = [];
   try {
     prepare?.();
-    await createProgram(new CliSession(output, environment), help).parseAsync(args, { from: 'user' });
+    await createProgram(new CliSession(output, environment, signal), help).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    return reportError(error, help.join(''), output);
+    // Timers and streams that the signal ends have an error of their own.
+    const isInterrupted = signal?.aborted === true && (error as Error).name === 'AbortError';
+    return reportError(isInterrupted ? signal.reason : error, help.join(''), output);
   }
 }
 

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 const one = (): number => 1;
 
 /**
@@ -6,4 +8,31 @@ const one = (): number => 1;
  */
 export function atMost(entries: number): { readonly maxSize: number; readonly sizeCalculation: () => number } {
   return { maxSize: entries, sizeCalculation: one };
+}
+
+/** Organizations whose last change is known. */
+const CHANGED = 20_000;
+
+/**
+ * The changes that this process has made to organizations, so that it reads again at once what it cached before one. Other
+ * processes go on until their caches end.
+ */
+export class Revisions {
+  private latest = 0;
+  private readonly known = new LRUCache<string, number>(atMost(CHANGED));
+
+  /** The latest change of all organizations. */
+  get now(): number {
+    return this.latest;
+  }
+
+  /** The latest change of one organization; 0 without any. */
+  of(organizationId: string): number {
+    return this.known.get(organizationId) ?? 0;
+  }
+
+  add(organizationId: string): void {
+    this.latest += 1;
+    this.known.set(organizationId, this.latest);
+  }
 }

@@ -3,6 +3,7 @@ import { DataSource, type DataSourceOptions, type QueryRunner, type ReplicationM
 import { HolderTurns, leavingOthers } from '../common/async/holder-turns';
 import { clientGone, type CurrentRequest, currentRequest, currentScope, type TenantScope } from '../common/tenant';
 import { DEFAULT_POOL_SIZE } from './data-source';
+import { translateDatabaseError } from './database-errors';
 import { examineRowSecurity, type RowSecurity } from './row-security';
 
 export type TenantDataSourceOptions = DataSourceOptions & {
@@ -17,6 +18,8 @@ const FOR_EVERYONE = 2;
 /** Waiting statements and transactions of one organization; more would only fill memory. */
 const MAX_WAITING = 500;
 
+/** TypeORM's, which says that a transaction is active before it sends this. */
+const START = 'START TRANSACTION';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
@@ -51,7 +54,7 @@ class ConnectionShares {
 /**
  * A data source whose statements keep to the tenant scope of their caller, by row-level security: those of a request run in
  * a transaction as the role `<owner>_tenant` with the request's organization. That holds for plain repository calls too:
- * a query outside a transaction gets one of its own.
+ * a query outside a transaction gets one of its own, and throws UnavailableError where the database is away.
  */
 export class TenantDataSource extends DataSource {
   /** Known once initialized. */
@@ -93,11 +96,13 @@ export class TenantDataSource extends DataSource {
     const restricted = async (...given: Parameters<QueryRunner['query']>): Promise<unknown> => {
       const restriction = this.restriction();
       if (restriction === undefined) return query(...given);
-      if (given[0] === 'START TRANSACTION') return query(`start transaction; ${restriction}`);
-      if (runner.isTransactionActive) return query(...given);
+      if (given[0] === START) return query(`start transaction; ${restriction}`);
       return inOwnTransaction((await runner.connect()) as PoolClient, restriction, () => query(...given));
     };
-    return this.shared(Object.assign(runner, { query: restricted, stream: refuseStream }));
+    // Within a transaction, whoever runs it decides what an error means, and may run it again.
+    const translated = (...given: Parameters<QueryRunner['query']>): Promise<unknown> =>
+      runner.isTransactionActive && given[0] !== START ? query(...given) : restricted(...given).catch(throwTranslated);
+    return this.shared(Object.assign(runner, { query: translated, stream: refuseStream }));
   }
 
   /** The same runner, whose connection counts in the share of its caller. */
@@ -135,6 +140,10 @@ async function inOwnTransaction<T>(connection: PoolClient, restriction: string, 
     await connection.query('rollback').catch(() => undefined);
     throw error;
   }
+}
+
+function throwTranslated(error: unknown): never {
+  throw translateDatabaseError(error);
 }
 
 function refuseStream(): Promise<never> {

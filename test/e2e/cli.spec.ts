@@ -27,12 +27,16 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function start(args: readonly string[], stdout: 'pipe' | number = 'pipe'): ChildProcess {
+function start(
+  args: readonly string[],
+  stdout: 'pipe' | number = 'pipe',
+  environment: Record<string, string> = {},
+): ChildProcess {
   const { PATH, HOME } = process.env;
   // What is set already wins over the file.
   return spawn(process.execPath, [...ENGINE_FLAGS, path.join(SCRIPTS, 'waybill.mjs'), ...args], {
     cwd: folder,
-    env: { PATH, HOME, PORT: '3000' },
+    env: { PATH, HOME, PORT: '3000', ...environment },
     stdio: ['pipe', stdout, 'pipe'],
   });
 }
@@ -52,6 +56,24 @@ describe('npm run waybill', () => {
     const [stderr, [exitCode]] = await Promise.all([text(child.stderr!), once(child, 'close')]);
     await full.close();
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('cannot be written: ENOSPC') });
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('ends in order at %s', async (signal, code) => {
+    // Nothing listens there, and `migrate` waits for the database.
+    const child = start(['migrate'], 'pipe', { DATABASE_URL: 'postgres://waybill@127.0.0.1:1/waybill' });
+    let stderr = '';
+    child.stderr!.on('data', (chunk: Buffer) => {
+      const isWaiting = stderr === '';
+      stderr += chunk.toString();
+      if (isWaiting) child.kill(signal);
+    });
+    expect(await once(child, 'close')).toEqual([code, null]);
+    expect(stderr).toMatch(
+      new RegExp(`^waybill: waiting for the database [^\\n]+\\nwaybill: Interrupted by ${signal}\\n$`),
+    );
   });
 
   it('makes an organization, a domain and a key: one JSON value each', async () => {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { unlessAborted } from '../../common/async/promises';
 import { describeFullDisk } from '../../common/disk-space';
 import { decryptWithPassphrase, encryptWithPassphrase } from '../../common/encryption/passphrase';
 import type { AppConfig } from '../../config/config';
@@ -65,13 +66,14 @@ async function backUp(session: CliSession, file: string, options: KeyOptions): P
   const masterKey = passphrase && (await encryptWithPassphrase(config.masterKey, passphrase, KEY_CONTEXT));
   const secrets = { masterKeyId: masterKeyId(config.masterKey), ...(masterKey && { masterKey }) };
   // As it is: a backup before an upgrade is one of the schema before it.
-  const database = await openDatabase(config, { migrate: false, create: false, log: note, waitSeconds: 0 });
+  const database = await session.open(config, { migrate: false, create: false, log: note, waitSeconds: 0 });
   try {
     const parts = dumpDatabase(database.directUrl, { secrets, note });
-    const { bytes, checked } = await writeBackupFile(file, parts, (partial) => {
+    const check = (partial: string) => {
       note('reading it again');
       return verifyBackup(partial);
-    });
+    };
+    const { bytes, checked } = await writeBackupFile(file, parts, check, session.interrupted);
     const { header, rows } = checked;
     await recordLastBackup(config.dataDir, file, new Date(header.createdAt));
     const { createdAt, tables } = header;
@@ -89,10 +91,10 @@ async function restore(session: CliSession, file: string, options: RestoreOption
   // The configuration is not valid without one, and the backup's is the one from now on.
   const config = session.config(key && { MASTER_KEY: key.toString('base64') });
   note(`reading ${file}`);
-  const backup = await verifyBackup(file);
+  const backup = await unlessAborted(verifyBackup(file), session.interrupted);
   const restored: RestoredKey = { key, wanted: backup.header.masterKeyId, out: options.masterKeyOut };
   const transfer = transferMasterKey(session, config, restored);
-  const database = await openDatabase(config, { migrate: false, log: note, waitSeconds: 0 });
+  const database = await session.open(config, { migrate: false, log: note, waitSeconds: 0 });
   let isCommitted = false;
   try {
     const { force = false } = options;
@@ -102,7 +104,8 @@ async function restore(session: CliSession, file: string, options: RestoreOption
       isCommitted = true;
       transfer.install();
     };
-    await restoreDatabase(database.directUrl, file, backup, { force, ownKeepers, beforeChanges, afterCommit, note });
+    const hooks = { beforeChanges, afterCommit, note, signal: session.interrupted };
+    await restoreDatabase(database.directUrl, file, backup, { force, ownKeepers, ...hooks });
   } catch (error) {
     if (!isCommitted) transfer.discard();
     const full = database.embedded ? await describeFullDisk(config.dataDir) : undefined;
@@ -118,7 +121,7 @@ async function restore(session: CliSession, file: string, options: RestoreOption
   output.result({ json: report, text: fields(report) });
 }
 
-/** What has been added since the release that wrote the backup. */
+/** What has been added since the release that wrote the backup; not interrupted, since the database has been replaced. */
 async function bringUpToDate(config: AppConfig, log: (message: string) => void): Promise<readonly string[]> {
   const database = await openDatabase(config, { migrate: true, log, waitSeconds: 0 });
   await database.stop();

@@ -3,12 +3,14 @@ import { NestFactory } from '@nestjs/core';
 import { InvalidArgumentError } from 'commander';
 import { AuthModule } from '../../auth/auth.module';
 import { createProcess } from '../../bootstrap/create-process';
+import { endsWithin, unlessAborted } from '../../common/async/promises';
+import { SECOND } from '../../common/clock';
 import { isUuid } from '../../common/ids';
 import type { AppConfig } from '../../config/config';
 import { readMasterKeyFrom } from '../../config/data-dir';
 import { isVariableSet, loadConfig, variableOf } from '../../config/load-config';
 import { COMMAND_CONNECT_TIMEOUT_MS } from '../../database/data-source';
-import { openDatabase, type OpenDatabaseOptions } from '../../database/open-database';
+import { type OpenDatabase, openDatabase, type OpenDatabaseOptions } from '../../database/open-database';
 import { readSchemaState } from '../../database/schema-state';
 import { DeliveryQueueModule } from '../../delivery/delivery.module';
 import { DomainsModule } from '../../modules/domains/domains.module';
@@ -31,13 +33,19 @@ const MODULES = [
 
 /** One command at a time needs one connection, and a second one inside a transaction. */
 const POOL_SIZE = 2;
+/** For an interrupted command to end its statement. */
+const CLOSING_MS = 5 * SECOND;
 
 /** What the commands share: configuration, database, services and output of one invocation. */
 export class CliSession {
-  /** @param environment default: the process's own */
+  /**
+   * @param environment default: the process's own
+   * @param interrupted aborted: what can stop in order does so
+   */
   constructor(
     readonly output: Output,
     private readonly environment?: NodeJS.ProcessEnv,
+    readonly interrupted: AbortSignal = new AbortController().signal,
   ) {}
 
   /** @param overrides variables instead of the environment's. @throws ConfigurationError */
@@ -78,25 +86,37 @@ export class CliSession {
     await this.withServices(this.config(), silent, async (services) => this.output.result(await command(services)));
   }
 
+  /** Opens the database; its `stop` ends what this has started. @throws as `openDatabase`, and the reason of an interruption */
+  open(config: AppConfig, options: OpenDatabaseOptions): Promise<OpenDatabase> {
+    return openDatabase(config, { ...options, signal: this.interrupted });
+  }
+
   /** Opens the database and the services, and closes both afterwards. */
   async withServices<T>(
     config: AppConfig,
     options: OpenDatabaseOptions,
     work: (services: Services, url: string) => Promise<T>,
   ): Promise<T> {
-    const database = await openDatabase(config, options);
+    const database = await this.open(config, options);
     try {
       // A doctor looks for itself.
       if (options.migrate !== false) await assertUsableSchema(database.url);
       const services = await createServices(config, database.url);
       try {
-        return await work(services, database.url);
+        return await unlessAborted(work(services, database.url), this.interrupted);
       } finally {
-        await services.close();
+        await this.closeServices(services);
       }
     } finally {
       await database.stop();
     }
+  }
+
+  /** Of an interrupted command a statement may still run: its connection then ends with the process. */
+  private async closeServices(services: INestApplicationContext): Promise<void> {
+    const closing = services.close();
+    if (this.interrupted.aborted) await endsWithin(closing, CLOSING_MS);
+    else await closing;
   }
 }
 

@@ -4,7 +4,7 @@ import { ConfigurationError } from '../../config/load-config';
 import { isUnavailable } from '../../database/database-errors';
 
 /** The API's codes, and those of situations that only an operator meets. */
-export type CliErrorCode = ErrorCode | 'invalid_configuration' | 'unhealthy';
+export type CliErrorCode = ErrorCode | 'invalid_configuration' | 'unhealthy' | 'interrupted';
 
 /** What an operator sees of an error. */
 interface ErrorReport {

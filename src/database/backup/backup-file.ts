@@ -5,6 +5,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { unlessAborted } from '../../common/async/promises';
 import { syncFolder } from '../../common/disk-space';
 
 /**
@@ -31,6 +32,7 @@ export class BackupFileError extends Error {
 /**
  * Writes a file for this user only, whole and on the disk, or not at all.
  * @param check reads the file before it has its name; what it throws leaves no file
+ * @param signal aborted: leaves no file either
  * @returns its length, and what `check` found
  * @throws BackupFileError when there is one already; the errors of `parts` and `check`
  */
@@ -38,14 +40,16 @@ export async function writeBackupFile<Checked>(
   file: string,
   parts: AsyncIterable<BackupPart>,
   check: (partial: string) => Promise<Checked>,
+  signal?: AbortSignal,
 ): Promise<{ readonly bytes: number; readonly checked: Checked }> {
   if (await exists(file)) throw isThere(file);
   // Its own, since another process may be writing the same backup.
   const partial = `${file}.${randomUUID().slice(0, 8)}.partial`;
   try {
     const output = createWriteStream(partial, { mode: 0o600, flags: 'wx', flush: true });
-    await pipeline(Readable.from(encode(parts), { objectMode: false }), createGzip({ level: 6 }), output);
-    const checked = await check(partial);
+    const source = Readable.from(encode(parts), { objectMode: false });
+    await unlessAborted(pipeline(source, createGzip({ level: 6 }), output, { signal }), signal);
+    const checked = await unlessAborted(check(partial), signal);
     await giveName(partial, file);
     await syncFolder(path.dirname(path.resolve(file)));
     return { bytes: output.bytesWritten, checked };

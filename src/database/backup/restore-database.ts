@@ -24,6 +24,8 @@ export interface RestoreOptions {
   readonly afterCommit: () => void;
   /** Receives the progress. */
   readonly note: (message: string) => void;
+  /** Aborted before the commit: the database stays as it was. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -41,15 +43,7 @@ export async function restoreDatabase(
   assertKnown(backup.header);
   const client = await connectFor('restore', url);
   try {
-    // Services that start meanwhile wait for their migrations.
-    await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    await client.query(`begin; ${COPY_SETTINGS}; set local lock_timeout = '10s'`);
-    await assertUnused(client, options.ownKeepers);
-    await assertReplaceable(client, options.force);
-    options.beforeChanges();
-    await dropEverything(client);
-    await makeSchema(client, backup.header, options.note);
-    await fill(client, file, backup, options.note);
+    await unlessInterrupted(client, options.signal, () => replace(client, file, backup, options));
     await client.query('commit');
     options.afterCommit();
     options.note('committed; counting the rows for the planner');
@@ -58,6 +52,34 @@ export async function restoreDatabase(
   } finally {
     await client.end();
   }
+}
+
+/** Ends the connection, and with it the statement and the transaction. @throws the signal's reason */
+async function unlessInterrupted(client: Client, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  const interrupt = (): void => void client.end();
+  signal.throwIfAborted();
+  signal.addEventListener('abort', interrupt, { once: true });
+  try {
+    await work();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', interrupt);
+  }
+}
+
+/** Everything up to the commit. */
+async function replace(client: Client, file: string, backup: VerifiedBackup, options: RestoreOptions): Promise<void> {
+  // Services that start meanwhile wait for their migrations.
+  await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+  await client.query(`begin; ${COPY_SETTINGS}; set local lock_timeout = '10s'`);
+  await assertUnused(client, options.ownKeepers);
+  await assertReplaceable(client, options.force);
+  options.beforeChanges();
+  await dropEverything(client);
+  await makeSchema(client, backup.header, options.note);
+  await fill(client, file, backup, options.note);
 }
 
 /** The migrations of this build make the schema: it has to have them all. */

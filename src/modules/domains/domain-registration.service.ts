@@ -77,6 +77,7 @@ export class DomainRegistrationService {
       await this.apiKeys.revokeBoundTo(organizationId, domainId, actor, tx);
       await this.audit.record([domainEvent('domain.deleted', domain, actor, { domain: domain.domain })], tx);
     });
+    this.apiKeys.forget(organizationId);
   }
 }
 

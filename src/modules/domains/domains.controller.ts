@@ -7,7 +7,6 @@ import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.d
 import { HasOwnTurns, RateLimitClass } from '../../common/http/request-limits';
 import { DkimKeysService } from './dkim/dkim-keys.service';
 import { DomainDetailsService } from './domain-details.service';
-import { DomainRegistrationService } from './domain-registration.service';
 import { DomainsService } from './domains.service';
 import {
   AddDomainDto,
@@ -28,7 +27,6 @@ export class DomainsController {
   constructor(
     private readonly domains: DomainsService,
     private readonly details: DomainDetailsService,
-    private readonly registration: DomainRegistrationService,
     private readonly verification: DomainVerificationService,
     private readonly keys: DkimKeysService,
   ) {}
@@ -122,7 +120,7 @@ export class DomainsController {
   @ApiErrors('resource_not_found', 'default_domain_in_use')
   async remove(@CurrentPrincipal() principal: Principal, @PathId('id', 'Domain') id: string) {
     requireOwn(principal, id);
-    await this.registration.remove(principal.organizationId, id, principal.apiKeyId);
+    await this.domains.remove(principal.organizationId, id, principal.apiKeyId);
     return { success: true };
   }
 

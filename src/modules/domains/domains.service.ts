@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService, OPERATOR } from '../../audit/audit.service';
 import { DomainDirectory } from '../../auth/domain-directory';
+import { Revisions } from '../../common/bounded-cache';
 import { Clock } from '../../common/clock';
 import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
@@ -18,6 +19,9 @@ export type { WantedDomain };
 /** The sender domains of organizations, for other features and the command line. */
 @Injectable()
 export class DomainsService {
+  /** Changes of the domains that mail may be sent from, for those who cache them. */
+  readonly revisions = new Revisions();
+
   constructor(
     private readonly domains: DomainsRepository,
     private readonly registration: DomainRegistrationService,
@@ -36,6 +40,12 @@ export class DomainsService {
     return this.registration.add(organizationId, normalizeSenderDomain(name, this.config), actor);
   }
 
+  /** Removes a domain as `DomainRegistrationService` describes. @throws NotFoundError, AppError default_domain_in_use */
+  async remove(organizationId: string, domainId: string, actor: string): Promise<void> {
+    await this.registration.remove(organizationId, domainId, actor);
+    this.revisions.add(organizationId);
+  }
+
   /**
    * Chooses the domain from which mail leaves when its sender names none.
    * @throws NotFoundError, AppError domain_not_verified
@@ -50,6 +60,7 @@ export class DomainsService {
       await this.domains.makeDefault(organizationId, domainId, this.clock.now(), tx);
       await this.audit.record([domainEvent('domain.default_set', domain, actor)], tx);
     });
+    this.revisions.add(organizationId);
   }
 
   /**

@@ -6,7 +6,7 @@ import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { WebhookEndpoint } from './webhook.entity';
-import { ATTEMPTS, LONGEST_ATTEMPT_MS } from './evaluate-attempt';
+import { ATTEMPTS, ENDPOINT_DISABLED, LONGEST_ATTEMPT_MS } from './evaluate-attempt';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
 import { WebhookMessagesRepository } from './webhook-messages.repository';
 
@@ -58,6 +58,11 @@ export class WebhookChangesService {
       if (!endpoint) throw new NotFoundError('Webhook');
       return work(endpoint, tx);
     });
+  }
+
+  /** What waited when the endpoint was disabled, and has not been swept yet: it starts with what happens from now on. */
+  endWaiting(endpoint: WebhookEndpoint, tx: Transaction): Promise<void> {
+    return this.messages.endAllOf(endpoint, ENDPOINT_DISABLED, tx);
   }
 
   /** What failed at an address that its owner has corrected is due now: its next attempts may be a day away. */

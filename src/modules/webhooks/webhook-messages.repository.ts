@@ -97,6 +97,12 @@ export class WebhookMessagesRepository {
     return (await this.database.run(endOfDisabled(error, limit))).length;
   }
 
+  /** Ends all that waits for one endpoint. */
+  async endAllOf(owner: Owner, error: string, tx: Transaction): Promise<void> {
+    const ended = { state: 'failed', lastError: error } as const;
+    await tx.manager.update(WebhookMessage, { ...ofEndpoint(owner), state: 'pending' }, ended);
+  }
+
   /** Returns how many. */
   async deleteBefore(before: Date, limit: number): Promise<number> {
     return (await this.database.run(deleteOldMessages(before, limit))).length;

@@ -66,16 +66,18 @@ export class WebhooksService {
 
   /** @throws NotFoundError, ValidationError */
   async update(principal: Principal, id: string, requested: RequestedChange): Promise<WebhookEndpoint> {
-    await this.get(principal, id);
+    const found = await this.get(principal, id);
+    const fields = Object.keys(requested).filter((field) => requested[field as keyof RequestedChange] !== undefined);
+    if (fields.length === 0) return found;
     const { url } = requested;
     const checked = url === undefined ? requested : { ...requested, url: await this.urls.accept(url) };
     const position = await this.feed.head();
-    const fields = Object.keys(requested).filter((field) => requested[field as keyof RequestedChange] !== undefined);
     const audited = { action: 'webhook.changed', data: { fields } };
     return this.changes.change(principal, id, audited, async (endpoint, tx) => {
       const now = this.clock.now();
       const change = changeOf(endpoint, checked, now, position);
       await this.endpoints.update(endpoint, change, tx);
+      if (change.enabled === true) await this.changes.endWaiting(endpoint, tx);
       if (change.url !== undefined && change.url !== endpoint.url) await this.changes.bringForward(endpoint, now, tx);
       return { ...endpoint, ...change };
     });

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { createDataSource, dataSourceOptions } from '../../../src/database/data-source';
+import { createDataSource, dataSourceOptions, poolOf } from '../../../src/database/data-source';
 import { databaseErrorCode } from '../../../src/database/database-errors';
+import { UnavailableError } from '../../../src/common/errors/app-error';
 import { withinTenants } from '../../../src/common/tenant';
 import { newId } from '../../../src/common/ids';
 import { migrate } from '../../../src/database/migrate';
@@ -15,6 +16,20 @@ const REFUSED = '42501';
 const ADVICE =
   'its migration says "organization_id uuid not null" and nothing of policies: src/database/row-security.ts adds the policy ' +
   '`tenant` and the rights of requests at the end of `migrate`';
+
+it('reports a database without a free connection as unavailable, within a scope and without', async () => {
+  const db = await openTestDatabase({ poolSize: 1 });
+  const options = dataSourceOptions(db.url, { poolSize: 1, connectTimeoutMs: 50 });
+  const source = await new TenantDataSource({ ...options, rowLevelSecurity: true }).initialize();
+  const holder = await poolOf(source).connect();
+  await expect(source.query('select 1')).rejects.toThrow(UnavailableError);
+  await expect(withinTenants([newId()], () => source.query('select 1'))).rejects.toThrow(UnavailableError);
+  await expect(source.transaction((manager) => manager.query('select 1'))).rejects.toThrow(UnavailableError);
+  holder.release();
+  await expect(source.query('select no_column')).rejects.toMatchObject({ code: '42703' });
+  await source.destroy();
+  await db.drop();
+});
 
 describe('row-level security, table by table', () => {
   const [mine, theirs] = [newId(), newId()];

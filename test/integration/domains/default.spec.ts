@@ -95,6 +95,31 @@ describe('the default domain', () => {
   });
 });
 
+describe('a send', () => {
+  const send = (api = acme.api) =>
+    api.post('/v1/emails', { from: 'noreply', to: ['a@rcpt.example'], subject: 'Hello', text: 'Hello' });
+  const fromOf = async ({ body }: any) => (await acme.api.get(`/v1/emails/${body.data.id}`)).body.data.fromEmail;
+
+  it('leaves from the new default domain as soon as it is chosen', async () => {
+    const [first, second] = [await add('sends.example'), await add('sends-next.example')];
+    await vouch(first, second);
+    expect(await fromOf(await send())).toBe('noreply@sends.example');
+    await setDefault(second.id);
+    expect(await fromOf(await send())).toBe('noreply@sends-next.example');
+  });
+
+  it('is refused as soon as its domain is deleted, and so is a key that is bound to it', async () => {
+    const domain = await add('deleted.example');
+    await vouch(domain);
+    const bound = await acme.client(['email:send'], domain.id);
+    expect((await send()).status).toBe(202);
+    expect((await send(bound)).status).toBe(202);
+    expect((await remove(domain.id)).status).toBe(200);
+    expect((await send()).body.error.code).toBe('domain_not_verified');
+    expect((await send(bound)).body.error.code).toBe('revoked_api_key');
+  });
+});
+
 describe('DELETE /v1/domains/{id}', () => {
   it('returns success, outside of data, and leaves nothing of the domain', async () => {
     const { id, records } = await add('gone.example');

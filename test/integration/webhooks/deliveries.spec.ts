@@ -142,6 +142,13 @@ describe('/v1/webhooks/{id}/deliveries', () => {
     expect(await app.messages(id)).toEqual([{ ...before[0], attempts: 0, next_attempt_at: now, created_at: now }]);
   });
 
+  it('sends nothing from before to a webhook that is disabled and enabled again', async () => {
+    await insert({ state: 'pending' });
+    for (const enabled of [false, true]) await customer.api.call('PATCH', `/v1/webhooks/${id}`, { enabled });
+    const ended = { state: 'failed', last_error: 'endpoint_disabled' };
+    expect(await app.messages(id)).toEqual([expect.objectContaining(ended)]);
+  });
+
   it('returns 404 for a delivery of another webhook', async () => {
     const deliveryId = await insert();
     const other = await app.add(customer.api);

@@ -51,6 +51,19 @@ describe('/v1/webhooks', () => {
     expect(added).toMatchObject({ enabled: false, disabledReason: 'request', disabledAt: added.createdAt });
   });
 
+  it('changes and records nothing without fields', async () => {
+    const { api, organizationId } = customer;
+    const added = await app.add(api);
+    const before = dataOf(await api.get(`/v1/webhooks/${added.id}`));
+    app.clock.advance(MINUTE);
+    expect(dataOf(await api.call('PATCH', `/v1/webhooks/${added.id}`, {}))).toEqual(before);
+    const changes = await app.db.query(
+      `select 1 from audit_log where organization_id = $1 and action = 'webhook.changed'`,
+      [organizationId],
+    );
+    expect(changes).toEqual([]);
+  });
+
   it('changes the given fields, and nothing else', async () => {
     const { api } = customer;
     const { id } = await app.add(api, { description: 'Orders' });

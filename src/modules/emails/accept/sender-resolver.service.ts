@@ -20,7 +20,7 @@ interface SenderDomain {
 
 type FoundDomain = NonNullable<Awaited<ReturnType<DomainsService['find']>>>;
 
-/** How long a verified domain is cached; other results are not cached. */
+/** How long a verified domain is cached after a change in another process; other results are not cached. */
 const CACHE_MS = 2 * SECOND;
 /** Of the connections to the database; a batch of emails may name a hundred domains. */
 const QUERIES = { maxWeight: 200, concurrency: 2 };
@@ -71,7 +71,7 @@ export class SenderResolver {
   }
 
   private async find(organizationId: string, name: string | undefined): Promise<SenderDomain | undefined> {
-    const key = `${organizationId} ${name ?? ''}`;
+    const key = `${organizationId} ${this.domains.revisions.of(organizationId)} ${name ?? ''}`;
     return this.verified.get(key) ?? this.lookUps.run(key, () => this.lookUp(organizationId, name, key));
   }
 

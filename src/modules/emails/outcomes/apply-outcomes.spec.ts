@@ -147,6 +147,19 @@ describe('applyOutcomes', () => {
     expect(applyOutcomes(after(email(2), changes), [recorded(0, softBounce)]).softBounces).toEqual([]);
   });
 
+  it('shows a permanent bounce after a temporary one as a duplicate, once, and counts one', () => {
+    const softBounce = { ...hardBounce, bounceType: 'soft', suppress: false } as const;
+    const dsn = (outcome: DeliveryOutcome) => ({ ...recorded(0, outcome), source: 'dsn' as const });
+    const soft = applyOutcomes(email(1), [dsn(softBounce)]);
+    const hard = applyOutcomes(after(email(1), soft), [dsn(hardBounce), dsn(hardBounce), dsn(softBounce)]);
+    expect(hard.events.map(({ eventType, data }) => [eventType, data.duplicate])).toEqual([['hard_bounce', true]]);
+    expect(hard.deltas).toEqual([]);
+    expect(hard.suppressions).toContainEqual(expect.objectContaining({ reason: 'hard_bounce' }));
+    const both = after(after(email(1), soft), hard);
+    expect(applyOutcomes(both, [dsn(hardBounce)]).events).toEqual([]);
+    expect(applyOutcomes(email(1), [dsn(hardBounce), dsn(softBounce)]).events).toHaveLength(1);
+  });
+
   it('shows a second delivery as a duplicate and counts it once', () => {
     const delivered = after(email(1), applyOutcomes(email(1), [recorded(0, { kind: 'delivered' })]));
     const changes = applyOutcomes(delivered, [recorded(0, { kind: 'delivered' })]);

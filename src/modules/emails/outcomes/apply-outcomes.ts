@@ -13,6 +13,7 @@ import {
   type NewEvent,
   type RecipientState,
   recipientStatus,
+  withHardBounce,
   withSeen,
 } from './email-state';
 import { hasErased, isErased, withoutNames, withoutPerson } from './erased-recipient';
@@ -153,6 +154,7 @@ class EmailFold {
     // A repetition does not count again, but it may have an earlier time, or a reason to suppress the address.
     for (const lasting of kinds) this.noteTime(lasting, outcome.occurredAt);
     if (!isErased(outcome.recipient)) this.list(outcome, seen);
+    const before = isHardBounce(outcome) ? withHardBounce(seen) : seen;
     return kinds
       .filter((lasting) => !hasSeen(seen, lasting))
       .reduce((set, lasting) => {
@@ -160,7 +162,7 @@ class EmailFold {
         if (counter) this.count(counter, outcome);
         if (isExcused(outcome)) this.count('excused', outcome);
         return withSeen(set, lasting);
-      }, seen);
+      }, before);
   }
 
   private list(outcome: RecordedOutcome, seen: number): void {
@@ -248,6 +250,10 @@ export function isDomainMissing({ outcome }: RecordedOutcome): boolean {
 /** Whether a bounce is unrelated to the sender. The first of several bounces of a recipient counts. */
 export function isExcused({ outcome }: RecordedOutcome): boolean {
   return outcome.kind === 'bounced' && outcome.countsAgainstSender === false;
+}
+
+function isHardBounce({ outcome }: RecordedOutcome): boolean {
+  return outcome.kind === 'bounced' && outcome.bounceType === 'hard';
 }
 
 /** Refusals of the sender or of the message: they are not about the address, and another mail may be accepted. */

@@ -81,6 +81,19 @@ export function hasSeen(seen: number, outcome: LastingOutcome): boolean {
   return (seen & BIT[outcome]) !== 0;
 }
 
+/** Of a recipient that has bounced: one of its bounces was permanent. */
+const HARD_BOUNCE = 512;
+
+/** Whether a bounce adds nothing to what the bits of a recipient contain: only a permanent one after temporary ones does. */
+export function isBounceKnown(seen: number, bounceType: 'hard' | 'soft'): boolean {
+  return hasSeen(seen, 'bounced') && (bounceType === 'soft' || (seen & HARD_BOUNCE) !== 0);
+}
+
+/** The bits of a recipient with a permanent bounce. */
+export function withHardBounce(seen: number): number {
+  return seen | HARD_BOUNCE;
+}
+
 /** The bits of a recipient with one more outcome. */
 export function withSeen(seen: number, outcome: LastingOutcome): number {
   return seen | BIT[outcome];

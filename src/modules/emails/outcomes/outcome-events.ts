@@ -6,13 +6,13 @@ import {
   type RecordedOutcome,
   type SmtpFacts,
 } from '../../../delivery/ports/outcome';
-import { hasSeen, type NewEvent, type RecipientState } from './email-state';
+import { hasSeen, isBounceKnown, type NewEvent, type RecipientState } from './email-state';
 
 export type EventBody = Pick<NewEvent, 'source' | 'data'> & { eventType: EventType };
 
 /**
- * The events that an outcome adds to a recipient's history. A repeated terminal outcome adds none, except a second
- * delivery, which is recorded as a duplicate.
+ * The events that an outcome adds to a recipient's history. A repeated terminal outcome adds none, with two exceptions that
+ * are marked as duplicates: a second delivery, and a permanent bounce after a temporary one.
  */
 export function eventsOf(recorded: RecordedOutcome, before: RecipientState): EventBody[] {
   const { seen } = before;
@@ -20,7 +20,8 @@ export function eventsOf(recorded: RecordedOutcome, before: RecipientState): Eve
   const data = eventData(recorded, before);
   const types = eventTypes(outcome, recorded.source);
   if (outcome.kind === 'delivered' && !hasSeen(seen, 'sent')) types.unshift('sent');
-  if (outcome.kind === 'delivered' && hasSeen(seen, 'delivered')) data.duplicate = true;
+  const isDuplicate = (outcome.kind === 'delivered' || outcome.kind === 'bounced') && hasSeen(seen, outcome.kind);
+  if (isDuplicate) data.duplicate = true;
   if (isRepeated(outcome, seen)) return [];
   return types.map((eventType) => ({ eventType, source, data }));
 }
@@ -29,11 +30,12 @@ function isRepeated(outcome: DeliveryOutcome, seen: number): boolean {
   switch (outcome.kind) {
     case 'sending':
     case 'sent':
-    case 'bounced':
     case 'failed':
     case 'spam_report':
     case 'unsubscribed':
       return hasSeen(seen, outcome.kind);
+    case 'bounced':
+      return isBounceKnown(seen, outcome.bounceType);
     case 'delivered':
     case 'deferred':
     case 'unknown':

@@ -1,5 +1,5 @@
-// Counts one page of the event log by the rules of the statistics. An event counts for each recipient, with two exceptions: a delivery
-// marked as a duplicate does not count, and of opens and clicks only the first that is not automated counts.
+// Counts one page of the event log by the rules of the statistics. An event counts for each recipient, with two exceptions: a delivery or
+// bounce marked as a duplicate does not count, and of opens and clicks only the first that is not automated counts.
 // Reads: email_events (index email_events_feed; primary key for earlier events), emails (primary key). Locks: none.
 // Rows: one page of events. Not the ORM: an aggregate over earlier rows.
 import type { Statement } from '../../../../database/statement';
@@ -37,7 +37,7 @@ const EVENTS = `
     join emails m on m.organization_id = $1 and m.mode = $2 and m.id = p.email_id
     where p.occurred_at >= $5 and p.occurred_at < $6
       and p.event_type not in ('queued', 'scheduled', 'sending')
-      and not (p.event_type = 'delivered' and p.data ? 'duplicate')
+      and not (p.event_type in ('delivered', 'bounced', 'hard_bounce') and p.data ? 'duplicate')
       and not (p.event_type in ('opened', 'clicked') and (p.data ? 'automated' or exists (
         select 1 from email_events earlier
         where earlier.organization_id = $1 and earlier.mode = $2 and earlier.email_id = p.email_id
