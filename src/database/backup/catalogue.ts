@@ -1,6 +1,8 @@
 import type { Client } from 'pg';
+import type { QueryRunner } from 'typeorm';
+import { MIGRATIONS } from '../migrations';
 import { MIGRATIONS_TABLE } from '../schema-state';
-import type { BackupSequence, BackupTable } from './backup-format';
+import type { BackupHeader, BackupSequence, BackupTable } from './backup-format';
 
 /** In the schema of the service, and not an extension's. */
 const OURS = (oid: string, namespace: string, catalogue: string): string => `
@@ -68,6 +70,37 @@ export async function listSequences(client: Connection): Promise<BackupSequence[
 export async function dropEverything(client: Connection): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(DROPS);
   for (const { statement } of rows) await client.query(statement);
+}
+
+/** The tables of a backup, empty and without their triggers, by the migrations that it names. */
+export async function makeSchema(
+  client: Connection,
+  { migrations, tables }: BackupHeader,
+  note: (message: string) => void,
+): Promise<void> {
+  note(`making the schema of ${migrations.length} migrations`);
+  await client.query(
+    `create table ${MIGRATIONS_TABLE} (id serial primary key, "timestamp" bigint not null, name character varying not null)`,
+  );
+  const query = async (text: string, values?: unknown[]) => (await client.query(text, values)).rows as unknown[];
+  const runner = { query, isTransactionActive: true } as unknown as QueryRunner;
+  for (const migration of MIGRATIONS) {
+    const each = new migration();
+    if (!migrations.includes(each.name)) continue;
+    await each.up(runner);
+    const insert = `insert into ${MIGRATIONS_TABLE} ("timestamp", name) values ($1, $2)`;
+    await client.query(insert, [each.name.slice(-13), each.name]);
+  }
+  // Triggers guard rows against changes, and these are as they were.
+  for (const { name } of await listTables(client)) {
+    await client.query(`alter table ${identifier(name)} disable trigger user; truncate ${identifier(name)}`);
+  }
+  for (const table of tables) await addMonths(client, table);
+}
+
+/** Rows of a month without a partition would go into the default one. */
+async function addMonths(client: Connection, { name, months }: BackupTable): Promise<void> {
+  for (const month of months) await client.query('select add_month_partition($1, $2::date, 0)', [name, month]);
 }
 
 /** Quoted as an identifier. */

@@ -2,15 +2,14 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import type { QueryRunner } from 'typeorm';
 import { AppError } from '../../common/errors/app-error';
 import { isOlderRelease, RELEASE } from '../../common/release';
 import { MIGRATION_LOCK } from '../migrate';
 import { MIGRATIONS } from '../migrations';
-import { MIGRATIONS_TABLE, readApplied } from '../schema-state';
+import { readApplied } from '../schema-state';
 import { type BackupPart, readBackupFile } from './backup-file';
-import type { BackupHeader, BackupTable, VerifiedBackup } from './backup-format';
-import { columnList, dropEverything, identifier, listTables } from './catalogue';
+import type { BackupHeader, VerifiedBackup } from './backup-format';
+import { columnList, dropEverything, identifier, listTables, makeSchema } from './catalogue';
 import { connectFor, COPY_SETTINGS } from './dump-database';
 
 export interface RestoreOptions {
@@ -123,32 +122,6 @@ async function assertReplaceable(client: Client, force: boolean): Promise<void> 
 
 function refused(message: string): AppError {
   return new AppError('invalid_request', message);
-}
-
-async function makeSchema(client: Client, { migrations, tables }: BackupHeader, note: (message: string) => void) {
-  note(`making the schema of ${migrations.length} migrations`);
-  await client.query(
-    `create table ${MIGRATIONS_TABLE} (id serial primary key, "timestamp" bigint not null, name character varying not null)`,
-  );
-  const query = async (text: string, values?: unknown[]) => (await client.query(text, values)).rows as unknown[];
-  const runner = { query, isTransactionActive: true } as unknown as QueryRunner;
-  for (const migration of MIGRATIONS) {
-    const each = new migration();
-    if (!migrations.includes(each.name)) continue;
-    await each.up(runner);
-    const insert = `insert into ${MIGRATIONS_TABLE} ("timestamp", name) values ($1, $2)`;
-    await client.query(insert, [each.name.slice(-13), each.name]);
-  }
-  // Triggers guard rows against changes, and these are as they were.
-  for (const { name } of await listTables(client)) {
-    await client.query(`alter table ${identifier(name)} disable trigger user; truncate ${identifier(name)}`);
-  }
-  for (const table of tables) await addMonths(client, table);
-}
-
-/** Rows of a month without a partition would go into the default one. */
-async function addMonths(client: Client, { name, months }: BackupTable): Promise<void> {
-  for (const month of months) await client.query('select add_month_partition($1, $2::date, 0)', [name, month]);
 }
 
 async function fill(client: Client, file: string, backup: VerifiedBackup, note: (message: string) => void) {
