@@ -18,7 +18,7 @@ export function addMigrateCommand(program: Command, session: CliSession): void {
 
 async function applyMigrations(session: CliSession): Promise<void> {
   const { output } = session;
-  const database = await session.open(session.config(), {
+  const database = await session.open(session.config({}, true), {
     migrate: true,
     log: (message) => output.note(message),
   });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type EncryptedRecords, examine, reEncrypt } from '../common/encryption/re-encrypt';
 import type { AppConfig } from '../config/config';
-import { StoredMasterKey } from '../config/data-dir';
+import { StoredMasterKey } from '../config/master-key';
 import { Database } from '../database/database.service';
 import { EncryptedDkimKeysService } from '../modules/domains/dkim/encrypted-dkim-keys.service';
 import { EncryptedPrivacyService } from '../modules/privacy/requests/privacy-keyring.service';
@@ -26,6 +26,9 @@ interface EncryptedKind {
 const SERVICE_SESSION = /^waybill(?!-(?:cli|keeper)$)/;
 /** An error names a few; `closed` is how many there are. */
 const MAX_NAMED = 10;
+
+const NOTHING_CHANGED =
+  'nothing has been changed. After an interrupted change to another key, finish that one first, with the same command';
 
 /** `waybill keys …` */
 export function addReEncryptCommands(program: Command, session: CliSession): void {
@@ -62,7 +65,7 @@ async function encryptAgain(services: Services, config: AppConfig, masterKey: Bu
 async function countReadable({ what, counted, named, records }: EncryptedKind): Promise<number> {
   const { total, unreadable } = await examine(records);
   if (unreadable.length === 0) return total;
-  const message = `${unreadable.length} of ${total} ${what} decrypt under neither master key; nothing has been changed`;
+  const message = `${unreadable.length} of ${total} ${what} decrypt under neither master key; ${NOTHING_CHANGED}`;
   const details = { [counted]: total, unreadable: unreadable.length, [named]: unreadable.slice(0, MAX_NAMED) };
   throw new CliError('unhealthy', message, details);
 }

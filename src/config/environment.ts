@@ -2,7 +2,7 @@ import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsEmail, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
 import { MAX_LIFE_HOURS, TLS_MODES, type TlsMode } from './config';
-import { MASTER_KEY_TEXT } from './data-dir';
+import { MASTER_KEY_TEXT } from './master-key';
 
 const toInteger = Transform(({ value }: { value: unknown }) =>
   typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value,

@@ -77,7 +77,7 @@ describe('loadConfig', () => {
     expect(loadConfig({ WAYBILL_DATA_DIR: folder }).masterKey).toEqual(key);
     rmSync(join(folder, 'master.key'));
     expect(() => loadConfig({ WAYBILL_DATA_DIR: folder })).toThrow(
-      /master\.key is missing, and the database beside it/,
+      /master\.key is missing or empty, and the database beside it/,
     );
     expect(() => statSync(join(folder, 'master.key'))).toThrow('ENOENT');
     expect(loadConfig({ WAYBILL_DATA_DIR: folder, MASTER_KEY: KEY }).masterKey).toEqual(Buffer.from(KEY, 'base64'));

@@ -8,8 +8,9 @@ import { closest, distance } from 'fastest-levenshtein';
 import { parseUrl } from '../common/network';
 import { OTLP_PROTOCOLS } from '../common/tracing/tracing';
 import { type AppConfig, type Role, ROLES } from './config';
-import { StoredMasterKey, unusableDataDir } from './data-dir';
+import { unusableDataDir } from './data-dir';
 import { Environment, HOST_NAME, isAddressOrName, isDnsServer } from './environment';
+import { StoredMasterKey } from './master-key';
 import { list, type MasterKeys, nameServersOf, parseRelay, parseRequestLimits, toConfig, toTracing } from './to-config';
 import { notProxies, parseTrustProxy } from './trust-proxy';
 
@@ -32,10 +33,16 @@ export function variableOf(name: string, env: NodeJS.ProcessEnv = process.env): 
   return env[name] || undefined;
 }
 
-/** Reads and validates the environment. An empty value counts as absent. @param overrides win over the environment @throws ConfigurationError */
+/**
+ * Reads and validates the environment. An empty value counts as absent.
+ * @param overrides win over the environment
+ * @param createKey makes the stored master key where an embedded database is to be made; else there has to be one
+ * @throws ConfigurationError
+ */
 export function loadConfig(
   processEnvironment: NodeJS.ProcessEnv = process.env,
   overrides: NodeJS.ProcessEnv = {},
+  createKey = true,
 ): AppConfig {
   const env = { ...processEnvironment, ...overrides };
   const known = new Environment();
@@ -47,7 +54,7 @@ export function loadConfig(
   const rules = [...crossChecks(environment), ...trustProxyProblems(environment), ...pairProblems(environment)];
   const problems = [...invalid.map(sentenceOf), ...rules.filter((rule) => !isConsequence(rule, invalid))];
   if (problems.length > 0) throw new ConfigurationError(problems);
-  return toConfig(environment, masterKeysOf(environment));
+  return toConfig(environment, masterKeysOf(environment, createKey));
 }
 
 /** Shorter names, such as PORT, are similar to too many others. */
@@ -198,19 +205,17 @@ function trustProxyProblems({ TRUST_PROXY }: Environment): string[] {
   return [`TRUST_PROXY must be ${forms} (10.0.0.0/8, 2001:db8::1), not ${unfit}`];
 }
 
-function masterKeysOf(environment: Environment): MasterKeys {
+function masterKeysOf(environment: Environment, createKey: boolean): MasterKeys {
   const { MASTER_KEY, MASTER_KEY_PREVIOUS } = environment;
-  const stored = new StoredMasterKey(resolve(environment.WAYBILL_DATA_DIR));
-  const masterKey = MASTER_KEY ? Buffer.from(MASTER_KEY, 'base64') : readOrCreate(stored, environment);
-  if (MASTER_KEY_PREVIOUS) return { masterKey, previousMasterKey: Buffer.from(MASTER_KEY_PREVIOUS, 'base64') };
-  return { masterKey, previousMasterKey: MASTER_KEY ? undefined : stored.readPrevious() };
-}
-
-function readOrCreate(stored: StoredMasterKey, { WAYBILL_DATA_DIR }: Environment): Buffer {
+  const previous = MASTER_KEY_PREVIOUS ? Buffer.from(MASTER_KEY_PREVIOUS, 'base64') : undefined;
+  if (MASTER_KEY) return { masterKey: Buffer.from(MASTER_KEY, 'base64'), previousMasterKey: previous };
+  const dataDir = resolve(environment.WAYBILL_DATA_DIR);
+  const stored = new StoredMasterKey(dataDir);
   try {
-    return stored.readOrCreate();
+    const masterKey = stored.readOrCreate(createKey);
+    return { masterKey, previousMasterKey: previous ?? stored.readPrevious() };
   } catch (error) {
-    throw new ConfigurationError([unusableDataDir(resolve(WAYBILL_DATA_DIR), error) ?? (error as Error).message]);
+    throw new ConfigurationError([unusableDataDir(dataDir, error) ?? (error as Error).message]);
   }
 }
 

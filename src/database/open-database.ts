@@ -4,6 +4,7 @@ import { SECOND, SystemClock } from '../common/clock';
 import { UnavailableError } from '../common/errors/app-error';
 import { parseUrl } from '../common/network';
 import type { AppConfig, DatabaseConfig } from '../config/config';
+import { noDatabaseIn } from '../config/data-dir';
 import { ConfigurationError } from '../config/load-config';
 import { createDataSource, COMMAND_CONNECT_TIMEOUT_MS } from './data-source';
 import { isUnavailable } from './database-errors';
@@ -89,13 +90,8 @@ export async function openDatabase(
   }
 }
 
-/** A command of an operator who has left out a variable must not find the database in order that it has made. */
 async function assertCreated(dataDir: string): Promise<void> {
-  if ((await findClusterFolder(dataDir)) !== undefined) return;
-  throw new ConfigurationError([
-    `There is no database in ${dataDir}, and DATABASE_URL is not set: set it, or WAYBILL_DATA_DIR, as for the service. ` +
-      'The first start of the service makes an embedded one',
-  ]);
+  if ((await findClusterFolder(dataDir)) === undefined) throw new ConfigurationError([noDatabaseIn(dataDir)]);
 }
 
 async function openEmbedded(config: EmbeddedConfig, options: OpenDatabaseOptions): Promise<Opened> {

@@ -89,7 +89,7 @@ async function restore(session: CliSession, file: string, options: RestoreOption
   const note = (message: string): void => output.note(message);
   const key = await takeMasterKey(await readBackupHeader(file), options);
   // The configuration is not valid without one, and the backup's is the one from now on.
-  const config = session.config(key && { MASTER_KEY: key.toString('base64') });
+  const config = session.config(key && { MASTER_KEY: key.toString('base64') }, true);
   note(`reading ${file}`);
   const backup = await unlessAborted(verifyBackup(file), session.interrupted);
   const restored: RestoredKey = { key, wanted: backup.header.masterKeyId, out: options.masterKeyOut };

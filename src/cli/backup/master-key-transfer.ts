@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { deriveEncryptionKey } from '../../common/encryption/encryption';
 import type { AppConfig } from '../../config/config';
-import { readMasterKeyFrom, StoredMasterKey } from '../../config/data-dir';
+import { readMasterKeyFrom, StoredMasterKey } from '../../config/master-key';
 import { CliError } from '../session/output';
 import type { CliSession } from '../session/cli-session';
 

@@ -7,7 +7,7 @@ import { endsWithin, unlessAborted } from '../../common/async/promises';
 import { SECOND } from '../../common/clock';
 import { isUuid } from '../../common/ids';
 import type { AppConfig } from '../../config/config';
-import { readMasterKeyFrom } from '../../config/data-dir';
+import { readMasterKeyFrom } from '../../config/master-key';
 import { isVariableSet, loadConfig, variableOf } from '../../config/load-config';
 import { COMMAND_CONNECT_TIMEOUT_MS } from '../../database/data-source';
 import { type OpenDatabase, openDatabase, type OpenDatabaseOptions } from '../../database/open-database';
@@ -48,9 +48,13 @@ export class CliSession {
     readonly interrupted: AbortSignal = new AbortController().signal,
   ) {}
 
-  /** @param overrides variables instead of the environment's. @throws ConfigurationError */
-  config(overrides: NodeJS.ProcessEnv = {}): AppConfig {
-    const config = loadConfig(this.environment, overrides);
+  /**
+   * @param overrides variables instead of the environment's
+   * @param create makes the master key of an embedded database where there is none
+   * @throws ConfigurationError
+   */
+  config(overrides: NodeJS.ProcessEnv = {}, create = false): AppConfig {
+    const config = loadConfig(this.environment, overrides, create);
     return {
       ...config,
       database: { ...config.database, poolSize: POOL_SIZE, connectTimeoutMs: COMMAND_CONNECT_TIMEOUT_MS },
@@ -83,7 +87,9 @@ export class CliSession {
    */
   async run(command: (services: Services) => Promise<Report>, { create = false } = {}): Promise<void> {
     const silent = { log: () => undefined, waitSeconds: 0, create };
-    await this.withServices(this.config(), silent, async (services) => this.output.result(await command(services)));
+    await this.withServices(this.config({}, create), silent, async (services) =>
+      this.output.result(await command(services)),
+    );
   }
 
   /** Opens the database; its `stop` ends what this has started. @throws as `openDatabase`, and the reason of an interruption */

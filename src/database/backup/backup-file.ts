@@ -17,6 +17,8 @@ export type BackupPart =
   | { readonly type: 'data'; readonly bytes: Buffer };
 
 const MAGIC = Buffer.from('WAYBILL-BACKUP 1\n');
+/** Of any format. */
+const NAME = Buffer.from('WAYBILL-BACKUP ');
 const HEAD_BYTES = 5;
 /** Far above what is ever written: a COPY row is one part at most, and a message has 40 MB. */
 const MAX_PART_BYTES = 1024 * 1024 * 1024;
@@ -96,7 +98,7 @@ export async function* readBackupFile(file: string): AsyncGenerator<BackupPart> 
   const bytes = new ByteReader(source);
   try {
     const magic = await bytes.take(MAGIC.length);
-    if (magic === undefined || !magic.equals(MAGIC)) throw new BackupFileError(`${file} is no backup of this service`);
+    if (magic === undefined || !magic.equals(MAGIC)) throw notReadable(file, magic);
     for (let head = await bytes.take(HEAD_BYTES); head !== undefined; head = await bytes.take(HEAD_BYTES)) {
       yield await readPart(head, bytes);
     }
@@ -106,6 +108,15 @@ export async function* readBackupFile(file: string): AsyncGenerator<BackupPart> 
     input.destroy();
     source.destroy();
   }
+}
+
+function notReadable(file: string, magic: Buffer | undefined): BackupFileError {
+  const isOfOurs = magic?.subarray(0, NAME.length).equals(NAME);
+  return new BackupFileError(
+    isOfOurs
+      ? `${file} has the format of a later release: restore it with that release`
+      : `${file} is no backup of this service`,
+  );
 }
 
 async function readPart(head: Buffer, bytes: ByteReader): Promise<BackupPart> {

@@ -4,6 +4,7 @@ import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { AppError } from '../../common/errors/app-error';
 import { isOlderRelease, RELEASE } from '../../common/release';
+import { databaseErrorCode } from '../database-errors';
 import { MIGRATION_LOCK } from '../migrate';
 import { MIGRATIONS } from '../migrations';
 import { readApplied } from '../schema-state';
@@ -53,6 +54,10 @@ export async function restoreDatabase(
   }
 }
 
+const LOCK_NOT_AVAILABLE = '55P03';
+const IN_USE =
+  'Another session uses the tables: `waybill connections list` shows it, and `waybill connections end <pid>` ends it';
+
 /** Ends the connection, and with it the statement and the transaction. @throws the signal's reason */
 async function unlessInterrupted(client: Client, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   const interrupt = (): void => void client.end();
@@ -62,6 +67,7 @@ async function unlessInterrupted(client: Client, signal: AbortSignal, work: () =
     await work();
   } catch (error) {
     signal.throwIfAborted();
+    if (databaseErrorCode(error) === LOCK_NOT_AVAILABLE) throw refused(IN_USE);
     throw error;
   } finally {
     signal.removeEventListener('abort', interrupt);

@@ -258,8 +258,8 @@ export class QueueActionsRepository {
   }
 
   /** An action that is not completed, locked, the oldest first; undefined when others work on all of them. */
-  async take(id: string | undefined, tx: Transaction): Promise<RunningAction | undefined> {
-    const [action] = await tx.run(takeAction(id));
+  async take(id: string | undefined, except: readonly string[], tx: Transaction): Promise<RunningAction | undefined> {
+    const [action] = await tx.run(takeAction(id, except));
     return action;
   }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { NotFoundError, ValidationError } from '../../common/errors/app-error';
+import { NotFoundError, UnavailableError, ValidationError } from '../../common/errors/app-error';
 import { isUuid, newId, NIL_ID } from '../../common/ids';
 import { parseAddress } from '../../common/mail-address';
 import { parseDomain } from '../../common/mail-domain';
@@ -27,6 +27,14 @@ export interface NewQueueAction {
   /** The operator's own words. */
   readonly reason: string;
   readonly actor: string;
+}
+
+interface Work {
+  /** The id of an action; undefined: all. */
+  readonly only: string | undefined;
+  readonly outcomes: OutcomeSink;
+  /** Actions that are left out, with their errors. */
+  readonly failed: Map<string, unknown>;
 }
 
 /** One transaction each: long enough to be worth it, short enough that nothing waits for it. */
@@ -79,16 +87,19 @@ export class QueueActionsService {
   }
 
   /**
-   * Works off the actions that no other process works on, batch by batch.
+   * Works off the actions that no other process works on, batch by batch. One that fails is left out until the next call.
    * @param outcomes where deliveries that are ended go
    * @param only one action by its id
+   * @throws the first error, when all others are worked off; UnavailableError at once
    */
   async workOff(outcomes: OutcomeSink, { only, signal }: { only?: string; signal?: AbortSignal } = {}): Promise<void> {
-    let isMore = true;
-    while (isMore && signal?.aborted !== true) {
-      isMore = await this.database.transaction((tx) => this.workOffBatch(only, outcomes, tx));
+    const failed = new Map<string, unknown>();
+    for (let isMore = true; isMore && signal?.aborted !== true;) {
+      isMore = await this.workOffBatch({ only, outcomes, failed });
       if (isMore) this.waker.wake(CALL_TO_ALL);
     }
+    const [error] = failed.values();
+    if (failed.size > 0) throw error;
   }
 
   /** Returns the number of removed actions. */
@@ -96,10 +107,22 @@ export class QueueActionsService {
     return this.actions.deleteCompletedBefore(before);
   }
 
-  /** False when there was no action to take. */
-  private async workOffBatch(only: string | undefined, outcomes: OutcomeSink, tx: Transaction): Promise<boolean> {
-    const action = await this.actions.take(only, tx);
-    if (!action) return false;
+  /** False when there was no action to take. @param work gets what has failed */
+  private async workOffBatch({ only, outcomes, failed }: Work): Promise<boolean> {
+    let taken: RunningAction | undefined;
+    try {
+      await this.database.transaction(async (tx) => {
+        taken = await this.actions.take(only, [...failed.keys()], tx);
+        if (taken) await this.advance(taken, outcomes, tx);
+      });
+    } catch (error) {
+      if (!taken || error instanceof UnavailableError) throw error;
+      failed.set(taken.id, error);
+    }
+    return taken !== undefined;
+  }
+
+  private async advance(action: RunningAction, outcomes: OutcomeSink, tx: Transaction): Promise<void> {
     const touched = await this.actions.touch(action, BATCH, tx);
     const changed = touched.filter(({ isChanged }) => isChanged);
     if (action.action === 'fail' && changed.length > 0) await outcomes.record(this.failuresOf(changed), tx);
@@ -110,7 +133,6 @@ export class QueueActionsService {
       isCompleted: touched.length < BATCH,
     };
     await this.actions.advance(action.id, { ...(touched.at(-1) ?? startOf(action)), ...counts }, tx);
-    return true;
   }
 
   private failuresOf(deliveries: readonly TouchedDelivery[]): RecordedOutcome[] {

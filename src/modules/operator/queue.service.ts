@@ -3,6 +3,7 @@ import { AuditService, INSTALLATION } from '../../audit/audit.service';
 import { OrganizationsService } from '../../auth/organizations.service';
 import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
+import { ValidationError } from '../../common/errors/app-error';
 import {
   type DeliveryCursor,
   type DeliveryFilter,
@@ -56,9 +57,10 @@ export class OperatorQueueService {
     }));
   }
 
-  /** Stores an action; a worker starts it within a second. @throws ValidationError for an empty filter */
-  start(wanted: NewQueueAction) {
+  /** Stores an action; a worker starts it within a second. @throws ValidationError for an empty filter, or an unknown organization */
+  async start(wanted: NewQueueAction) {
     const { action, filter, actor } = wanted;
+    await this.assertKnown(filter.organizationId?.toLowerCase());
     return this.actions.create(wanted, async (id, tx) => {
       const { organizationId, destination, emailId, recipient } = filter;
       const data = { action, destination, emailId, ...(recipient !== undefined && { recipient: true }) };
@@ -66,6 +68,12 @@ export class OperatorQueueService {
       const concerned = organizationId?.toLowerCase() ?? INSTALLATION;
       await this.audit.record([{ organizationId: concerned, actor, action: `queue.${action}`, ...target, data }], tx);
     });
+  }
+
+  /** An action for a mistyped id would complete without a match. */
+  private async assertKnown(organizationId: string | undefined): Promise<void> {
+    if (organizationId === undefined || (await this.organizations.namesOf([organizationId])).size > 0) return;
+    throw new ValidationError({ 'filter.organizationId': ['filter.organizationId must name an organization'] });
   }
 
   /** @throws NotFoundError */

@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:f
 import os from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 import { Client } from 'pg';
 import { DAY, HOUR } from '../../../src/common/clock';
 import { type BackupPart, readBackupFile, writeBackupFile } from '../../../src/database/backup/backup-file';
@@ -297,6 +298,21 @@ describe('waybill backup and restore', () => {
       stderr: expect.stringContaining('no_such'),
     });
     expect(await contentOf(target.url)).toEqual(before);
+  });
+
+  it('name a later format, and what keeps a restore from its tables', async () => {
+    const later = path.join(folder, 'later.backup');
+    await writeFile(later, gzipSync('WAYBILL-BACKUP 2\n'));
+    const env = { ...cli.environment, DATABASE_URL: target.url };
+    expect((await runWith(env, ['restore', later])).stderr).toContain('has the format of a later release');
+    const session = new Client({ connectionString: target.url });
+    await session.connect();
+    await session.query('begin; lock table emails in share mode');
+    expect(await restore(['--force'])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('`waybill connections end <pid>` ends it'),
+    });
+    await session.end();
   });
 
   it('name the release that a newer backup needs', async () => {

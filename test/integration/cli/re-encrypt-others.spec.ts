@@ -96,7 +96,9 @@ describe('waybill keys re-encrypt', () => {
       const unreadable = await insert(null, newKey());
       const before = await rows();
       const error = await cli.failure('keys', 're-encrypt');
-      expect(error.message).toBe('1 of 2 webhook secrets decrypt under neither master key; nothing has been changed');
+      expect(error.message).toContain(
+        '1 of 2 webhook secrets decrypt under neither master key; nothing has been changed',
+      );
       expect(error.details).toEqual({ webhooks: 2, unreadable: 1, ids: [unreadable] });
       expect(await rows()).toEqual(before);
     });
@@ -148,7 +150,9 @@ describe('waybill keys re-encrypt', () => {
       const { id } = await insert(newKey());
       const before = await rows();
       const error = await cli.failure('keys', 're-encrypt');
-      expect(error.message).toBe('2 of 4 privacy records decrypt under neither master key; nothing has been changed');
+      expect(error.message).toContain(
+        '2 of 4 privacy records decrypt under neither master key; nothing has been changed',
+      );
       expect(error.details).toEqual({ privacyRecords: 4, unreadable: 2, ids: [id, id] });
       expect(await rows()).toEqual(before);
     });
@@ -183,7 +187,7 @@ describe('waybill keys re-encrypt', () => {
       const unreadable = await insert(randomBytes(32), newKey());
       const before = await rows();
       const error = await cli.failure('keys', 're-encrypt');
-      expect(error.message).toBe('1 of 2 hash keys decrypt under neither master key; nothing has been changed');
+      expect(error.message).toContain('1 of 2 hash keys decrypt under neither master key; nothing has been changed');
       expect(error.details).toEqual({ hashKeys: 2, unreadable: 1, organizations: [unreadable] });
       expect(await rows()).toEqual(before);
     });

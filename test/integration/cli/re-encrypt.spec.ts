@@ -125,7 +125,7 @@ describe('waybill keys re-encrypt', () => {
     await copyKeys(1);
     const before = await readKeys(cli.url);
     const error = await cli.failure('keys', 're-encrypt');
-    expect(error.message).toBe('1 of 4 DKIM keys decrypt under neither master key; nothing has been changed');
+    expect(error.message).toContain('1 of 4 DKIM keys decrypt under neither master key; nothing has been changed');
     expect(error.details).toMatchObject({ keys: 4, unreadable: 1, domains: [expect.stringMatching(/\/copy1$/)] });
     writeFileSync(join(folder, 'new.key'), newKey());
     // By its former name.

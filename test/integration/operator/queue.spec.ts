@@ -312,6 +312,23 @@ describe('POST /operator/v1/queue/actions', () => {
     await app.db.query('delete from deliveries where destination = $1', [destination]);
   });
 
+  it('goes on with other actions where one fails', async () => {
+    await send(2);
+    const actions = app.get(QueueActionsService);
+    const create = (action: 'fail' | 'hold', of: string) =>
+      actions.create({ action, filter: { destination: of }, reason: 'a test', actor: 'operator' }, () =>
+        Promise.resolve(),
+      );
+    const failing = await create('fail', destination);
+    const next = await create('hold', `other-${destination}`);
+    const broken = { record: () => Promise.reject(new Error('no outcome can be recorded')) };
+    await expect(actions.workOff(broken as unknown as OutcomeRecorder)).rejects.toThrow('no outcome can be recorded');
+    expect(await actions.get(failing.id)).toMatchObject({ status: 'running', changed: 0 });
+    expect(await actions.get(next.id)).toMatchObject({ status: 'completed' });
+    await workOff();
+    expect(await actions.get(failing.id)).toMatchObject({ status: 'completed', changed: 2 });
+  });
+
   it('records actor and action, without the recipient, and keeps that no longer than needed', async () => {
     const [id] = await send(1);
     const recipient = `p0@${destination}`;
@@ -337,6 +354,7 @@ describe('POST /operator/v1/queue/actions', () => {
     { action: 'hold', filter: { destination: 'no domain' }, reason: 'x' },
     { action: 'hold', filter: { recipient: 'nobody' }, reason: 'x' },
     { action: 'hold', filter: { emailId: 'x' }, reason: 'x' },
+    { action: 'hold', filter: { organizationId: randomUUID() }, reason: 'x' },
     { action: 'hold', filter: { destination: 'x.example', colour: 'red' }, reason: 'x' },
     { action: 'hold', filter: { destination: 'x.example' } },
   ])('refuses %j', async (body) => {

@@ -14,7 +14,7 @@ const TAKE = `
     filter_email_id as "emailId", filter_recipient as recipient,
     at_organization_id as "atOrganizationId", at_mode as "atMode", at_email_id as "atEmailId", at_position as "atPosition"
   from queue_actions
-  where status = 'running' and ($1::uuid is null or id = $1)
+  where status = 'running' and ($1::uuid is null or id = $1) and id <> all ($2::uuid[])
   order by id
   limit 1
   for update skip locked`;
@@ -28,9 +28,9 @@ export type RunningAction = Pick<
   | ('atOrganizationId' | 'atMode' | 'atEmailId' | 'atPosition')
 >;
 
-/** @param id undefined for any */
-export function takeAction(id: string | undefined): Statement<RunningAction> {
-  return { name: 'take-queue-action', text: TAKE, values: [id ?? null] };
+/** @param id undefined for any @param except none of these */
+export function takeAction(id: string | undefined, except: readonly string[]): Statement<RunningAction> {
+  return { name: 'take-queue-action', text: TAKE, values: [id ?? null, except] };
 }
 
 /** One delivery of a batch, in the order of the primary key. */

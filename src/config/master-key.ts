@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { keepPrivate, noDatabaseIn, syncFolder } from './data-dir';
+
+const KEY_BYTES = 32;
+const OWNER_ONLY = 0o600;
+/** Folder of the embedded database in a data directory; named by the major version of Postgres. */
+const CLUSTER = /^pg\d+$/;
+
+/** 32 bytes in base64, either alphabet. */
+export const MASTER_KEY_TEXT = /^[A-Za-z0-9+/_-]{43}=?$/;
+
+/**
+ * Embedded mode: the master key is stored beside the data it protects, readable by its owner only, and is generated at the first
+ * start. Without it the DKIM keys cannot be decrypted.
+ */
+export class StoredMasterKey {
+  private readonly file: string;
+  /** The key before the last change. */
+  private readonly previousFile: string;
+  /** The key of a backup that is being restored. */
+  private readonly restoredFile: string;
+
+  constructor(private readonly dataDir: string) {
+    this.file = join(dataDir, 'master.key');
+    this.previousFile = join(dataDir, 'master.key.previous');
+    this.restoredFile = join(dataDir, 'master.key.restored');
+  }
+
+  /**
+   * @param create makes the key where there is none
+   * @throws Error when there is a database without its key: a new key could decrypt nothing and would hide the loss of the old one
+   */
+  readOrCreate(create = true): Buffer {
+    // Checked first: of two processes that start at once, one may create key and database between this check and the read.
+    const hasDatabase = existsSync(this.dataDir) && readdirSync(this.dataDir).some((name) => CLUSTER.test(name));
+    // A restore into an empty directory ended before it could name its key.
+    if (hasDatabase && !existsSync(this.file) && existsSync(this.restoredFile)) {
+      renameSync(this.restoredFile, this.file);
+    }
+    if (isMissing(this.file)) {
+      if (hasDatabase) throw new Error(missingKey(this.file));
+      if (!create) throw new Error(noDatabaseIn(this.dataDir));
+      this.create();
+    }
+    keepPrivate(this.file);
+    return readMasterKey(this.file);
+  }
+
+  readPrevious(): Buffer | undefined {
+    if (!existsSync(this.previousFile)) return undefined;
+    keepPrivate(this.previousFile);
+    return readMasterKey(this.previousFile);
+  }
+
+  /** Whether the key in use is the stored one rather than one from the environment. */
+  holds(key: Buffer): boolean {
+    return existsSync(this.file) && readMasterKey(this.file).equals(key);
+  }
+
+  /** Puts the key of a backup beside the present one, which stays in use until the backup's data is there. */
+  stage(key: Buffer): void {
+    mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
+    this.write(this.restoredFile, key);
+  }
+
+  /** Installs the key of a restored backup; a key that is there becomes the previous one. */
+  install(key: Buffer): void {
+    if (existsSync(this.file)) this.replace(key);
+    else this.write(this.file, key);
+    this.unstage();
+  }
+
+  /** The backup was not restored. */
+  unstage(): void {
+    rmSync(this.restoredFile, { force: true });
+  }
+
+  /** Keeps the old key in a second file first, so that a crash in between loses no key. */
+  replace(key: Buffer): void {
+    const current = this.readOrCreate();
+    if (current.equals(key)) return;
+    this.write(this.previousFile, current);
+    this.write(this.file, key);
+  }
+
+  /** The first key. Of several processes that make one at once, the key of the first is used. */
+  private create(): void {
+    mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
+    // Left by a full disk, or by a loss of power, before there was anything to encrypt.
+    if (existsSync(this.file)) rmSync(this.file);
+    const own = `${this.file}.${process.pid}.new`;
+    writeFileSync(own, textOf(randomBytes(KEY_BYTES)), { mode: OWNER_ONLY, flush: true });
+    try {
+      linkSync(own, this.file);
+    } catch {
+      // Another process was faster, or the file system has no links.
+      if (!existsSync(this.file)) renameSync(own, this.file);
+    }
+    rmSync(own, { force: true });
+    syncFolder(this.dataDir);
+  }
+
+  /** Writes the file completely or not at all. */
+  private write(file: string, key: Buffer): void {
+    writeFileSync(`${file}.new`, textOf(key), { mode: OWNER_ONLY, flush: true });
+    renameSync(`${file}.new`, file);
+    syncFolder(this.dataDir);
+  }
+}
+
+/** An empty file holds no key either. */
+function isMissing(file: string): boolean {
+  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
+
+/**
+ * Reads a key that an operator passes: a file, or `env:NAME`.
+ * @throws Error when there is none; the message never shows what was found
+ */
+export function readMasterKeyFrom(source: string, env: NodeJS.ProcessEnv = process.env): Buffer {
+  const [, name] = /^env:(\w+)$/.exec(source) ?? [];
+  return name === undefined ? readMasterKey(source) : parseMasterKey(env[name] ?? '', name);
+}
+
+function readMasterKey(file: string): Buffer {
+  return parseMasterKey(readFileSync(file, 'utf8'), file);
+}
+
+function parseMasterKey(text: string, source: string): Buffer {
+  if (!MASTER_KEY_TEXT.test(text.trim())) throw new Error(`${source} must hold ${KEY_BYTES} bytes in base64`);
+  return Buffer.from(text, 'base64');
+}
+
+function missingKey(file: string): string {
+  const remedy =
+    'restore it from a copy of the directory, set MASTER_KEY to it, or restore a backup --with-master-key into an empty directory';
+  return `${file} is missing or empty, and the database beside it is encrypted under it: ${remedy}`;
+}
+
+function textOf(key: Buffer): string {
+  return `${key.toString('base64')}\n`;
+}
