@@ -1,5 +1,6 @@
 // `npm test`: the static checks beside the tests. Much of what the tests take is waiting, for processes that start and for mail that
-// is to come; the checks are all computing. Arguments are handed to Jest. The exit code is 1 if either fails.
+// is to come; the checks are all computing. Arguments are handed to Jest. The exit code is 1 if either fails. The tests run on the build,
+// `dist`, that the service is started from (test/setup/shared-runtime.js).
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 
@@ -15,6 +16,7 @@ function run(script, ...args) {
     const child = spawn(process.execPath, [...optimizesLater, path.join(root, script), ...args], {
       cwd: root,
       stdio: 'inherit',
+      env: { TESTED: 'dist', ...process.env },
     });
     child.on('close', (code) => resolve(code === 0));
   });

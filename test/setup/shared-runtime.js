@@ -96,9 +96,21 @@ Module._extensions['.ts'] = (module, filename) => {
   module._compile(current.transformCache.transform(filename), filename);
 };
 
+/**
+ * With `TESTED=dist` the tests run on what `npm run build` has made of the sources: tsc compiles otherwise than swc, and a name that
+ * was its alone to break (a local `exports`) has been in a release.
+ */
+const [SOURCES, BUILD] = ['src', 'dist'].map((folder) => path.resolve(__dirname, '..', '..', folder) + path.sep);
+const isBuildTested = process.env.TESTED === 'dist';
+
+function builtOf(file) {
+  return file.startsWith(SOURCES) && file.endsWith('.ts') ? BUILD + file.slice(SOURCES.length, -3) + '.js' : file;
+}
+
 /** A file that is loaded by its compiled name (open-telemetry.js) has its source beside it. */
 const resolveFilename = Module._resolveFilename;
 Module._resolveFilename = function resolve(request, parent, ...rest) {
   const isCompiledName = /^\..*\.js$/.test(request) && parent?.filename?.endsWith('.ts');
-  return resolveFilename.call(this, isCompiledName ? request.replace(/\.js$/, '') : request, parent, ...rest);
+  const file = resolveFilename.call(this, isCompiledName ? request.replace(/\.js$/, '') : request, parent, ...rest);
+  return isBuildTested ? builtOf(file) : file;
 };

@@ -161,7 +161,7 @@ describe('recording outcomes', () => {
          (select count(*)::int from email_recipients where organization_id = $1) as accepted,
          count(distinct (email_id, data ->> 'recipient')) filter (where event_type = 'sent' or also_sent)::int as sent,
          count(distinct (email_id, data ->> 'recipient')) filter (where event_type = 'delivered')::int as delivered,
-         count(*) filter (where event_type = 'bounced')::int as bounced,
+         count(distinct (email_id, data ->> 'recipient')) filter (where event_type = 'bounced')::int as bounced,
          count(*) filter (where event_type = 'failed')::int as failed,
          count(*) filter (where event_type in ('deferred', 'unknown'))::int as deferred,
          count(*) filter (where event_type = 'spam_report')::int as complaints,

@@ -135,7 +135,7 @@ describe('a report to a return path', () => {
     expect(await scene.report(HARD_BOUNCE_REPORT, path)).toBe('hard_bounce');
     expect(await scene.suppressions()).toMatchObject([{ email: 'zoe@x.example', reason: 'hard_bounce' }]);
     expect(await grown('bounced')).toBe(1);
-    expect(await scene.reportedEvents(id)).toEqual(['soft_bounce']);
+    expect(await scene.reportedEvents(id)).toEqual(['soft_bounce', 'hard_bounce']);
   });
 
   it('on a mail or a recipient that is gone or another’s leads to nothing', async () => {
