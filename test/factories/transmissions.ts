@@ -10,7 +10,15 @@ export const FIRST_DUE = new Date('2026-03-01T12:00:00Z');
 
 /** Facts of a first attempt that has just failed. */
 export function retryFacts(changes: Partial<RetryFacts> = {}): RetryFacts {
-  return { attempt: 1, firstDueAt: FIRST_DUE, expiresAt: null, now: FIRST_DUE, random: () => 0.5, ...changes };
+  return {
+    attempt: 1,
+    refusals: 0,
+    firstDueAt: FIRST_DUE,
+    expiresAt: null,
+    now: FIRST_DUE,
+    random: () => 0.5,
+    ...changes,
+  };
 }
 
 /** Of an attempt at the end of the service's limit. */

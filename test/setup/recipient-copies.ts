@@ -46,6 +46,7 @@ export function claimOf(position: number, fields: Partial<ClaimedDelivery> = {})
     ...recipient,
     attempt: 1,
     crashes: 0,
+    refusals: 0,
     sessionId: 's',
     claimToken: 1,
     traceContext: null,

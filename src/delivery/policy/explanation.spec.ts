@@ -35,8 +35,8 @@ describe('the explanation of an ending', () => {
     [
       'a host that refuses everybody',
       refusedBanner,
-      retryFacts({ attempt: 4 }),
-      /^The server of the recipient refused the connection: it was tried 4 times; the last answer was: No SMTP service here$/,
+      retryFacts({ attempt: 9, refusals: 3 }),
+      /^The server of the recipient refused the connection 4 times; the last answer was: No SMTP service here$/,
     ],
     [
       'a reply to the end',

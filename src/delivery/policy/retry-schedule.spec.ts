@@ -12,7 +12,7 @@ import {
 const START = new Date('2026-03-01T12:00:00Z');
 
 function facts(changes: Partial<RetryFacts> = {}): RetryFacts {
-  return { attempt: 1, firstDueAt: START, expiresAt: null, now: START, random: () => 0.5, ...changes };
+  return { attempt: 1, refusals: 0, firstDueAt: START, expiresAt: null, now: START, random: () => 0.5, ...changes };
 }
 
 function after(milliseconds: number): Date {

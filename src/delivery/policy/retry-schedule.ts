@@ -33,6 +33,8 @@ const LAST_PAUSE_MS = MINUTE;
 export interface RetryFacts {
   /** Number of the attempt that just failed, from 1. */
   readonly attempt: number;
+  /** Earlier attempts that were refused for good before RCPT. */
+  readonly refusals: number;
   readonly firstDueAt: Date;
   /** No attempt starts after it. */
   readonly expiresAt: Date | null;

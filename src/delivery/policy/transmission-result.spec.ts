@@ -124,18 +124,24 @@ const ROWS: Row[] = [
   {
     name: 'a host that refuses at the banner, first',
     result: refusedBanner,
-    outcome: { kind: 'deferred', nextAttemptAt: NEXT, reason: 'unclassified' },
+    outcome: { kind: 'deferred', nextAttemptAt: NEXT, reason: 'unclassified', isRefusal: true },
   },
   {
     name: 'a host that refuses at the banner, third',
     result: refusedBanner,
-    facts: retryFacts({ attempt: 3 }),
-    outcome: { kind: 'deferred', reason: 'unclassified' },
+    facts: retryFacts({ attempt: 3, refusals: 2 }),
+    outcome: { kind: 'deferred', reason: 'unclassified', isRefusal: true },
+  },
+  {
+    name: 'a host that refuses at the banner, first, after other deferrals',
+    result: refusedBanner,
+    facts: retryFacts({ attempt: 9 }),
+    outcome: { kind: 'deferred', reason: 'unclassified', isRefusal: true },
   },
   {
     name: 'a host that refuses at the banner, fourth',
     result: refusedBanner,
-    facts: retryFacts({ attempt: 4 }),
+    facts: retryFacts({ attempt: 4, refusals: 3 }),
     outcome: { ...softBounce, reason: 'unclassified', countsAgainstSender: false },
   },
   {
@@ -239,7 +245,7 @@ describe('what counts against the sender', () => {
 });
 
 it('a host that refuses at MAIL again and again may mean the sender', () => {
-  const outcome = resolveOutcome(rejected('mail', 550, 'Go away'), retryFacts({ attempt: 4 }));
+  const outcome = resolveOutcome(rejected('mail', 550, 'Go away'), retryFacts({ refusals: 3 }));
   expect(outcome).toMatchObject(softBounce);
   expect(outcome).not.toHaveProperty('countsAgainstSender');
 });

@@ -90,17 +90,21 @@ function resolveRejection({ smtp, classification }: Rejected, facts: RetryFacts)
     case 'retry':
     case 'slow':
     case 'suspend':
-      if (facts.attempt > (classification.maximumRetries ?? Infinity)) {
+      if (facts.refusals >= (classification.maximumRetries ?? Infinity)) {
         // What a server says before it has heard of the sender is not the sender's doing.
         const excused = !isAtMessage({ smtp }) && ({ countsAgainstSender: false } as const);
         return { ...bounced('soft', reason, smtp), ...excused, explanation: refusedOften(facts, smtp) };
       }
-      return retryOrEnd('deferred', reason, smtp, facts);
+      return countRefusal(retryOrEnd('deferred', reason, smtp, facts), classification);
     case 'bounce':
       return { ...bounced(bounceType, reason, smtp), explanation: explanation ?? refusal(smtp) };
     case 'bounce_and_suppress':
       return { ...bounced('hard', reason, smtp), suppress: true, explanation: explanation ?? refusal(smtp) };
   }
+}
+
+function countRefusal(outcome: DeliveryOutcome, { maximumRetries }: ReplyClassification): DeliveryOutcome {
+  return outcome.kind === 'deferred' && maximumRetries !== undefined ? { ...outcome, isRefusal: true } : outcome;
 }
 
 /**
@@ -180,8 +184,8 @@ function answer({ response }: SmtpFacts): string {
   return response === undefined ? 'no server answered' : `the last answer was: ${response}`;
 }
 
-function refusedOften({ attempt }: RetryFacts, smtp: SmtpFacts): string {
-  return `The server of the recipient refused the connection: ${times(attempt)}; ${answer(smtp)}`;
+function refusedOften({ refusals }: RetryFacts, smtp: SmtpFacts): string {
+  return `The server of the recipient refused the connection ${refusals + 1} times; ${answer(smtp)}`;
 }
 
 /** An operator's rule need not explain itself. */

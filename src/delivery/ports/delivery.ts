@@ -36,6 +36,8 @@ export interface ClaimedDelivery extends DeliveryKey {
   readonly attempt: number;
   /** How often a worker crashed while it held this delivery, since the last attempt that ended. */
   readonly crashes: number;
+  /** Earlier attempts that a server refused for good before it had heard of the recipient. */
+  readonly refusals: number;
   /** The worker session that holds it. */
   readonly sessionId: string;
   /** Fencing token: a result is taken only with the token of the newest claim. */

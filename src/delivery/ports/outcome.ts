@@ -62,6 +62,8 @@ export type DeliveryOutcome =
       readonly kind: 'deferred' | 'unknown';
       readonly nextAttemptAt: Date;
       readonly reason: string;
+      /** True: a permanent refusal, which ends the delivery after a few of them. */
+      readonly isRefusal?: boolean;
       /** The cause in plain words, where no reply says it. */
       readonly explanation?: string;
       readonly smtp?: SmtpFacts;

@@ -22,6 +22,8 @@ export class Delivery {
   @Column('integer') attempt!: number;
   /** Attempts that ended with the worker's death. */
   @Column('integer') crashes!: number;
+  /** Attempts that were refused for good before RCPT. */
+  @Column('smallint', { default: 0 }) refusals!: number;
   /** Fencing token: a result is taken only with the token of the newest claim. */
   @Column('integer', { name: 'claim_token' }) claimToken!: number;
   @Column('uuid', { name: 'session_id', nullable: true }) sessionId!: string | null;

@@ -159,8 +159,8 @@ export class AttemptService {
     return { kind: 'settled', settlement: { claim, outcomes: [first, ...rest] } };
   }
 
-  private retryFacts({ attempt, firstDueAt, expiresAt }: ClaimedDelivery) {
-    return { attempt, firstDueAt, expiresAt, now: this.clock.now(), random: Math.random };
+  private retryFacts({ attempt, refusals, firstDueAt, expiresAt }: ClaimedDelivery) {
+    return { attempt, refusals, firstDueAt, expiresAt, now: this.clock.now(), random: Math.random };
   }
 }
 

@@ -47,7 +47,7 @@ function settlement(position: number, session = sessionId): Settlement {
   const claim = {
     ...key,
     ...{ domainId: 'd', recipient: 'a@b.example', destination: 'b.example', category: 'transactional' as const },
-    ...{ attempt: 1, crashes: 0, claimToken: 7, sessionId: session, expiresAt: null },
+    ...{ attempt: 1, crashes: 0, refusals: 0, claimToken: 7, sessionId: session, expiresAt: null },
     claimedAt: new Date('2026-11-20T10:00:00.123Z'),
     firstDueAt: new Date('2026-11-20T10:00:00.000Z'),
     traceContext: null,

@@ -48,10 +48,12 @@ function outcomesOf({ claim, outcomes }: Settlement): readonly RecordedOutcome[]
 function toQueueResult(settlement: Settlement) {
   const { claim, outcomes } = settlement;
   const { outcome } = outcomes[0];
-  const nextAttemptAt = outcome.kind === 'deferred' || outcome.kind === 'unknown' ? outcome.nextAttemptAt : null;
+  const isPutOff = outcome.kind === 'deferred' || outcome.kind === 'unknown';
+  const nextAttemptAt = isPutOff ? outcome.nextAttemptAt : null;
+  const isRefusal = isPutOff && outcome.isRefusal === true;
   const { organizationId, mode, emailId, position, claimToken, attempt } = claim;
   const isAcceptance = isAccepted(settlement);
-  return { organizationId, mode, emailId, position, claimToken, attempt, nextAttemptAt, isAcceptance };
+  return { organizationId, mode, emailId, position, claimToken, attempt, nextAttemptAt, isAcceptance, isRefusal };
 }
 
 const RETRY_MS = SECOND;

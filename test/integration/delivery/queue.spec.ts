@@ -88,6 +88,7 @@ describe('the delivery queue', () => {
         dueAt: undefined,
         attempt: 1,
         crashes: 0,
+        refusals: 0,
         claimToken: 1,
         claimedAt: expect.any(Date),
         firstDueAt: NOW,
@@ -224,6 +225,21 @@ describe('the delivery queue', () => {
       await settle([claimed], later(MINUTE));
       expect(await settle([claimed], null)).toEqual([]);
       expect(await states()).toEqual(['waiting']);
+    });
+
+    it('counts permanent refusals, and no other attempts', async () => {
+      let claimed = await claimOne();
+      const seen = [];
+      for (const isRefusal of [true, false, true]) {
+        await db.database.transaction((tx) => queue.settle([{ ...claimed, nextAttemptAt: NOW, isRefusal }], NOW, tx));
+        claimed = (await claim())[0]!;
+        seen.push([claimed.attempt, claimed.refusals]);
+      }
+      expect(seen).toEqual([
+        [2, 1],
+        [3, 1],
+        [4, 2],
+      ]);
     });
 
     it('takes an acceptance after its claim has been freed, until the delivery is claimed again', async () => {

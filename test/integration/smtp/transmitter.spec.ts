@@ -19,7 +19,7 @@ const HOSTS = Array.from({ length: 8 }, (_, n) => ({ hostName: `mx${n}.x.example
 
 const configOf = (env: Record<string, string> = {}) =>
   testConfig({ DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.example.org', ...env });
-const FACTS = { attempt: 1, firstDueAt: new Date(), expiresAt: null, now: new Date(), random: () => 0.5 };
+const FACTS = { attempt: 1, refusals: 0, firstDueAt: new Date(), expiresAt: null, now: new Date(), random: () => 0.5 };
 const SIGNED = { bytes: MESSAGE, returnPath: 'b@example.org', smtpUtf8: false, eightBit: false };
 
 async function hostsAt(port: number) {

@@ -23,6 +23,7 @@ export const CLAIMED_COLUMNS = `
     d.category,
     d.attempt,
     d.crashes,
+    d.refusals,
     d.session_id as "sessionId",
     d.claim_token as "claimToken",
     clock_timestamp() as "claimedAt",

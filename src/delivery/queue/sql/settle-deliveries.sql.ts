@@ -25,8 +25,10 @@ const SETTLE = `
   with results as materialized (
     select *
     from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::int[], $6::timestamptz[], $8::int[],
-      $9::boolean[])
-      with ordinality as r (organization_id, mode, email_id, position, claim_token, next_attempt_at, attempt, is_acceptance, ordinality)
+      $9::boolean[], $10::boolean[])
+      with ordinality as r (
+        organization_id, mode, email_id, position, claim_token, next_attempt_at, attempt, is_acceptance, is_refusal, ordinality
+      )
     order by organization_id, mode, email_id, position
   ), removed as (
     delete from deliveries d
@@ -40,6 +42,7 @@ const SETTLE = `
       due_at = r.next_attempt_at,
       attempt = r.attempt,
       crashes = ${CRASHES_LEFT},
+      refusals = d.refusals + r.is_refusal::int,
       session_id = null
     from results r
     where r.next_attempt_at is not null and ${IS_NEWEST_CLAIM}
@@ -65,6 +68,7 @@ export function settleDeliveries(results: readonly SettledDelivery[], now: Date)
       now,
       results.map((result) => result.attempt),
       results.map((result) => result.isAcceptance === true),
+      results.map((result) => result.isRefusal === true),
     ],
   };
 }
@@ -78,6 +82,8 @@ export interface SettledDelivery extends DeliveryKey {
   readonly nextAttemptAt: Date | null;
   /** The receiver has taken the mail: this counts as well when the claim has been freed, while nobody has claimed it since. */
   readonly isAcceptance?: boolean;
+  /** It is tried again after a permanent refusal, which counts. */
+  readonly isRefusal?: boolean;
 }
 
 // Gives back claims whose attempt has not begun; it is not charged.

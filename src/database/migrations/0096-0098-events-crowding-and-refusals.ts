@@ -38,3 +38,16 @@ export class Crowding1700000000097 extends ForwardOnlyMigration {
     })}
   `;
 }
+
+// Old code still runs against it: it adds a column with a default, which an old process leaves as it is.
+/** Owner: delivery. Attempts that a server refused for good before it had heard of the recipient; a few more are made. */
+export class Refusals1700000000098 extends ForwardOnlyMigration {
+  readonly name = 'Refusals1700000000098';
+
+  protected readonly sql = `
+    alter table deliveries add column refusals smallint not null default 0;
+    ${commentOn('deliveries', 'until the delivery has ended: four days at most after it was due', {
+      refusals: 'none: attempts that were refused for good before RCPT',
+    })}
+  `;
+}
