@@ -1,7 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
 import { type Clock, MINUTE, SystemClock } from './clock';
-import { ValidationError } from './errors/app-error';
 
 const ID_BYTES = 16;
 /** Random bytes for many ids at a time: fetched one by one they take 4 of the 5 µs of an id. */
@@ -85,37 +84,4 @@ export function firstIdAt(time: Date): string {
 /** When a UUID version 7 was made, to the millisecond. */
 export function timeOfId(id: string): Date {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
-}
-
-/** Of a list with pages and cursors, newest first. */
-export interface ListedPage {
-  readonly total: number;
-  /** The id to continue after; undefined at the end. */
-  readonly next: string | undefined;
-  /** True when only the newest entries were examined: `total` counts among those. */
-  readonly partial: boolean;
-}
-
-/** @param reach the number of entries that page numbers can reach */
-export function toPagination(
-  { total, next, partial }: ListedPage,
-  { page, limit }: { readonly page: number; readonly limit: number },
-  reach = Infinity,
-) {
-  return {
-    page,
-    limit,
-    total,
-    totalPages: Math.ceil(Math.min(total, reach) / limit),
-    ...(partial && { partial }),
-    ...(next !== undefined && { nextCursor: Buffer.from(next).toString('base64url') }),
-  };
-}
-
-/** The id to continue after. @throws ValidationError for a cursor that this service did not make */
-export function fromCursor(cursor: string | undefined): string | undefined {
-  if (cursor === undefined) return undefined;
-  const id = Buffer.from(cursor, 'base64url').toString();
-  if (!isUuid(id)) throw new ValidationError({ cursor: ['cursor must be a nextCursor of this list'] });
-  return id;
 }

@@ -24,7 +24,7 @@ const MAX_WAITING = 500;
  * waiting, and after the body has been read, which may arrive slowly.
  *
  * The shares are of this process's pool. A request takes one connection at a time (test/integration/auth/tenant-isolation.spec.ts), so
- * one organization alone holds at most five of eight in each process, however many processes there are (docs/scaling.md).
+ * one organization alone holds at most three of eight in each process, however many processes there are (docs/scaling.md).
  */
 @Injectable()
 export class TenantTurnsGuard implements CanActivate {

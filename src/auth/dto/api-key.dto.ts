@@ -10,9 +10,8 @@ import {
   IsUUID,
   Length,
 } from 'class-validator';
-import { ValidationError } from '../../common/errors/app-error';
 import { ALL_SCOPES, type Scope } from '../../common/http/scopes';
-import { parseTimestamp, WITHIN_YEARS } from '../../common/http/timestamps';
+import { Timestamp } from '../../common/http/dto-decorators';
 import { type Mode, MODES } from '../../common/tenant';
 import type { NewApiKey } from '../api-keys.service';
 import type { ApiKey } from '../auth.entity';
@@ -39,9 +38,8 @@ export class CreateApiKeyDto {
 
   @ApiPropertyOptional({ format: 'date-time', example: '2030-01-01T00:00:00.000Z' })
   @IsOptional()
-  @IsString()
-  @Length(1, 64)
-  expiresAt?: string;
+  @Timestamp()
+  expiresAt?: Date;
 
   @ApiPropertyOptional({ format: 'uuid', description: 'Binds the key to one domain' })
   @IsOptional()
@@ -72,15 +70,8 @@ export class RevokedApiKeyDto {
   @ApiProperty({ enum: [true] }) revoked!: true;
 }
 
-/** @throws ValidationError for a malformed expiresAt */
-export function toNewApiKey(body: CreateApiKeyDto): NewApiKey {
-  const expiresAt = body.expiresAt === undefined ? undefined : parseTimestamp(body.expiresAt);
-  if (body.expiresAt !== undefined && expiresAt === undefined) {
-    throw new ValidationError({
-      expiresAt: [`expiresAt must be an ISO 8601 timestamp with an offset, ${WITHIN_YEARS}`],
-    });
-  }
-  return { name: body.name, mode: body.mode, scopes: body.scopes, expiresAt, domainId: body.domainId?.toLowerCase() };
+export function toNewApiKey({ name, mode, scopes, expiresAt, domainId }: CreateApiKeyDto): NewApiKey {
+  return { name, mode, scopes, expiresAt, domainId: domainId?.toLowerCase() };
 }
 
 type Shown = Omit<ApiKey, 'hash' | 'organizationId' | 'lastUsedAt' | 'revokedAt'> &

@@ -1,16 +1,15 @@
 import { Controller, Delete, Get, Header, HttpCode, Param, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
-import { encodeExtended } from 'content-disposition';
 import type { Response } from 'express';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { LiveOnly, RequireScope } from '../../common/http/scopes';
-import { fromCursor, toPagination } from '../../common/ids';
+import { AttachmentIndexPipe, downloadAs } from '../../common/http/downloads';
+import { fromCursor, toPagination } from '../../common/http/pagination';
 import { JSON_TYPE, jsonInTurns } from '../../common/http/large-responses';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
 import {
-  InboundAttachmentIndexPipe,
   InboundEmailDto,
   InboundEmailListItemDto,
   ListInboundEmailsQuery,
@@ -113,7 +112,7 @@ export class InboundEmailsController {
   async attachment(
     @CurrentPrincipal() principal: Principal,
     @PathId('id', 'Inbound email') id: string,
-    @Param('index', InboundAttachmentIndexPipe) index: number,
+    @Param('index', AttachmentIndexPipe) index: number,
     @Res({ passthrough: true }) response: Response,
   ): Promise<Buffer> {
     const { filename, bytes } = await this.emails.attachment(principal, id, index, this.memoryFor(principal, response));
@@ -124,10 +123,4 @@ export class InboundEmailsController {
   private memoryFor({ organizationId }: Principal, response: Response): TakeMemory {
     return (bytes) => holdUntilRead(this.budget, organizationId, bytes, response);
   }
-}
-
-/** RFC 6266 and 8187, both forms. The name is the sender’s choice; it has neither folders nor control characters any more. */
-function downloadAs(filename: string): string {
-  const plain = filename.replace(/[^\x20-\x7e]|[%"\\]/g, '_');
-  return `attachment; filename="${plain}"; filename*=${encodeExtended(filename.replace(/\p{Cs}/gu, '\ufffd'))}`;
 }

@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { toPagination } from '../../common/http/pagination';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { LiveOnly, RequireScope, Unbound } from '../../common/http/scopes';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
@@ -44,7 +45,7 @@ export class InboundRoutesController {
   @ApiErrors('invalid_request', 'domain_not_allowed')
   async list(@CurrentPrincipal() { organizationId }: Principal, @Query() { page, limit }: ListInboundRoutesQuery) {
     const { routes, total } = await this.routes.page(organizationId, { page, limit });
-    const pagination = { page, limit, total, totalPages: Math.ceil(total / limit) };
+    const pagination = toPagination({ total }, { page, limit });
     return { data: routes.map(toInboundRouteDto), pagination };
   }
 

@@ -1,7 +1,8 @@
 import { escapeHtml, type Markup } from '../../common/http/html-page';
 import type { ListedMessage, MailboxPage, OpenMessage } from './mailbox.service';
 import { decodedField, type HeaderField, type MessageContent, type MessagePart } from './message-reader';
-import { displayBody, displayLine, fileSize, layout, time } from './page-layout';
+import { displayLine } from '../../common/http/downloads';
+import { displayBody, fileSize, layout, time } from './page-layout';
 
 const REFRESH_SECONDS = 5;
 /** A message to very many recipients would fill the list. */

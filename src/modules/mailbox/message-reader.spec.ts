@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { displayBody, displayLine } from './page-layout';
+import { displayLine } from '../../common/http/downloads';
+import { displayBody } from './page-layout';
 import { decodedField, parseMessage, readHead, summarize } from './message-reader';
 import { anyCharacter } from '../../../test/factories/any-character';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';

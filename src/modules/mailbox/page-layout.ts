@@ -1,37 +1,14 @@
-import { encodeExtended } from 'content-disposition';
+import { shortened } from '../../common/http/downloads';
 import { escapeHtml, type Markup } from '../../common/http/html-page';
 
-/** Controls, lone surrogates, line and paragraph separators, and bidirectional controls. */
-const UNFIT_IN_A_LINE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
-/** The same, except line feeds and tabs. */
+/** Controls but line feeds and tabs, lone surrogates and bidirectional controls. */
 const UNFIT_IN_A_BODY = /[^\P{Cc}\n\t]|[\p{Cs}\u202a-\u202e\u2066-\u2069]/gu;
-
-const MAX_FILENAME_LENGTH = 150;
-const NOT_IN_A_FILENAME = /[\\/:*?"<>|]/g;
-
-/** Text of a message as one line of at most `maxLength` characters, safe for pages, logs and the database. */
-export function displayLine(text: string, maxLength: number): string {
-  return shortened(text, maxLength).replace(UNFIT_IN_A_LINE, ' ').trim();
-}
 
 /** Text of a message with its lines, at most `maxLength` characters. */
 export function displayBody(text: string, maxLength: number): string {
   // Cut before the search for line ends: each line end shortens two characters to one at most.
   const beginning = text.slice(0, 2 * maxLength + 2);
   return shortened(beginning.replace(/\r\n?/g, '\n'), maxLength).replace(UNFIT_IN_A_BODY, '\ufffd');
-}
-
-function shortened(text: string, maxLength: number): string {
-  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
-}
-
-/**
- * `Content-Disposition: attachment` (RFC 6266) for any name in a message: an ASCII fallback, and the name itself as RFC
- * 8187 encodes it. Always both forms, where the library's own `create` omits one when it can.
- */
-export function downloadAs(name: string): string {
-  const filename = displayLine(name, MAX_FILENAME_LENGTH).replace(NOT_IN_A_FILENAME, '_') || 'attachment';
-  return `attachment; filename="${filename.replace(/[^\x20-\x7e]|%/g, '_')}"; filename*=${encodeExtended(filename)}`;
 }
 
 /** The stylesheet of the pages, with the console's colours and shapes: one file without images and fonts, light or dark like the system. */

@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, Param, Patch, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { toPagination } from '../../common/http/pagination';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { ApiData, ApiList, ApiOperatorErrors, PathId } from '../../common/http/openapi.decorators';
 import { CurrentOperator, type Operator } from '../../common/http/principal';
@@ -36,7 +37,7 @@ export class OperatorDestinationsController {
     const [found, total] = await this.destinations.page({ text: q, state }, slice);
     return {
       data: found.map(toDestinationDto),
-      pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },
+      pagination: toPagination({ total }, { page, limit }),
     };
   }
 

@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Patch, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { toPagination } from '../../common/http/pagination';
 import { AuditService } from '../../audit/audit.service';
 import { ApiCursorList, ApiData, ApiList, ApiOperatorErrors, PathId } from '../../common/http/openapi.decorators';
 import { RequireOperatorScope } from '../../common/http/scopes';
@@ -93,7 +94,7 @@ export class OperatorOrganizationsController {
     const [found, total] = await this.organizations.page({ text: q, status }, slice);
     return {
       data: found.map(toOrganizationDto),
-      pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },
+      pagination: toPagination({ total }, { page, limit }),
     };
   }
 

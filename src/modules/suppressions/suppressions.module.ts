@@ -10,6 +10,7 @@ import { SuppressionsController } from './suppressions.controller';
 import { SuppressionsRepository } from './suppressions.repository';
 import { SuppressionsService } from './suppressions.service';
 
+/** Suppression lists: their API, the checks of accepting and sending, and the automatic entries. */
 @Module({
   imports: [TypeOrmModule.forFeature([Suppression, SoftBounces, MissingDomain, SuppressionHashKey]), AuditModule],
   controllers: [SuppressionsController],
@@ -22,5 +23,4 @@ import { SuppressionsService } from './suppressions.service';
     ...[SuppressionListService, SuppressionsRepository, SuppressionsService],
   ],
 })
-/** Suppression lists: their API, the checks of accepting and sending, and the automatic entries. */
 export class SuppressionsModule {}

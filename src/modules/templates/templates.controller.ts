@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { toPagination } from '../../common/http/pagination';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { LiveOnly, RequireScope, Unbound } from '../../common/http/scopes';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
@@ -57,7 +58,7 @@ export class TemplatesController {
   @ApiErrors('invalid_request', 'domain_not_allowed')
   async list(@CurrentPrincipal() { organizationId }: Principal, @Query() { page, limit }: ListTemplatesQuery) {
     const { views, total } = await this.templates.page(organizationId, { page, limit });
-    return { data: views.map(toListItem), pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } };
+    return { data: views.map(toListItem), pagination: toPagination({ total }, { page, limit }) };
   }
 
   @Get(':id')

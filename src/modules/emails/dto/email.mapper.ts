@@ -1,4 +1,4 @@
-import { toPagination } from '../../../common/ids';
+import { toPagination } from '../../../common/http/pagination';
 import { withPresentPhase } from '../../../delivery/ports/attempt-trace';
 import type { Waiting } from '../../../delivery/queue/waiting';
 import type { Email, EmailEvent } from '../email.entity';

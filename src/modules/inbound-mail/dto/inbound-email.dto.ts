@@ -1,7 +1,5 @@
-import type { PipeTransform } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
-import { NotFoundError } from '../../../common/errors/app-error';
 import { QueryInteger } from '../../../common/http/dto-decorators';
 import type { MessageFile } from '../../../common/mime/message-view';
 import { decodeAddressField } from '../../../common/mime/address-field';
@@ -95,14 +93,6 @@ export class InboundEmailDto extends InboundEmailListItemDto {
 export class RemovedInboundEmailDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ enum: [true] }) deleted!: true;
-}
-
-/** An attachment that no message can have is not found, like one that this message does not have. */
-export class InboundAttachmentIndexPipe implements PipeTransform<string, number> {
-  transform(value: string): number {
-    if (!/^(0|[1-9]\d{0,3})$/.test(value)) throw new NotFoundError('Attachment');
-    return Number(value);
-  }
 }
 
 export function toListItem(email: InboundEmail): InboundEmailListItemDto {
