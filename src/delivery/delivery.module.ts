@@ -57,7 +57,7 @@ import {
   QueueSweepJob,
   RecordSendingJob,
 } from './worker/queue.job';
-import { CrashRecovery } from './worker/crash-recovery';
+import { CrashRecovery, DeadClaims } from './worker/crash-recovery';
 import { DeliveryLog, DeliveryReport, DeliveryTraces } from './worker/delivery-log';
 import { DeliveryPipeline } from './worker/delivery-pipeline';
 import { DeliveryWorker } from './worker/delivery-worker';
@@ -210,7 +210,7 @@ const STAGES: Provider[] = [
   Settler,
   JournalTakeover,
 ];
-const WORKER: Provider[] = [DeliveryWorker, CrashRecovery, WorkerSession, WorkSignal, WorkerMetrics];
+const WORKER: Provider[] = [DeliveryWorker, CrashRecovery, DeadClaims, WorkerSession, WorkSignal, WorkerMetrics];
 const JOBS: Provider[] = [
   ...[PromoteDueJob, DeadSessionsJob, QueueSweepJob, QueueActionsJob],
   BlockListsJob,

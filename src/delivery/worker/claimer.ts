@@ -1,14 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Clock } from '../../common/clock';
-import { Database } from '../../database/database.service';
 import type { ClaimedDelivery } from '../ports/delivery';
-import { asSending, OutcomeSink, type RecordedOutcome } from '../ports/outcome';
 import { WeightSource } from '../ports/sources';
 import { type Shares, TenantTurns } from '../policy/tenant-turns';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
-import type { FreedDelivery } from '../queue/sql/worker-sessions.sql';
 import { ClaimPlanner } from './claim-plan';
 import { type Called, NONE } from './work-signal';
 import { NIL_ID } from '../../common/ids';
@@ -29,7 +26,7 @@ interface Room {
   readonly limits: DestinationLimits | undefined;
 }
 
-/** Claims due work for a session, in turn among organizations, and frees the claims of ended sessions. */
+/** Claims due work for a session, in turn among organizations. */
 @Injectable()
 export class Claimer {
   private readonly turns = new TenantTurns();
@@ -38,9 +35,7 @@ export class Claimer {
   private readonly cursors = new LRUCache<string, string>({ max: MAX_CURSORS });
 
   constructor(
-    private readonly database: Database,
     private readonly queue: DeliveryQueueRepository,
-    private readonly outcomes: OutcomeSink,
     private readonly weights: WeightSource,
     private readonly planner: ClaimPlanner,
     private readonly clock: Clock,
@@ -145,26 +140,6 @@ export class Claimer {
     for (const { organizationId, destination } of claimed) this.cursors.set(organizationId, destination);
     return claimed;
   }
-
-  /** Frees claims of sessions whose lease has ended; the events record that a mail may have been sent. */
-  freeDead(limit: number): Promise<number> {
-    return this.database.transaction(async (tx) => {
-      const freed = await this.queue.reap(limit, tx);
-      const now = this.clock.now();
-      await this.outcomes.record(
-        freed.flatMap((delivery) => asWorkerLost(delivery, now)),
-        tx,
-      );
-      return freed.length;
-    });
-  }
-}
-
-/** Its attempt may have started; of one that took longer, that has been recorded. */
-function asWorkerLost(delivery: FreedDelivery, now: Date): RecordedOutcome[] {
-  const unknown = { kind: 'unknown', nextAttemptAt: now, reason: 'worker_lost' } as const;
-  const lost = { ...delivery, outcome: unknown, source: 'system', occurredAt: now } as const;
-  return delivery.attempt === 1 ? [asSending({ ...delivery, claimedAt: now }), lost] : [lost];
 }
 
 function countByOrganization(claimed: readonly ClaimedDelivery[]): Map<string, number> {

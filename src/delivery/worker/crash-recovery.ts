@@ -1,7 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
+import { UnavailableError } from '../../common/errors/app-error';
+import { Database } from '../../database/database.service';
 import type { ClaimedDelivery } from '../ports/delivery';
+import { asSending, OutcomeSink, type RecordedOutcome } from '../ports/outcome';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
+import type { FreedDelivery } from '../queue/sql/worker-sessions.sql';
 import { ClaimPlanner } from './claim-plan';
 import { DeliveryPipeline } from './delivery-pipeline';
 import { JournalTakeover } from './journal-takeover';
@@ -98,4 +102,51 @@ export class CrashRecovery {
       await this.pipeline.isOverWithin(suspect, LOOK_AT_TRIAL_MS);
     }
   }
+}
+
+/** Frees the claims of workers that crashed. */
+@Injectable()
+export class DeadClaims {
+  private readonly logger = new Logger(DeadClaims.name);
+
+  constructor(
+    private readonly database: Database,
+    private readonly queue: DeliveryQueueRepository,
+    private readonly outcomes: OutcomeSink,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Frees claims of sessions whose lease has ended; the events record that a mail may have been sent. Where one event cannot be
+   * written, none is: else the mail of all others would never be freed.
+   * @throws UnavailableError
+   */
+  async free(limit: number): Promise<number> {
+    try {
+      return await this.reap(limit, (lost, tx) => this.outcomes.record(lost, tx));
+    } catch (error) {
+      if (error instanceof UnavailableError) throw error;
+      this.logger.error({ msg: 'Mail of lost workers is freed without an event', error });
+      return this.reap(limit, () => Promise.resolve());
+    }
+  }
+
+  private reap(limit: number, record: OutcomeSink['record']): Promise<number> {
+    return this.database.transaction(async (tx) => {
+      const freed = await this.queue.reap(limit, tx);
+      const now = this.clock.now();
+      await record(
+        freed.flatMap((delivery) => asWorkerLost(delivery, now)),
+        tx,
+      );
+      return freed.length;
+    });
+  }
+}
+
+/** Its attempt may have started; of one that took longer, that has been recorded. */
+function asWorkerLost(delivery: FreedDelivery, now: Date): RecordedOutcome[] {
+  const unknown = { kind: 'unknown', nextAttemptAt: now, reason: 'worker_lost' } as const;
+  const lost = { ...delivery, outcome: unknown, source: 'system', occurredAt: now } as const;
+  return delivery.attempt === 1 ? [asSending({ ...delivery, claimedAt: now }), lost] : [lost];
 }

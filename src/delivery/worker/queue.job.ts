@@ -9,7 +9,7 @@ import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import { QueueActionsService } from '../queue/queue-actions.service';
 import { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
 import { AttemptDispatcher, WAIT_REASONS } from './attempt-dispatcher';
-import { Claimer } from './claimer';
+import { DeadClaims } from './crash-recovery';
 import { JournalTakeover } from './journal-takeover';
 import { DeliveryPipeline } from './delivery-pipeline';
 import { ResultCommit } from './settler';
@@ -228,7 +228,7 @@ export class DeadSessionsJob implements OnApplicationBootstrap {
 
   constructor(
     private readonly jobs: PeriodicJobs,
-    private readonly claimer: Claimer,
+    private readonly claims: DeadClaims,
     private readonly journals: JournalTakeover,
     private readonly sessions: WorkerSessionsRepository,
     private readonly session: WorkerSession,
@@ -247,7 +247,7 @@ export class DeadSessionsJob implements OnApplicationBootstrap {
     // results that they have kept, else each would repeat the other's mail.
     if (!this.session.hasWatchedLease) return;
     await this.journals.takeDying();
-    const freed = await this.claimer.freeDead(REAP_BATCH);
+    const freed = await this.claims.free(REAP_BATCH);
     if (freed === 0) return;
     this.logger.warn(`${freed} deliveries of lost workers are tried again`);
     this.signal.call();

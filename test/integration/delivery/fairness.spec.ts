@@ -1,7 +1,6 @@
 import { newId } from '../../../src/common/ids';
 import { SystemClock } from '../../../src/common/clock';
 import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
-import type { OutcomeSink } from '../../../src/delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { WorkerWaker } from '../../../src/delivery/queue/worker-waker.service';
@@ -12,7 +11,6 @@ import { WorkSignal } from '../../../src/delivery/worker/work-signal';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const clock = new SystemClock();
-const NO_SINK: OutcomeSink = { record: () => Promise.resolve() };
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => String(n).padStart(3, '0'));
 const sum = (counts: Map<string, number>) => [...counts.values()].reduce((total, count) => total + count, 0);
 
@@ -40,7 +38,7 @@ describe('claiming is fair', () => {
     { limit = 100, blocked = [] as string[], weights = new Map<string, number>() } = {},
   ) {
     const source = { weights: () => Promise.resolve(weights) };
-    const claimer = new Claimer(db.database, queue, NO_SINK, source, openPlanner(clock), clock);
+    const claimer = new Claimer(queue, source, openPlanner(clock), clock);
     const taken: ClaimedDelivery[][] = [];
     for (let round = 0; round < rounds; round += 1) taken.push(await claimer.claim(sessionId, limit, blocked));
     return taken;
@@ -99,7 +97,7 @@ describe('claiming is fair', () => {
       const [noisy, quiet, idle] = [newId(), newId(), newId()];
       await fillQueue(db, 2_000, { organizationId: noisy });
       const source = { weights: () => Promise.resolve(new Map<string, number>()) };
-      const claimer = new Claimer(db.database, queue, NO_SINK, source, openPlanner(clock), clock);
+      const claimer = new Claimer(queue, source, openPlanner(clock), clock);
       await claimer.claim(sessionId, 10, []);
       await fillQueue(db, 3, { organizationId: quiet });
       const { claims, mayBeMore } = await claimer.claimOnlyFor(sessionId, [quiet]);

@@ -3,6 +3,7 @@ import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
 import { MessageSource } from '../../../src/delivery/ports/sources';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { Claimer } from '../../../src/delivery/worker/claimer';
+import { DeadClaims } from '../../../src/delivery/worker/crash-recovery';
 import { DeliveryPipeline } from '../../../src/delivery/worker/delivery-pipeline';
 import { PromoteDueJob } from '../../../src/delivery/worker/queue.job';
 import { Settler } from '../../../src/delivery/worker/settler';
@@ -63,7 +64,7 @@ describe('a mail that kills its workers', () => {
 
     async die(): Promise<void> {
       await scene.db.query('update worker_sessions set lease_until = now() where id = $1', [this.sessionId]);
-      await this.core.get(Claimer).freeDead(500);
+      await this.core.get(DeadClaims).free(500);
     }
 
     defer(claim: ClaimedDelivery): Promise<void> {
@@ -83,7 +84,7 @@ describe('a mail that kills its workers', () => {
   it('ends alone: mail that was in hand with it arrives, once', async () => {
     const innocent = Array.from({ length: 49 }, (_, n) => `r${n}`);
     const worker = await startParts();
-    const reaper = (await startParts()).get(Claimer);
+    const reaper = (await startParts()).get(DeadClaims);
     const [poison = '', ...others] = await scene.acceptTo('poison', ...innocent);
     const source = worker.get(MessageSource);
     const load = source.load.bind(source);
@@ -94,7 +95,7 @@ describe('a mail that kills its workers', () => {
       company.push(emails.length);
       await scene.db.query('update worker_sessions set lease_until = now()');
       worker.get(WorkerSession).abandon();
-      await reaper.freeDead(500);
+      await reaper.free(500);
       throw new UnavailableError();
     });
     await worker.start();

@@ -5,7 +5,9 @@ import { HOUR } from '../../../src/common/clock';
 import { Database } from '../../../src/database/database.service';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
+import { OutcomeSink } from '../../../src/delivery/ports/outcome';
 import { Claimer } from '../../../src/delivery/worker/claimer';
+import { DeadClaims } from '../../../src/delivery/worker/crash-recovery';
 import { JournalTakeover } from '../../../src/delivery/worker/journal-takeover';
 import { DeadSessionsJob } from '../../../src/delivery/worker/queue.job';
 import { ResultJournal } from '../../../src/delivery/worker/result-journal';
@@ -53,10 +55,10 @@ describe('workers that died', () => {
     const session = dying.get(WorkerSession);
     await session.begin();
     await dying.get(Claimer).claim(session.id ?? '', 10, []);
-    await other.get(Claimer).freeDead(500);
+    await other.get(DeadClaims).free(500);
     expect(await scene.queue()).toEqual({ claimed: 1 });
     await scene.db.query('update worker_sessions set lease_until = now()');
-    await other.get(Claimer).freeDead(500);
+    await other.get(DeadClaims).free(500);
     expect(await scene.queue()).toEqual({ ready: 1 });
   });
 
@@ -64,7 +66,7 @@ describe('workers that died', () => {
     const before = await readCounters(scene.db, scene.tenant.organizationId);
     const [id = ''] = await scene.acceptTo('ada');
     await claimAndDie(await startParts());
-    await (await startParts()).get(Claimer).freeDead(500);
+    await (await startParts()).get(DeadClaims).free(500);
     const { deliveries, events, email } = await scene.read(id);
     expect(deliveries).toMatchObject([{ state: 'ready', attempt: 0, crashes: 1, session_id: null, claim_token: 1 }]);
     expect(events.at(-1)).toMatchObject({
@@ -77,12 +79,25 @@ describe('workers that died', () => {
     expect(after.deferred).toBe((before.deferred ?? 0) + 1);
   });
 
+  it('leave their mail to others also when the event cannot be written', async () => {
+    const [id = ''] = await scene.acceptTo('ada');
+    await claimAndDie(await startParts());
+    const parts = await startParts();
+    const failing = jest.spyOn(parts.get(OutcomeSink), 'record').mockRejectedValue(new Error('this cannot be written'));
+    const before = (await scene.read(id)).events.length;
+    expect(await parts.get(DeadClaims).free(500)).toBe(1);
+    failing.mockRestore();
+    const { deliveries, events } = await scene.read(id);
+    expect(deliveries).toMatchObject([{ state: 'ready', attempt: 0, crashes: 1, session_id: null }]);
+    expect(events).toHaveLength(before);
+  });
+
   it('repeat nothing that they report late, while nobody has claimed it again', async () => {
     const [id = ''] = await scene.acceptTo('ada');
     const worker = await startParts();
     const [claim] = await claimAndDie(worker);
     if (!claim) throw new Error('nothing was claimed');
-    await (await startParts()).get(Claimer).freeDead(500);
+    await (await startParts()).get(DeadClaims).free(500);
     const late = { claim, outcomes: [outcomeOfClaim(claim, { kind: 'delivered' })] } as const;
     await worker.get(Settler).settle(late);
     await worker.get(Settler).settle(late);
@@ -96,7 +111,7 @@ describe('workers that died', () => {
     const [id = ''] = await scene.acceptTo('ada');
     await claimAndDie(await startParts());
     const worker = await startParts();
-    await worker.get(Claimer).freeDead(500);
+    await worker.get(DeadClaims).free(500);
     const tenant = scene.tenant.as('live');
     const later = new Date(Date.now() + HOUR);
     await expect(worker.get(EmailsService).cancel(tenant, id)).rejects.toMatchObject({ code: 'email_not_cancellable' });
@@ -111,8 +126,8 @@ describe('workers that died', () => {
     const ids = await scene.acceptTo(...Array.from({ length: 40 }, (_, n) => `r${n}`));
     expect(await claimAndDie(await startParts())).toHaveLength(40);
     const reapers = [await startParts(), await startParts(), await startParts()];
-    await Promise.all(reapers.flatMap((worker) => [1, 2].map(() => worker.get(Claimer).freeDead(500))));
-    await reapers[0]?.get(Claimer).freeDead(500);
+    await Promise.all(reapers.flatMap((worker) => [1, 2].map(() => worker.get(DeadClaims).free(500))));
+    await reapers[0]?.get(DeadClaims).free(500);
     expect(await scene.queue()).toEqual({ ready: 40 });
     const rows = await scene.db.query('select distinct crashes, attempt from deliveries');
     expect(rows).toEqual([{ crashes: 1, attempt: 0 }]);
@@ -130,7 +145,7 @@ describe('workers that died', () => {
     await scene.db.query(`update worker_sessions set lease_until = now() - interval '11 minutes'`);
     await repository.deleteDead();
     expect(await sessions()).toBe(1);
-    await (await startParts()).get(Claimer).freeDead(500);
+    await (await startParts()).get(DeadClaims).free(500);
     await repository.deleteDead();
     expect(await sessions()).toBe(0);
   });
@@ -141,7 +156,7 @@ describe('workers that died', () => {
     const [claim] = await claimAndDie(dead);
     if (!claim) throw new Error('nothing was claimed');
     const other = await startParts();
-    await other.get(Claimer).freeDead(500);
+    await other.get(DeadClaims).free(500);
     const late = { claim, outcomes: [outcomeOfClaim(claim, { kind: 'delivered' })] as const };
     await dead.get(DeliveryQueueRepository).release([claim]);
     expect(await scene.queue()).toEqual({ ready: 1 });

@@ -1,6 +1,5 @@
 import { SystemClock } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
-import type { OutcomeSink } from '../../../src/delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { claimDeliveries } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
@@ -10,7 +9,6 @@ import { claimInput, fillQueue, keyOf, openPlanner } from '../../factories/deliv
 import { DeliveryScene } from '../../setup/delivery-scene';
 import { waitFor } from '../../setup/wait-for';
 
-const NO_SINK: OutcomeSink = { record: () => Promise.resolve() };
 const NO_WEIGHTS = { weights: () => Promise.resolve(new Map<string, number>()) };
 
 describe('several workers', () => {
@@ -29,7 +27,7 @@ describe('several workers', () => {
     const sessionId = newId();
     await new WorkerSessionsRepository(database, database).begin(sessionId, 'host', 1, 300);
     const queue = new DeliveryQueueRepository(database);
-    const claimer = new Claimer(database, queue, NO_SINK, NO_WEIGHTS, openPlanner(clock), clock);
+    const claimer = new Claimer(queue, NO_WEIGHTS, openPlanner(clock), clock);
     return { sessionId, claim: (organizationId: string) => claimer.claimOnlyFor(sessionId, [organizationId]) };
   }
 

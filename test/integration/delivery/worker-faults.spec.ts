@@ -5,7 +5,7 @@ import { MessageSource } from '../../../src/delivery/ports/sources';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { FixedRouter } from '../../../src/delivery/routing/create-router';
 import { QueueSweepJob } from '../../../src/delivery/worker/queue.job';
-import { Claimer } from '../../../src/delivery/worker/claimer';
+import { DeadClaims } from '../../../src/delivery/worker/crash-recovery';
 import { FakeClock } from '../../doubles/fake-clock';
 import { type ScriptedPeer, ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SmtpSink } from '../../doubles/smtp-sink';
@@ -118,7 +118,7 @@ describe('a worker that has lost its lease', () => {
     // Others see the lease end too, and free the mail for the next claim: the same worker under its next lease.
     await scene.db.query('update worker_sessions set lease_until = now() where id = $1', [first?.id]);
     const other = await scene.startWorker({ hopPort: server.port, isRunning: false });
-    await other.get(Claimer).freeDead(500);
+    await other.get(DeadClaims).free(500);
     const rows = await scene.readWhenStatus(id, 'sent');
     expect(await sessions()).toBe(2);
     expect(messages).toEqual([2]);

@@ -287,9 +287,7 @@ describe('recording outcomes', () => {
       await db.query('delete from deliveries');
       const clock = new SystemClock();
       const claimer = new Claimer(
-        db.database,
         new DeliveryQueueRepository(db.database),
-        recorder,
         { weights: () => Promise.resolve(new Map()) },
         openPlanner(clock),
         clock,
