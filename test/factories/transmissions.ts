@@ -50,3 +50,13 @@ export const noDomain: TransmissionResult = {
   reason: 'none',
   isDomainMissing: true,
 };
+
+export const taken: SmtpFacts = { phase: 'final', code: 250, response: 'OK', mxHost: 'mx.example.com', tls: true };
+export const listed = rejected('rcpt', 554, '554 5.7.1 blocked using zen.spamhaus.org', '5.7.1');
+export const listedDomain = rejected('final', 550, 'Your domain is listed in the Spamhaus DBL', '5.7.1');
+export const dnsDown: TransmissionResult = {
+  kind: 'unroutable',
+  permanent: false,
+  enhancedCode: '4.4.3',
+  reason: 'SERVFAIL',
+};
