@@ -1,64 +1,12 @@
 import { constants } from 'node:buffer';
-import fs, {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import fs, { appendFileSync, chmodSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
+import { journalScene } from '../../../test/setup/journal-scene';
 import { newId } from '../../common/ids';
-import { Metrics } from '../../common/metrics/metrics';
-import type { AppConfig } from '../../config/config';
-import type { Settlement } from '../ports/outcome';
-import { type ForeignJournal, ResultJournal } from './result-journal';
 
-let dataDir: string;
-let sessionId: string;
-beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'waybill-journal-'));
-  sessionId = newId();
-});
-afterEach(() => rmSync(dataDir, { recursive: true }));
-
-/** One process's journal. */
-const metrics = new Metrics();
-const journal = () => new ResultJournal({ dataDir } as AppConfig, metrics);
-const files = () => readdirSync(join(dataDir, 'journal')).sort();
-const content = (name: string) => readFileSync(join(dataDir, 'journal', name), 'utf8');
-const linesOf = (name: string) => content(name).split('\n').length - 1;
-const bytes = () => files().reduce((sum, name) => sum + content(name).length, 0);
-
-async function read(...journals: readonly (ForeignJournal | undefined)[]): Promise<Settlement[]> {
-  const found: Settlement[] = [];
-  for (const one of journals) for await (const part of one?.read() ?? []) found.push(...part);
-  return found;
-}
-
-function settlement(position: number, session = sessionId): Settlement {
-  const key = { organizationId: 'o', mode: 'live' as const, emailId: 'e', position };
-  const claim = {
-    ...key,
-    ...{ domainId: 'd', recipient: 'a@b.example', destination: 'b.example', category: 'transactional' as const },
-    ...{ attempt: 1, crashes: 0, refusals: 0, claimToken: 7, sessionId: session, expiresAt: null },
-    claimedAt: new Date('2026-11-20T10:00:00.123Z'),
-    firstDueAt: new Date('2026-11-20T10:00:00.000Z'),
-    traceContext: null,
-  };
-  const outcome = { kind: 'sent' as const, smtp: { code: 250, response: '250 OK at 2026-11-20T10:00:00.000Z' } };
-  const occurredAt = new Date('2026-11-20T10:00:01.000Z');
-  return {
-    claim,
-    outcomes: [{ ...key, domainId: 'd', recipient: 'a@b.example', outcome, source: 'smtp', occurredAt }],
-  };
-}
+const scene = journalScene();
+const { journal, files, content, linesOf, read, settlement } = scene;
 
 describe('ResultJournal', () => {
   it('gives the next process what was not committed, as it was, until it is discarded', async () => {
@@ -66,7 +14,7 @@ describe('ResultJournal', () => {
     first.note(settlement(0));
     first.note(settlement(1));
     const [left] = journal().foreign();
-    expect(left?.sessionId).toBe(sessionId);
+    expect(left?.sessionId).toBe(scene.sessionId);
     expect(await read(left)).toEqual([settlement(0), settlement(1)]);
     expect(journal().foreign()).toHaveLength(1);
     left?.discard();
@@ -80,13 +28,13 @@ describe('ResultJournal', () => {
     const neighbour = newId();
     other.note(settlement(1, neighbour));
     expect(own.foreign().map((one) => one.sessionId)).toEqual([neighbour]);
-    expect(other.foreign().map((one) => one.sessionId)).toEqual([sessionId]);
+    expect(other.foreign().map((one) => one.sessionId)).toEqual([scene.sessionId]);
   });
 
   it('shows whatever else has the form of a journal, as that of no session', async () => {
-    mkdirSync(join(dataDir, 'journal'));
-    writeFileSync(join(dataDir, 'journal', '17.x.jsonl'), `${JSON.stringify(settlement(3))}\n`);
-    writeFileSync(join(dataDir, 'journal', 'notes.txt'), '');
+    mkdirSync(join(scene.dataDir, 'journal'));
+    writeFileSync(join(scene.dataDir, 'journal', '17.x.jsonl'), `${JSON.stringify(settlement(3))}\n`);
+    writeFileSync(join(scene.dataDir, 'journal', 'notes.txt'), '');
     const found = journal().foreign();
     expect(found.map((one) => one.sessionId)).toEqual(['17.x']);
     expect(await read(found[0])).toEqual([settlement(3)]);
@@ -121,7 +69,7 @@ describe('ResultJournal', () => {
     const next = newId();
     kept.note(settlement(1, next));
     jest.advanceTimersByTime(60_000);
-    expect(files()).toEqual([`${sessionId}.jsonl`, `${next}.jsonl`]);
+    expect(files()).toEqual([`${scene.sessionId}.jsonl`, `${next}.jsonl`]);
     late();
     jest.advanceTimersByTime(60_000);
     expect(files()).toEqual([`${next}.jsonl`]);
@@ -139,106 +87,23 @@ describe('ResultJournal', () => {
     const settled = [0, 1].map((position) => idle.note(settlement(position)));
     settled[0]?.();
     jest.advanceTimersByTime(60_000);
-    expect(linesOf(`${sessionId}.jsonl`)).toBe(2);
+    expect(linesOf(`${scene.sessionId}.jsonl`)).toBe(2);
     settled[1]?.();
     jest.advanceTimersByTime(60_000);
-    expect(content(`${sessionId}.jsonl`)).toBe('');
+    expect(content(`${scene.sessionId}.jsonl`)).toBe('');
     jest.useRealTimers();
   });
 
   it('stays small while everything is committed', () => {
     const busy = journal();
     for (let round = 0; round < 5_000; round += 1) busy.note(settlement(round))();
-    expect(content(`${sessionId}.jsonl`).length).toBeLessThan(1024 * 1024 + 2_000);
-  });
-
-  describe('under a steady load, in which something is always open', () => {
-    const FULL = 1024 * 1024;
-    const LINE = 2_000;
-
-    /** The next acceptance is noted before the one before is committed. Returns what settles the last one. */
-    function keepBusy(busy: ResultJournal, rounds: number, watch: () => void): () => void {
-      let before = busy.note(settlement(0));
-      for (let round = 1; round < rounds; round += 1) {
-        const settled = busy.note(settlement(round));
-        before();
-        before = settled;
-        if (round % 500 === 0) watch();
-      }
-      return before;
-    }
-
-    it('stays small, and holds what is open', async () => {
-      const busy = journal();
-      keepBusy(busy, 8_000, () => expect(bytes()).toBeLessThan(2 * FULL + LINE));
-      const left = await read(...journal().foreign());
-      expect(left).toContainEqual(settlement(7_999));
-      expect(left).not.toContainEqual(settlement(0));
-      busy.end();
-      expect(files()).toHaveLength(1);
-    });
-
-    it('keeps the file of a result that waits for long, and no others', async () => {
-      const busy = journal();
-      const late = busy.note(settlement(100_000));
-      const last = keepBusy(busy, 12_000, () => expect(bytes()).toBeLessThan(3 * FULL + LINE));
-      expect(files()[0]).toBe(`${sessionId}.jsonl`);
-      expect(
-        new Set(
-          journal()
-            .foreign()
-            .map((one) => one.sessionId),
-        ),
-      ).toEqual(new Set([sessionId]));
-      expect(await read(...journal().foreign())).toContainEqual(settlement(100_000));
-      late();
-      expect(files()).not.toContain(`${sessionId}.jsonl`);
-      last();
-      busy.end();
-      expect(files()).toEqual([]);
-    });
-
-    it('is for its own user only, in every file', () => {
-      const busy = journal();
-      busy.note(settlement(100_000));
-      keepBusy(busy, 3_000, () => undefined);
-      expect(files().length).toBeGreaterThan(1);
-      for (const name of files()) expect(statSync(join(dataDir, 'journal', name)).mode & 0o777).toBe(0o600);
-    });
-
-    it('goes on in the full file when there can be no other', async () => {
-      const told = jest.spyOn(Logger.prototype, 'error').mockImplementation();
-      const busy = journal();
-      const late = busy.note(settlement(100_000));
-      const open = jest.spyOn(fs, 'openSync').mockImplementation(() => {
-        throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
-      });
-      keepBusy(busy, 3_000, () => undefined)();
-      open.mockRestore();
-      expect(files()).toEqual([`${sessionId}.jsonl`]);
-      expect(await read(...journal().foreign())).toHaveLength(3_001);
-      late();
-      expect(content(`${sessionId}.jsonl`)).toBe('');
-      expect(told).not.toHaveBeenCalled();
-    });
-
-    it('leaves its files alone once it has ended', () => {
-      const busy = journal();
-      const late = busy.note(settlement(100_000));
-      const last = keepBusy(busy, 3_000, () => undefined);
-      busy.end();
-      const kept = files();
-      late();
-      last();
-      expect(files()).toEqual(kept);
-      expect(kept).toHaveLength(2);
-    });
+    expect(content(`${scene.sessionId}.jsonl`).length).toBeLessThan(1024 * 1024 + 2_000);
   });
 
   describe('read by another process', () => {
-    const path = () => join(dataDir, 'journal', `${sessionId}.jsonl`);
+    const path = () => join(scene.dataDir, 'journal', `${scene.sessionId}.jsonl`);
     const line = (position: number) => JSON.stringify(settlement(position));
-    beforeEach(() => mkdirSync(join(dataDir, 'journal')));
+    beforeEach(() => mkdirSync(join(scene.dataDir, 'journal')));
 
     it('leaves out a line that was cut off, and what is no result', async () => {
       writeFileSync(path(), `${line(0)}\nnull\n7\n{}\n\n${line(1)}\n${line(2).slice(0, 50)}`);
@@ -246,7 +111,7 @@ describe('ResultJournal', () => {
     });
 
     it('has every line of a file that is read in many pieces, whatever characters lie between them', async () => {
-      const all = Array.from({ length: 2_000 }, (_, position) => settlement(position, `${sessionId}-é€😀`));
+      const all = Array.from({ length: 2_000 }, (_, position) => settlement(position, `${scene.sessionId}-é€😀`));
       writeFileSync(path(), all.map((one) => `${JSON.stringify(one)}\n`).join(''));
       expect(await read(...journal().foreign())).toEqual(all);
     });
@@ -266,9 +131,10 @@ describe('ResultJournal', () => {
 
   it('does without when the directory cannot be written, says so once, at the start, counts each, and goes on later', async () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
-    const failures = async () => /^waybill_journal_failures_total (\d+)$/m.exec(await metrics.registry.metrics())?.[1];
+    const failures = async () =>
+      /^waybill_journal_failures_total (\d+)$/m.exec(await scene.metrics.registry.metrics())?.[1];
     const before = Number(await failures());
-    writeFileSync(join(dataDir, 'journal'), 'in the way');
+    writeFileSync(join(scene.dataDir, 'journal'), 'in the way');
     const without = journal();
     without.onModuleInit();
     expect(warn).toHaveBeenCalledTimes(1);
@@ -277,7 +143,7 @@ describe('ResultJournal', () => {
     expect(warn).toHaveBeenCalledTimes(1);
     // What the alert WaybillJournalFails looks at.
     expect(Number(await failures())).toBe(before + 3);
-    rmSync(join(dataDir, 'journal'));
+    rmSync(join(scene.dataDir, 'journal'));
     without.note(settlement(3));
     expect(files()).toHaveLength(1);
     without.end();
@@ -286,21 +152,21 @@ describe('ResultJournal', () => {
   });
 
   it('is for its own user only, also where it was left open', () => {
-    mkdirSync(join(dataDir, 'journal'), { mode: 0o755 });
-    const old = join(dataDir, 'journal', `${newId()}.jsonl`);
+    mkdirSync(join(scene.dataDir, 'journal'), { mode: 0o755 });
+    const old = join(scene.dataDir, 'journal', `${newId()}.jsonl`);
     writeFileSync(old, '', { mode: 0o644 });
-    chmodSync(join(dataDir, 'journal'), 0o755);
+    chmodSync(join(scene.dataDir, 'journal'), 0o755);
     journal().note(settlement(0));
     const modeOf = (path: string) => statSync(path).mode & 0o777;
-    expect(modeOf(join(dataDir, 'journal'))).toBe(0o700);
+    expect(modeOf(join(scene.dataDir, 'journal'))).toBe(0o700);
     expect(modeOf(old)).toBe(0o600);
-    expect(modeOf(join(dataDir, 'journal', `${sessionId}.jsonl`))).toBe(0o600);
+    expect(modeOf(join(scene.dataDir, 'journal', `${scene.sessionId}.jsonl`))).toBe(0o600);
   });
 
   describe('on a full disk', () => {
     const full = () => Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
     const failures = async () =>
-      (await metrics.registry.getSingleMetric('waybill_journal_failures_total')?.get())?.values;
+      (await scene.metrics.registry.getSingleMetric('waybill_journal_failures_total')?.get())?.values;
     let told: jest.SpyInstance;
     beforeEach(() => (told = jest.spyOn(Logger.prototype, 'error').mockImplementation()));
     afterEach(() => jest.restoreAllMocks());
