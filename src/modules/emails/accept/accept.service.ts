@@ -16,6 +16,7 @@ const KEY_RETRIES = 20;
 const KEY_RETRY_MS = 100;
 /** Waiting submissions: seconds of work for a healthy database. One organization alone may have half of them. */
 const MAX_WAITING = 4_000;
+const QUIET_MS = 30_000;
 /** How long a batch gathers submissions: fifty concurrent callers form two alternating groups, one of which is being written. */
 const PATIENCE = { weight: 40, ms: 12 };
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200];
@@ -35,6 +36,7 @@ const holderOf = ({ organizationId }: Held): string => organizationId;
 @Injectable()
 export class AcceptService {
   private readonly logger = new Logger(AcceptService.name);
+  private warnedAtMs = -Infinity;
   private readonly keys = new InFlightKeys();
   private readonly batchSizes;
   private readonly batcher = new MicroBatcher<Held, SubmissionOutcome | undefined>(
@@ -116,11 +118,16 @@ export class AcceptService {
     } catch (error) {
       if (error instanceof AppError || submissions.length === 1) throw error;
       // A submission that fails must not fail the others of its batch: each is committed alone.
-      this.logger.warn(
-        `A batch of ${submissions.length} submissions is retried one by one: ${(error as Error).message}`,
-      );
+      this.warn(submissions.length, error as Error);
       return submissions.map(() => undefined);
     }
+  }
+
+  /** Once in a while: the data of one organization can cause it with each of its sends. */
+  private warn(size: number, { message }: Error): void {
+    if (performance.now() - this.warnedAtMs < QUIET_MS) return;
+    this.warnedAtMs = performance.now();
+    this.logger.warn(`A batch of ${size} submissions is retried one by one: ${message}`);
   }
 
   private async commitAlone(submission: Submission): Promise<SubmissionOutcome> {
