@@ -83,9 +83,6 @@ export class ApiKeysService {
     if (wanted.expiresAt && wanted.expiresAt <= now) {
       throw new ValidationError({ expiresAt: ['expiresAt must be in the future'] });
     }
-    if (wanted.domainId && !(await this.owns(organizationId, wanted.domainId))) {
-      throw new ValidationError({ domainId: ['domainId must name a domain of this organization'] });
-    }
     const { key, hash, prefix } = mintKey(wanted.mode);
     const record = {
       organizationId,
@@ -160,9 +157,15 @@ export class ApiKeysService {
     return [own, ...others].map((key) => key.id);
   }
 
-  private async owns(organizationId: string, domainId: string): Promise<boolean> {
+  /** A domain that is removed at the same time revokes the keys that it finds: this one is there by then, or not made. */
+  private async assertHeld(
+    { organizationId, domainId }: Pick<ApiKey, 'organizationId' | 'domainId'>,
+    tx: Transaction,
+  ): Promise<void> {
+    if (domainId === null) return;
     if (!this.domains) throw new Error('An API key is to be bound to a domain, but this process does not know domains');
-    return this.domains.owns(organizationId, domainId);
+    if (await this.domains.holds(organizationId, domainId, tx)) return;
+    throw new ValidationError({ domainId: ['domainId must name a domain of this organization'] });
   }
 
   private async revokeWhere(which: KeyFilter, actor: string, tx: Transaction): Promise<RevokedKey[]> {
@@ -179,6 +182,7 @@ export class ApiKeysService {
   private async insert(key: Omit<ApiKey, 'lastUsedAt' | 'revokedAt'>, actor: string): Promise<void> {
     const { scopes, domainId, expiresAt } = key;
     await this.database.transaction(async (tx) => {
+      await this.assertHeld(key, tx);
       if (!key.sessionOnly) await this.makeRoom(key, tx);
       await this.keys.insert(key, tx);
       await this.audit.record([keyEvent('api_key.created', key, actor, { scopes, domainId, expiresAt })], tx);

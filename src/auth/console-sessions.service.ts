@@ -19,6 +19,9 @@ export const SESSION_SECONDS = 12 * 60 * 60;
 const MAX_SESSIONS = 20;
 /** Prefix of operators' session ids: tells which table of keys to read. */
 const OPERATOR_PREFIX = 'op_';
+const TOKEN_BYTES = 32;
+/** In base64url. */
+const TOKEN_LENGTH = 43;
 
 /** The signed-in key: an API key or an operator key. */
 export type Caller =
@@ -58,7 +61,7 @@ export class ConsoleSessionsService {
 
   /** @throws AppError invalid_api_key once the session has ended; as `signIn` for its key */
   async callerOf(token: string): Promise<Caller> {
-    if (!token.startsWith(OPERATOR_PREFIX)) return { principal: await this.verifier.verifySession(token) };
+    if (!isOperators(token)) return { principal: await this.verifier.verifySession(token) };
     const session = await this.sessions.find(hashKey(token));
     if (!session || session.expiresAt <= this.clock.now()) throw endedSession();
     return { operator: await this.operatorKeys.verifyId(session.keyId) };
@@ -66,7 +69,7 @@ export class ConsoleSessionsService {
 
   private async start(caller: Caller): Promise<StartedSession> {
     const { organizationId, keyId, keyEnd, data } = ownerOf(caller);
-    const token = `${caller.operator ? OPERATOR_PREFIX : ''}${randomBytes(32).toString('base64url')}`;
+    const token = `${caller.operator ? OPERATOR_PREFIX : ''}${randomBytes(TOKEN_BYTES).toString('base64url')}`;
     const createdAt = this.clock.now();
     const end = new Date(createdAt.getTime() + SESSION_SECONDS * SECOND);
     const expiresAt = keyEnd !== undefined && keyEnd < end ? keyEnd : end;
@@ -84,6 +87,11 @@ function ownerOf({ principal, operator }: Caller) {
   if (operator) return { organizationId: INSTALLATION, keyId: operator.keyId, keyEnd: operator.expiresAt, data: {} };
   const { organizationId, apiKeyId: keyId, expiresAt: keyEnd, mode } = principal;
   return { organizationId, keyId, keyEnd, data: { mode } };
+}
+
+/** Random text can begin with the prefix as well, but is shorter. */
+function isOperators(token: string): boolean {
+  return token.startsWith(OPERATOR_PREFIX) && token.length > TOKEN_LENGTH;
 }
 
 function endedSession(): AppError {

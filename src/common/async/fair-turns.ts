@@ -110,11 +110,11 @@ export class WorkTurns {
   }
 
   /** Maps a list, each element as such a piece. */
-  async map<T, R>(list: readonly T[], work: (element: T) => R | Promise<R>): Promise<R[]> {
+  async map<T, R>(list: readonly T[], work: (element: T, index: number) => R | Promise<R>): Promise<R[]> {
     const results: R[] = [];
-    for (const element of list) {
+    for (const [index, element] of list.entries()) {
       await this.next();
-      results.push(await work(element));
+      results.push(await work(element, index));
     }
     return results;
   }

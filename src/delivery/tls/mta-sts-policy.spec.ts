@@ -29,6 +29,11 @@ describe('the record of a policy', () => {
     expect(readPolicyId(['v=STSv1; id=a', 'v=STSv1; id=a'])).toBeUndefined();
   });
 
+  it('is read in time that grows with its length', () => {
+    // With a quadratic expression this would take an hour.
+    expect(readPolicyId([`v=STSv1; id=a${' '.repeat(2_000_000)}b;`])).toBeUndefined();
+  });
+
   it('is read or not, whatever it says', () => {
     fc.assert(
       fc.property(

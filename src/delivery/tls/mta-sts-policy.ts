@@ -32,7 +32,7 @@ const FIELD = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,31}=[\x21-\x3a\x3c\x3e-\x7e]+$/;
 export function readPolicyId(texts: readonly string[]): string | undefined {
   const [record, ...others] = texts.filter((text) => RECORD.test(text));
   if (record === undefined || others.length > 0) return undefined;
-  const [, ...fields] = record.split(';').map((field) => field.replace(/^[ \t]+|[ \t]+$/g, ''));
+  const [, ...fields] = record.split(';').map((field) => field.trim());
   if (fields.at(-1) === '') fields.pop();
   if (!fields.every((field) => FIELD.test(field))) return undefined;
   const ids = fields.filter((field) => field.startsWith('id='));

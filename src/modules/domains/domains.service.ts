@@ -8,6 +8,7 @@ import { isUuid } from '../../common/ids';
 import { AppConfig } from '../../config/config';
 import { violatedConstraint } from '../../database/database-errors';
 import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
 import { alreadyExists, DomainRegistrationService } from './domain-registration.service';
 import { normalizeDomainName, normalizeSenderDomain } from './registry/domain-name';
 import { domainEvent } from './registry/domain-transitions.service';
@@ -129,8 +130,8 @@ export class DomainsService {
   }
 
   /** The domain of this name that an organization has verified. */
-  async findVerified(name: string): Promise<Domain | undefined> {
-    return (await this.domains.findByName(name)).find(({ verificationStatus }) => verificationStatus === 'verified');
+  findVerified(name: string): Promise<Domain | null> {
+    return this.domains.findVerified(name);
   }
 
   find(organizationId: string, id: string): Promise<Domain | null> {
@@ -158,8 +159,8 @@ export class DomainDirectoryService extends DomainDirectory {
     super();
   }
 
-  async owns(organizationId: string, domainId: string): Promise<boolean> {
-    return isUuid(domainId) && (await this.domains.find(organizationId, domainId)) !== null;
+  async holds(organizationId: string, domainId: string, tx: Transaction): Promise<boolean> {
+    return isUuid(domainId) && (await this.domains.keep(organizationId, domainId, tx)) !== null;
   }
 
   async namesOf(organizationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { WorkTurns } from '../../common/async/fair-turns';
 import { RequireScope, Unbound } from '../../common/http/scopes';
 import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/request-body';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
@@ -98,7 +99,8 @@ export class SuppressionsController {
   @ApiData(SuppressionBatchDto, { status: 201 })
   @ApiErrors('invalid_request', 'domain_not_allowed', 'payload_too_large')
   async addBatch(@CurrentPrincipal() principal: Principal, @Body() body: unknown) {
-    return { data: toBatchDto(await this.lists.addMany(principal, toBatch(body), principal.apiKeyId)) };
+    const entries = await toBatch(body, new WorkTurns(principal.organizationId));
+    return { data: toBatchDto(await this.lists.addMany(principal, entries, principal.apiKeyId)) };
   }
 
   @Unbound()

@@ -31,8 +31,7 @@ interface Owner {
 
 /** The owner of a domain; undefined when no organization has verified it. */
 async function ownerOf(name: string, domains: DomainsRepository): Promise<Owner | undefined> {
-  const named = await domains.findByName(name);
-  const domain = named.find(({ verificationStatus }) => verificationStatus === 'verified');
+  const domain = (await domains.findVerified(name)) ?? undefined;
   return domain && { organizationId: domain.organizationId, domainId: domain.id };
 }
 

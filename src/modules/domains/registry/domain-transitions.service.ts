@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type AuditRecord, AuditService } from '../../../audit/audit.service';
 import { Clock } from '../../../common/clock';
-import { NotFoundError } from '../../../common/errors/app-error';
+import { NotFoundError, UnavailableError } from '../../../common/errors/app-error';
 import { Database } from '../../../database/database.service';
 import type { Domain } from './domain.entity';
 import { type DomainChange, DomainsRepository, type ExpectedState } from './domains.repository';
@@ -15,6 +15,8 @@ export function domainEvent(
 ): AuditRecord {
   return { organizationId, actor, action, targetType: 'domain', targetId: id, data };
 }
+
+const MAX_TRIES = 10;
 
 /** Changes the state of domains: one of several concurrent processes succeeds and writes the audit entry. */
 @Injectable()
@@ -31,6 +33,18 @@ export class DomainTransitionsService {
     const domain = await this.domains.findById(id);
     if (!domain) throw new NotFoundError('Domain');
     return domain;
+  }
+
+  /**
+   * Carries out a decision of the operator, again where a job has changed the domain meanwhile.
+   * @param decide returns false when another process was faster
+   * @throws NotFoundError
+   */
+  async decide(id: string, decide: (domain: Domain) => Promise<boolean>): Promise<Domain> {
+    for (let tries = 1; !(await decide(await this.find(id))); tries += 1) {
+      if (tries === MAX_TRIES) throw new UnavailableError('The domain is being changed by others');
+    }
+    return this.find(id);
   }
 
   /** Returns false when another process was faster. @param entry undefined: nothing is written to the audit log */

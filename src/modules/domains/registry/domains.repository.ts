@@ -48,6 +48,8 @@ export type Sender = Pick<
   Domain,
   'id' | 'domain' | 'verificationStatus' | 'returnPathVerified' | 'trackingVerified' | 'requiresTls' | 'sending'
 >;
+type DomainKey = Pick<Domain, 'organizationId' | 'id'>;
+type InboundHosts = ReadonlyMap<string, readonly string[]>;
 type CheckedState = Omit<DomainCheck, 'organizationId' | 'domainId' | 'checkedAt'>;
 
 /** Owner of `domains`, `removed_domains`, `domain_checks` and `dmarc_sources`. */
@@ -68,6 +70,11 @@ export class DomainsRepository {
   /** Locks a domain until the transaction ends; null when there is none. */
   lock(organizationId: string, id: string, tx: Transaction): Promise<Domain | null> {
     return tx.manager.findOne(Domain, { where: { organizationId, id }, lock: { mode: 'pessimistic_write' } });
+  }
+
+  /** Keeps a domain from being removed until the transaction ends; null when there is none. */
+  keep(organizationId: string, id: string, tx: Transaction): Promise<Domain | null> {
+    return tx.manager.findOne(Domain, { where: { organizationId, id }, lock: { mode: 'for_key_share' } });
   }
 
   async insert(domain: Domain, tx: Transaction): Promise<void> {
@@ -114,7 +121,7 @@ export class DomainsRepository {
     return this.domains.findOneBy({ organizationId, id });
   }
 
-  /** For operators, who give only a domain's id; scans the whole table. */
+  /** For operators; scans the whole table. */
   findById(id: string): Promise<Domain | null> {
     return this.domains.findOneBy({ id });
   }
@@ -122,6 +129,11 @@ export class DomainsRepository {
   /** For operators: the domains of this name in all organizations, oldest first. */
   findByName(domain: string): Promise<Domain[]> {
     return this.domains.find({ where: { domain }, order: { id: 'ASC' } });
+  }
+
+  /** The domain of this name that an organization has verified: by the unique index of those. */
+  findVerified(domain: string): Promise<Domain | null> {
+    return this.domains.findOneBy({ domain, verificationStatus: 'verified' });
   }
 
   list(organizationId: string): Promise<Domain[]> {
@@ -177,11 +189,7 @@ export class DomainsRepository {
     });
   }
 
-  async update(
-    { organizationId, id }: Pick<Domain, 'organizationId' | 'id'>,
-    change: DomainChange,
-    tx: Transaction,
-  ): Promise<void> {
+  async update({ organizationId, id }: DomainKey, change: DomainChange, tx: Transaction): Promise<void> {
     await tx.manager.update(Domain, { organizationId, id }, change);
   }
 
@@ -213,10 +221,7 @@ export class DomainsRepository {
   }
 
   /** The hosts of inbound routes by domain, for which an MX record is wanted. */
-  async inboundHosts(
-    organizationId: string,
-    domainIds: readonly string[],
-  ): Promise<ReadonlyMap<string, readonly string[]>> {
+  async inboundHosts(organizationId: string, domainIds: readonly string[]): Promise<InboundHosts> {
     const hosts = new Map<string, string[]>();
     for (const { domainId, host } of await this.database.run(listInboundHosts(organizationId, domainIds))) {
       const known = hosts.get(domainId);
@@ -278,12 +283,8 @@ export class DomainsRepository {
 
   async sumTlsResults(domain: Owner, days: number, limit: number): Promise<TlsTotals> {
     const [counts] = await this.database.run(countTlsReports(domain, days));
-    return {
-      reports: 0,
-      reporters: 0,
-      ...counts,
-      results: await this.database.run(sumTlsResults(domain, days, limit)),
-    };
+    const results = await this.database.run(sumTlsResults(domain, days, limit));
+    return { reports: 0, reporters: 0, ...counts, results };
   }
 
   /** Returns the number of deleted rows. */

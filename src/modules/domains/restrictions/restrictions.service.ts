@@ -63,21 +63,21 @@ export class RestrictionsService {
 
   /** Pauses a domain in any state, or gives the operator's pause another reason; only the operator can end it. @throws NotFoundError */
   async pauseByOperator(id: string, note: string): Promise<Domain> {
-    const domain = await this.transitions.find(id);
-    const { status, reason, since, note: known } = domain.sending;
-    const isPaused = status === 'paused' && reason === 'operator';
-    if (!isPaused || known !== note) {
+    return this.transitions.decide(id, async (domain) => {
+      const { status, reason, since, note: known } = domain.sending;
+      const isPaused = status === 'paused' && reason === 'operator';
+      if (isPaused && known === note) return true;
       const fields = { status: 'paused' as const, reason: 'operator' as const, note, ...(isPaused && { since }) };
-      await this.move(domain, fields, OPERATOR, { reason: 'operator', note });
-    }
-    return this.transitions.find(id);
+      return this.move(domain, fields, OPERATOR, { reason: 'operator', note });
+    });
   }
 
   /** Resumes a domain; one that is not restricted stays as it is. @throws NotFoundError */
   async resumeByOperator(id: string): Promise<Domain> {
-    const domain = await this.transitions.find(id);
-    if (domain.sending.status !== 'active') await this.resume(domain, OPERATOR);
-    return this.transitions.find(id);
+    return this.transitions.decide(
+      id,
+      async (domain) => domain.sending.status === 'active' || this.resume(domain, OPERATOR),
+    );
   }
 
   private move(

@@ -139,14 +139,13 @@ export class WarmUpChangesService {
   resume(domain: Domain, actor: string): Promise<boolean> {
     const fields = { warmingStatus: 'warming' as const, ...NOT_PAUSED, warmingEvaluatedSince: this.clock.now() };
     const entry = { actor, action: 'domain.warming_resumed' };
-    return this.transitions.move(domain, { warmingStatus: ['paused'] }, fields, entry);
+    return this.transitions.move(domain, { warmingStatus: CHANGES.resume }, fields, entry);
   }
 
   /** Ends a warm-up; its results do not count for restrictions afterwards. */
   finish(domain: Domain, actor: string): Promise<boolean> {
     const fields = { warmingStatus: 'warmed' as const, ...NOT_PAUSED, warmingEvaluatedSince: this.clock.now() };
-    const expected = { warmingStatus: ['not_started', 'warming', 'paused'] as const };
-    return this.transitions.move(domain, expected, fields, { actor, action: 'domain.warmed' });
+    return this.transitions.move(domain, { warmingStatus: CHANGES.finish }, fields, { actor, action: 'domain.warmed' });
   }
 
   restart(domain: Domain, actor: string): Promise<boolean> {
@@ -154,18 +153,29 @@ export class WarmUpChangesService {
       ...{ warmingStatus: 'not_started' as const, warmingStartedAt: null, ...NOT_PAUSED },
       warmingEvaluatedSince: this.clock.now(),
     };
-    const expected = { warmingStatus: ['warming', 'paused', 'warmed'] as const };
-    return this.transitions.move(domain, expected, fields, { actor, action: 'domain.warming_restarted' });
+    return this.transitions.move(domain, { warmingStatus: CHANGES.restart }, fields, {
+      actor,
+      action: 'domain.warming_restarted',
+    });
   }
 
   /**
    * Applies a change by the operator; a domain that is in the wanted state already stays as it is.
    * @throws NotFoundError
    */
-  async byOperator(id: string, change: 'resume' | 'finish' | 'restart'): Promise<Domain> {
-    await this[change](await this.transitions.find(id), OPERATOR);
-    return this.transitions.find(id);
+  byOperator(id: string, change: 'resume' | 'finish' | 'restart'): Promise<Domain> {
+    return this.transitions.decide(
+      id,
+      async (domain) => !CHANGES[change].includes(domain.warmingStatus) || this[change](domain, OPERATOR),
+    );
   }
 }
+
+/** The states that an operator can change in this way. */
+const CHANGES: Readonly<Record<'resume' | 'finish' | 'restart', readonly Domain['warmingStatus'][]>> = {
+  resume: ['paused'],
+  finish: ['not_started', 'warming', 'paused'],
+  restart: ['warming', 'paused', 'warmed'],
+};
 
 const NOT_PAUSED = { warmingPausedAt: null, warmingPauseReason: null };

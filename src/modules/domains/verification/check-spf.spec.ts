@@ -44,6 +44,15 @@ describe('the SPF record of a domain', () => {
     expect(await check(zones)).toEqual({ result: 'verified' });
   });
 
+  it('is compared with texts of anyone in time that grows with their length', async () => {
+    const steps = (length: number) => {
+      const text = `${' '.repeat(length)}x`;
+      return checkSpf('example.com', 'spf.waybill.example', () => Promise.resolve({ kind: 'found', records: [text] }));
+    };
+    // With a cubic expression this would take hours.
+    expect((await steps(60_000)).result).toBe('missing');
+  });
+
   it('is missing when there is none', async () => {
     expect(await check({})).toEqual({ result: 'missing', problem: 'There is no SPF record at acme.example' });
     expect(await of('v=spf10 -all', 'hello')).toMatchObject({ result: 'missing' });

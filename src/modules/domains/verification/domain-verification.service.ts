@@ -112,7 +112,8 @@ export class DomainVerificationService {
   ): Promise<RecordedCheck> {
     const { organizationId, id: domainId } = checked;
     const domain = await this.domains.lock(organizationId, domainId, tx);
-    if (!domain) throw new NotFoundError('Domain');
+    // One that was removed and added again meanwhile has the same id and another token.
+    if (domain?.verificationToken !== checked.verificationToken) throw new NotFoundError('Domain');
     const keys = await this.checkedKeys(check.keys, checked, tx);
     const known = await this.domains.checksOf(organizationId, [domainId], tx);
     const now = this.clock.now();

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { FairTurns, WorkTurns } from '../../../common/async/fair-turns';
 import { AppError, ValidationError } from '../../../common/errors/app-error';
 import { addressKey } from '../../../common/mail-address';
 import { toAddress, toBatch } from './suppression.mapper';
@@ -11,10 +12,12 @@ const anyEntry = fc.oneof(
 );
 
 describe('a batch', () => {
-  it('becomes entries and refusals, one for each element and in order', () => {
-    fc.assert(
-      fc.property(fc.array(anyEntry, { minLength: 1, maxLength: 20 }), (body) => {
-        const items = toBatch(body);
+  const turns = new WorkTurns('a');
+
+  it('becomes entries and refusals, one for each element and in order', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyEntry, { minLength: 1, maxLength: 20 }), async (body) => {
+        const items = await toBatch(body, turns);
         expect(items).toHaveLength(body.length);
         items.forEach((item, index) => {
           if (!(item instanceof AppError)) return expect(toAddress(item.email)).toBe(item.email);
@@ -25,9 +28,17 @@ describe('a batch', () => {
     );
   });
 
-  it('that is none is refused', () => {
+  it('that is none is refused', async () => {
     const noBatch = fc.anything().filter((value) => !Array.isArray(value) || value.length === 0);
-    fc.assert(fc.property(noBatch, (body) => expect(() => toBatch(body)).toThrow(ValidationError)));
+    await fc.assert(fc.asyncProperty(noBatch, (body) => expect(toBatch(body, turns)).rejects.toThrow(ValidationError)));
+  });
+
+  it('of a thousand elements is validated in turns of the event loop', async () => {
+    const body = Array.from({ length: 1_000 }, (_, index) => ({ email: `a${index}@x.example`, reason: 'manual' }));
+    const loop = new FairTurns();
+    const next = jest.spyOn(loop, 'next');
+    await toBatch(body, new WorkTurns('a', loop, 0));
+    expect(next).toHaveBeenCalledTimes(1_000);
   });
 });
 

@@ -1,3 +1,4 @@
+import type { WorkTurns } from '../../../common/async/fair-turns';
 import { AppError, type FieldErrors, ValidationError } from '../../../common/errors/app-error';
 import { validateDto } from '../../../common/http/validate-dto';
 import { parseAddress } from '../../../common/mail-address';
@@ -27,9 +28,9 @@ export function toNewEntry({ email, reason, notes }: AddSuppressionDto): NewEntr
   return { email: toAddress(email), reason, ...(notes && { notes }) };
 }
 
-/** @throws ValidationError unless the body is an array of 1 to 1,000 elements */
-export function toBatch(body: unknown): (NewEntry | AppError)[] {
-  if (Array.isArray(body) && body.length >= 1 && body.length <= MAX_BATCH) return body.map(toBatchItem);
+/** Validates element by element in turns of the event loop. @throws ValidationError unless the body is an array of 1 to 1,000 elements */
+export async function toBatch(body: unknown, turns: WorkTurns): Promise<(NewEntry | AppError)[]> {
+  if (Array.isArray(body) && body.length >= 1 && body.length <= MAX_BATCH) return turns.map(body, toBatchItem);
   throw new ValidationError({ body: [`body must be an array of 1 to ${MAX_BATCH} suppressions`] });
 }
 
