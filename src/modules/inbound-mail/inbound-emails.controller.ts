@@ -1,6 +1,7 @@
 import { Controller, Delete, Get, Header, HttpCode, Param, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
+import { WorkTurns } from '../../common/async/fair-turns';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { LiveOnly, RequireScope } from '../../common/http/scopes';
 import { AttachmentIndexPipe, downloadAs } from '../../common/http/downloads';
@@ -64,7 +65,9 @@ export class InboundEmailsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<Buffer> {
     const hold = this.memoryFor(principal, response);
-    const json = await jsonInTurns({ data: toInboundEmailDto(await this.emails.get(principal, id, hold)) });
+    const shown = await this.emails.get(principal, id, hold);
+    const data = await toInboundEmailDto(shown, new WorkTurns(principal.organizationId));
+    const json = await jsonInTurns({ data });
     hold(json.length);
     return json;
   }

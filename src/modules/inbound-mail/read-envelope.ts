@@ -11,6 +11,8 @@ const HEADER_BYTES = 256 * 1024;
 const MAX_SUBJECT = 998;
 const MAX_LINE = 1_000;
 const MAX_ENTRIES = 200;
+/** Of one name; RFC 5322 section 3.6 allows one. */
+const MAX_FIELDS = 20;
 const MAX_REFERENCES = 100;
 const MESSAGE_ID = /<[^<>\s]{1,500}>/g;
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
@@ -51,8 +53,7 @@ export function fromAddressOf(fields: HeaderFields): string {
  * @param dmarc its domain is the registrable one in ASCII; absent when the result is about none
  */
 export function ofAuthor(fields: HeaderFields, dmarc: MethodResult): MethodResult {
-  const written = fields.all('from').flatMap(mailboxesIn);
-  const mailboxes = written.filter((mailbox) => mailbox.trim() !== '');
+  const mailboxes = firstMailboxes(fields.all('from'), 2);
   const address = fromAddressOf(fields);
   const above = dmarc.domain ? `.${dmarc.domain.toLowerCase()}` : '';
   const isShown = address === '' || `.${domainToASCII(domainOf(address))}`.endsWith(above);
@@ -72,11 +73,21 @@ export async function indexedAddresses(message: Buffer, envelope: readonly strin
 
 /** One for each mailbox, as it is written. */
 function entries(values: readonly string[]): string[] {
-  return values
-    .flatMap(mailboxesIn)
+  return firstMailboxes(values, MAX_ENTRIES)
     .map(mailbox)
-    .filter((entry) => entry !== '')
-    .slice(0, MAX_ENTRIES);
+    .filter((entry) => entry !== '');
+}
+
+/** No more than are wanted are looked for: fields of commas name a hundred thousand, half a second of the process's time. */
+function firstMailboxes(values: readonly string[], most: number): string[] {
+  const found: string[] = [];
+  for (const value of values.slice(0, MAX_FIELDS)) {
+    for (const written of mailboxesIn(value)) {
+      if (found.length === most) return found;
+      if (written.trim() !== '') found.push(written);
+    }
+  }
+  return found;
 }
 
 function idsIn(value = ''): string[] {

@@ -25,6 +25,14 @@ import {
 /** What a recipient stands for. */
 type Destination = ReportSubject | { readonly mailbox: PublicMailbox } | RoutedRecipient;
 
+function kindOf(destination: Destination): 'public' | 'routed' | 'report' {
+  if ('mailbox' in destination) return 'public';
+  return 'routes' in destination ? 'routed' : 'report';
+}
+
+/** The code of refusals for addresses that are not here. */
+const GUESSED = 550;
+
 /**
  * What the listener replies to MAIL, RCPT and the end of data. Only our own return paths, the public mailboxes and the inbound
  * routes of organizations are recipients; the first two keep their meaning whatever routes there are. A message gets 250 once
@@ -55,13 +63,20 @@ export class InboundReception {
     return this.routed.prepare();
   }
 
-  /** @throws SmtpRefusal for any address but a genuine return path, a public mailbox or one that a route takes */
-  async admit(address: SMTPServerAddress, session: SMTPServerSession): Promise<void> {
+  /**
+   * Returns whether the client has shown that it knows an address: a public mailbox is known to all.
+   * @throws SmtpRefusal for any address but a genuine return path, a public mailbox or one that a route takes
+   */
+  async admit(address: SMTPServerAddress, session: SMTPServerSession): Promise<boolean> {
     try {
       this.disk.assertRoom();
       const destination = await this.destinationOf(address.address, session);
-      if (this.copiesFor([...this.destinationsOf(session), destination]) > this.limits.maxCopies) throw tooManyCopies();
+      const others = this.destinationsOf(session);
+      // What one kind of recipient refuses at the end of the data must not refuse the others.
+      if (others.some((other) => kindOf(other) !== kindOf(destination))) throw tooManyCopies();
+      if (this.copiesFor([...others, destination]) > this.limits.maxCopies) throw tooManyCopies();
       this.destinations.set(address, destination);
+      return kindOf(destination) !== 'public';
     } catch (error) {
       throw this.counted(error instanceof SmtpRefusal ? this.refusalIn(session, error) : this.outage(error));
     }
@@ -162,6 +177,8 @@ export class InboundReception {
 
   /** The refusal itself, or the end of the connection for a client that has collected too many. */
   private refusalIn(session: SMTPServerSession, refusal: SmtpRefusal): SmtpRefusal {
+    // Who is to come again, or with fewer recipients, does not guess.
+    if (refusal.responseCode !== GUESSED) return refusal;
     const count = (this.refusals.get(session) ?? 0) + 1;
     this.refusals.set(session, count);
     return count > this.limits.maxRefusals ? tooManyRefusals() : refusal;

@@ -124,7 +124,7 @@ export class InboundSmtpServer implements OnApplicationShutdown {
       onConnect: (session, callback) => callback(this.connect(session)),
       onClose: (session) => this.closed(peerOf(session)),
       onRcptTo: (address, session, callback) =>
-        void reception.admit(address, session).then(() => this.admitted(session, callback), callback),
+        void reception.admit(address, session).then((isProof) => this.admitted(session, isProof, callback), callback),
       onData: (stream, session, callback) =>
         void reception.receive(stream, session).then(() => callback(null, '2.6.0 Taken'), callback),
     };
@@ -138,13 +138,13 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     return refusal;
   }
 
-  /** A client that has named a genuine recipient may take its time. */
-  private admitted(session: SMTPServerSession, callback: () => void): void {
+  /** A client that has named a recipient may take its time; one that knows an address which is not public gives way to none. */
+  private admitted(session: SMTPServerSession, isProof: boolean, callback: () => void): void {
     const peer = peerOf(session);
     clearTimeout(this.unproven.get(peer));
-    this.mayGiveWay.remove(clientNetworkOf(session.remoteAddress), peer);
+    if (isProof) this.mayGiveWay.remove(clientNetworkOf(session.remoteAddress), peer);
     // It may have ended meanwhile.
-    if (this.open.has(peer)) this.proven.add(peer);
+    if (isProof && this.open.has(peer)) this.proven.add(peer);
     callback();
   }
 

@@ -30,16 +30,12 @@ describe('the public mailboxes', () => {
     expect(await app.count('inbound_feedback_total{mailbox="fbl",result="duplicate"}')).toBe(1);
   });
 
-  it('take a message beside a return path', async () => {
-    expect(await app.deliver(MESSAGE, `fbl@${MAIL_HOST}`, `${app.issue()}@${MAIL_HOST}`)).toMatch(/^250 /);
-    expect(await app.feedback()).toHaveLength(1);
-    expect(await app.reports()).toHaveLength(1);
-  });
-
   it('take so many messages an hour and so many in all, and put the others off', async () => {
     const post = (number: number) => app.deliver(`${MESSAGE} ${number}`, `fbl@${MAIL_HOST}`);
     for (const number of [1, 2, 3]) expect(await post(number)).toMatch(/^250 /);
     expect(await post(4)).toBe('452 4.3.1 Too much mail to this address, try again later');
+    // What is stored already needs no room: its client lost the reply.
+    expect(await post(3)).toMatch(/^250 /);
     app.clock.advance(2 * HOUR);
     for (const number of [5, 6]) await post(number);
     expect(await app.feedback()).toHaveLength(5);

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { UnavailableError } from '../../../common/errors/app-error';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../common/bounded-cache';
 import { Clock, HOUR, SECOND } from '../../../common/clock';
@@ -19,6 +20,8 @@ const FRESH_MS = 5 * SECOND;
 const REMEMBERED_MS = 48 * HOUR;
 /** How long a response may wait for the database: resolvers query another server, or repeat, after one to five seconds. */
 const PATIENCE_MS = SECOND;
+/** Domains whose keys are asked for; the database answers some thousand in a second. */
+const MAX_WAITING = 2_000;
 const MAX_DOMAINS = 10_000;
 /** Unknown names have a cache of their own, so that invented names do not evict existing domains. */
 const MAX_UNKNOWN = 1_000;
@@ -73,6 +76,8 @@ export class PublicKeysService {
   }
 
   private async load(domainId: string): Promise<Remembered> {
+    // Names that anyone invents would wait, without end, for a database that is away.
+    if (this.batches.depth >= MAX_WAITING) throw new UnavailableError('Too many names wait for the database');
     const keys = await this.batches.add(domainId);
     const readAtMs = this.clock.monotonicMs();
     const remembered = { keys, readAtMs, askAgainAtMs: readAtMs + FRESH_MS };

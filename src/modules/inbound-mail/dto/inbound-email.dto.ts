@@ -1,3 +1,4 @@
+import type { WorkTurns } from '../../../common/async/fair-turns';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
 import { QueryInteger } from '../../../common/http/dto-decorators';
@@ -106,13 +107,17 @@ export function toListItem(email: InboundEmail): InboundEmailListItemDto {
   };
 }
 
-export function toInboundEmailDto({ email, message }: ShownInboundEmail): InboundEmailDto {
+/** Header fields are decoded in turns of the event loop: a megabyte of encoded words takes seconds. */
+export async function toInboundEmailDto(
+  { email, message }: ShownInboundEmail,
+  turns: WorkTurns,
+): Promise<InboundEmailDto> {
   const { fields, text, html, files } = message;
   return {
     ...toListItem(email),
     ...(text !== undefined && { text }),
     ...(html !== undefined && { html }),
-    headers: fields.list.map(({ spelledName, value }) => ({
+    headers: await turns.map(fields.list, ({ spelledName, value }) => ({
       name: spelledName,
       value: decodeHeader(spelledName, value),
     })),

@@ -93,8 +93,9 @@ export interface FeedbackLimits {
 const INSERT_FEEDBACK = `
   with capacity as (
     select
-      (select count(*) from (select 1 from feedback_reports where mailbox = $3 and id >= $7 limit $6) lately) < $6
-        and (select count(*) from (select 1 from feedback_reports where mailbox = $3 limit $8) stored) < $8 as "hasCapacity"
+      exists (select from feedback_reports where digest = $1)
+        or (select count(*) from (select 1 from feedback_reports where mailbox = $3 and id >= $7 limit $6) lately) < $6
+          and (select count(*) from (select 1 from feedback_reports where mailbox = $3 limit $8) stored) < $8 as "hasCapacity"
   ), added as (
     insert into feedback_reports (digest, id, mailbox, received_at, raw)
     select $1::bytea, $2::uuid, $3::text, $4::timestamptz, $5::bytea from capacity where "hasCapacity"
