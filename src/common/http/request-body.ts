@@ -85,12 +85,19 @@ const READ = { graceMs: 30 * SECOND, bytesPerMs: 32 };
 
 /**
  * Reserves memory for a response until its client has read it or closed: a client may read slowly, and request many at once.
+ * @param length of the response, where it is made piece by piece and so takes less memory than that
  * @throws TooManyAtATimeError, UnavailableError
  */
-export function holdUntilRead(budget: BodyBudget, holder: string, bytes: number, response: Response): void {
+export function holdUntilRead(
+  budget: BodyBudget,
+  holder: string,
+  bytes: number,
+  response: Response,
+  length = bytes,
+): void {
   if (response.destroyed || bytes <= FREE_BYTES) return;
   if (!budget.take(holder, bytes)) throw budget.refusal(holder, bytes, 'large messages');
-  const timer = setTimeout(() => response.destroy(), READ.graceMs + bytes / READ.bytesPerMs).unref();
+  const timer = setTimeout(() => response.destroy(), READ.graceMs + length / READ.bytesPerMs).unref();
   response.once('close', () => {
     clearTimeout(timer);
     budget.give(holder, bytes);

@@ -1,6 +1,8 @@
-import { Body, Controller, Get, Headers, HttpCode, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Headers, HttpCode, Post, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
 import { Clock } from '../../common/clock';
+import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
 import { RequireScope, Unbound } from '../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors, PathId } from '../../common/http/openapi.decorators';
@@ -63,6 +65,9 @@ export class ErasuresController {
   }
 }
 
+/** What a download holds in memory: a part of the result with an email of the largest size, in the forms between database and client. */
+const MOST_AT_ONCE = 16 * 1024 * 1024;
+
 /** `/v1/gdpr`: exports and the history of requests. They cover the whole organization, so a key that is bound to a domain is refused. */
 @ApiTags('Privacy')
 @Controller('v1/gdpr')
@@ -71,6 +76,7 @@ export class ExportsController {
   constructor(
     private readonly requests: PrivacyRequestsService,
     private readonly exports: ExportsService,
+    private readonly budget: BodyBudget,
     private readonly clock: Clock,
   ) {}
 
@@ -107,11 +113,14 @@ export class ExportsController {
     @PathId('requestId', 'Privacy request') id: string,
     @Query() { section }: ReadExportQuery,
     @Headers('accept') accept: string | undefined,
+    @Res({ passthrough: true }) response: Response,
   ) {
     const found = await this.exports.find(principal, id);
     const form = resultForm(accept);
     const fields = toExportDto(found);
     if (form === 'json' && !isShown(found)) return { data: fields };
+    const { bytes = 0 } = found.size ?? {};
+    holdUntilRead(this.budget, principal.organizationId, Math.min(bytes, MOST_AT_ONCE), response, bytes);
     const result = await this.exports.open(principal, found);
     return toFile(result, { form, section, fields, now: this.clock.now() });
   }

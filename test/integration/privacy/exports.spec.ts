@@ -1,5 +1,7 @@
 import { DAY } from '../../../src/common/clock';
+import { BodyBudget } from '../../../src/common/http/request-body';
 import { newId } from '../../../src/common/ids';
+import { ExportsService } from '../../../src/modules/privacy/export/exports.service';
 import { CleanUpExportsJob } from '../../../src/modules/privacy/privacy-requests.job';
 import { storeEmail } from '../../factories/subject-emails';
 import { waitFor } from '../../setup/wait-for';
@@ -200,6 +202,30 @@ describe('an export', () => {
     expect(await scene.read(acme.api, id)).toHaveProperty('exportedData');
     scene.clock.advance(1);
     expect(await scene.read(acme.api, id)).not.toHaveProperty('exportedData');
+  });
+
+  it('has a share of the memory for large responses until its client has read it', async () => {
+    await store();
+    const id = await scene.request(acme.api, ADA);
+    await scene.work();
+    const exports = scene.app.get(ExportsService);
+    const find = exports.find.bind(exports);
+    const bytes = 200 * 1024 * 1024;
+    const finding = jest.spyOn(exports, 'find').mockImplementation(async (...given) => {
+      const found = await find(...given);
+      return { ...found, size: { ...found.size!, bytes } };
+    });
+    const budget = scene.app.get(BodyBudget);
+    const [take, give] = [jest.spyOn(budget, 'take'), jest.spyOn(budget, 'give')];
+    await scene.download(acme, id, 'application/zip');
+    const most = 16 * 1024 * 1024;
+    expect(take).toHaveBeenCalledWith(acme.organizationId, most);
+    await waitFor(() => give.mock.calls.some(([holder, given]) => holder === acme.organizationId && given === most), {
+      what: 'the end of the response',
+    });
+    take.mockReturnValue(false);
+    await expect(scene.download(acme, id, 'application/zip')).rejects.toThrow(/^(429|503) /);
+    for (const spy of [finding, take, give]) spy.mockRestore();
   });
 
   it('that is not known is not found', async () => {
