@@ -30,6 +30,19 @@ describe('AuthenticationFailureLimiter', () => {
     expect(fail('192.0.2.1')).toBe('invalid_api_key');
   });
 
+  it('knows who has failed too often, without counting', () => {
+    const { clock, fail, limiter } = create();
+    fail('192.0.2.1', 99);
+    expect(limiter.hasTooMany('192.0.2.1')).toBe(false);
+    fail('192.0.2.1');
+    expect([limiter.hasTooMany('192.0.2.1'), limiter.hasTooMany('192.0.2.2')]).toEqual([true, false]);
+    clock.advance(61_000);
+    expect(limiter.hasTooMany('192.0.2.1')).toBe(false);
+    const off = create(false);
+    off.fail('192.0.2.1', 200);
+    expect(off.limiter.hasTooMany('192.0.2.1')).toBe(false);
+  });
+
   it('counts addresses apart, but one IPv6 network and both spellings of IPv4 together', () => {
     const { fail } = create();
     fail('192.0.2.1', 100);

@@ -41,6 +41,11 @@ export class AuthenticationFailureLimiter extends AuthenticationFailures {
     });
   }
 
+  hasTooMany(ip: string): boolean {
+    const window = this.windows.get(clientNetworkOf(ip));
+    return window !== undefined && window.count >= MAX_FAILURES && this.clock.monotonicMs() < window.endMs;
+  }
+
   /** The window of an address; it begins with the first failure. */
   private windowOf(network: string, nowMs: number): FailureWindow {
     const known = this.windows.get(network);

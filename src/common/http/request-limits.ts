@@ -15,11 +15,14 @@ export abstract class RequestLimits {
 
 /**
  * Bounds the guessing of keys per client address. Auth reports every failed authentication; throttling implements it.
- * A valid key is never refused here: many clients may share one address, and one of them must not lock out the others.
+ * A valid key is not refused for it: many clients may share one address, and one of them must not lock out the others. Only while
+ * twenty look-ups of its address wait does a key that is not cached get 429, for a second.
  */
 export abstract class AuthenticationFailures {
   /** @returns what to throw: `failure` itself, or rate_limit_exceeded once the address has failed too often. */
   abstract refusalFor(ip: string, failure: AppError): AppError;
+  /** Whether it has failed so often by now; counts nothing. */
+  abstract hasTooMany(ip: string): boolean;
 }
 
 /**
