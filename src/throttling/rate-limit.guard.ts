@@ -41,6 +41,15 @@ const ADMITTED = Promise.resolve(true);
 const THROTTLER_PREFIX = 'THROTTLER:';
 const OWN_LIMIT = 'THROTTLER:LIMITdefault';
 
+/** Classes that an organization has limits for as well: what a few of its keys have together. */
+const SHARED: ReadonlySet<string> = new Set<EndpointClass>([
+  'domain-writes',
+  'gdpr-export',
+  'gdpr-delete',
+  'api-key-writes',
+]);
+const KEYS_WORTH = 10;
+
 /**
  * Counts every authenticated request against its key's limit for the endpoint class and against its organization's limit;
  * requests of test keys and of operator keys count against one more. It runs after the auth guard. Requests without a
@@ -87,7 +96,8 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
       if (plan.isDeclared) this.admit(context, [this.addressLimit(request, plan, nowMs)], nowMs);
       return undefined;
     }
-    this.admit(context, [this.endpointLimit(principal, plan, nowMs), ...this.overallLimits(principal, nowMs)], nowMs);
+    const own = [this.endpointLimit(principal, plan, nowMs), ...this.sharedLimit(principal, plan, nowMs)];
+    this.admit(context, [...own, ...this.overallLimits(principal, nowMs)], nowMs);
     return undefined;
   }
 
@@ -160,6 +170,13 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
 
   private endpointLimit({ apiKeyId }: Principal, { endpoint }: Plan, nowMs: number): Applied {
     return this.apply(endpoint, `key:${apiKeyId}:${endpoint}`, nowMs);
+  }
+
+  /** Of what costs long after its request: a new key for each would be a way around the limit of a key. */
+  private sharedLimit({ organizationId }: Principal, { endpoint }: Plan, nowMs: number): Applied[] {
+    if (!SHARED.has(endpoint)) return [];
+    const applied = this.apply(endpoint, `organization:${organizationId}:${endpoint}`, nowMs);
+    return [{ ...applied, limit: applied.limit * KEYS_WORTH }];
   }
 
   private overallLimits({ apiKeyId, organizationId, mode }: Principal, nowMs: number): Applied[] {

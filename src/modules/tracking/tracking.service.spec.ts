@@ -35,14 +35,14 @@ function serviceOf() {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('UnsubscribeService', () => {
-  it('looks up two links of an organization at a time, beside those of others', async () => {
+  it('looks up one page of an organization at a time, beside those of others', async () => {
     const { service, begun, end } = serviceOf();
     const loud = Array.from({ length: 40 }, () => service.find('1'));
     await settled();
-    expect(begun).toEqual(['1', '1']);
+    expect(begun).toEqual(['1']);
     const quiet = service.find('2');
     await settled();
-    expect(begun).toEqual(['1', '1', '2']);
+    expect(begun).toEqual(['1', '2']);
     let found = 0;
     for (const one of [...loud, quiet]) void one.then(() => (found += 1));
     for (let round = 0; round < 40; round += 1) {
@@ -50,6 +50,15 @@ describe('UnsubscribeService', () => {
       await settled();
     }
     expect([found, begun.length]).toEqual([41, 41]);
+  });
+
+  it('unsubscribes beside any number of pages of one link', async () => {
+    const { service, begun } = serviceOf();
+    const pages = Array.from({ length: 600 }, () => service.find('1'));
+    for (const page of pages) page.catch(() => undefined);
+    void service.unsubscribe('1', 'one-click');
+    await settled();
+    expect(begun).toEqual(['1', '1']);
   });
 
   it('refuses what would only fill memory', async () => {

@@ -82,7 +82,7 @@ export class TrackingService {
 }
 
 /** Concurrent requests, by database connections of this process. No key is presented here: the organization is that of the link. */
-const AT_A_TIME = 4;
+const [CHANGES, PAGES] = [3, 2];
 /** Per organization: a newsletter causes hundreds of clicks. */
 const OF_ONE = { atATime: 2, waiting: 500 };
 
@@ -102,7 +102,9 @@ export interface Subscription {
  */
 @Injectable()
 export class UnsubscribeService {
-  private readonly limit = new FairLimit(AT_A_TIME, OF_ONE);
+  private readonly changes = new FairLimit(CHANGES, OF_ONE);
+  /** Apart: whoever holds one link can open its page any number of times, and must not keep others from unsubscribing. */
+  private readonly pages = new FairLimit(PAGES, { ...OF_ONE, atATime: 1 });
 
   constructor(
     private readonly links: RecipientLinksService,
@@ -114,7 +116,7 @@ export class UnsubscribeService {
 
   /** Reads only. @throws NotFoundError when the token is invalid or its email no longer exists, TooManyAtATimeError */
   find(token: string): Promise<Subscription> {
-    return this.inTurn(token, describe, clientGone());
+    return this.inTurn(this.pages, token, describe, clientGone());
   }
 
   /**
@@ -122,7 +124,7 @@ export class UnsubscribeService {
    * @throws NotFoundError as `find` does
    */
   unsubscribe(token: string, method: UnsubscribeMethod): Promise<Subscription> {
-    return this.inTurn(token, async (recipient) => {
+    return this.inTurn(this.changes, token, async (recipient) => {
       if (!(await this.recipients.isUnsubscribed(recipient))) await this.record(recipient, method);
       return describe(recipient);
     });
@@ -142,6 +144,7 @@ export class UnsubscribeService {
 
   /** @param signal none for an unsubscription, which is also done for a client that does not wait for the response */
   private async inTurn<T>(
+    limit: FairLimit,
     token: string,
     work: (recipient: MailRecipient) => T | Promise<T>,
     signal?: AbortSignal,
@@ -149,7 +152,7 @@ export class UnsubscribeService {
     const target = this.links.read('unsubscribe', token);
     if (!target) throw new NotFoundError('Link');
     const ordinal = String(target.organizationOrdinal);
-    return this.limit.run(ordinal, async () => work(await this.recipientOf(target)), signal);
+    return limit.run(ordinal, async () => work(await this.recipientOf(target)), signal);
   }
 
   private async recipientOf(target: RecipientLinkTarget): Promise<MailRecipient> {
