@@ -85,3 +85,12 @@ export function firstIdAt(time: Date): string {
 export function timeOfId(id: string): Date {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 }
+
+/** Of a list with pages and cursors, newest first. */
+export interface ListedPage {
+  readonly total: number;
+  /** The id to continue after; undefined at the end. */
+  readonly next: string | undefined;
+  /** True when only the newest entries were examined: `total` counts among those. */
+  readonly partial: boolean;
+}

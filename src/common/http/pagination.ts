@@ -1,14 +1,5 @@
 import { ValidationError } from '../errors/app-error';
-import { isUuid } from '../ids';
-
-/** Of a list with pages and cursors, newest first. */
-export interface ListedPage {
-  readonly total: number;
-  /** The id to continue after; undefined at the end. */
-  readonly next: string | undefined;
-  /** True when only the newest entries were examined: `total` counts among those. */
-  readonly partial: boolean;
-}
+import { isUuid, type ListedPage } from '../ids';
 
 /** The `pagination` of a response. @param reach the number of entries that page numbers can reach */
 export function toPagination(

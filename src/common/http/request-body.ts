@@ -88,17 +88,11 @@ const READ = { graceMs: 30 * SECOND, bytesPerMs: 32 };
  * @param length of the response, where it is made piece by piece and so takes less memory than that
  * @throws TooManyAtATimeError, UnavailableError
  */
-export function holdUntilRead(
-  budget: BodyBudget,
-  holder: string,
-  bytes: number,
-  response: Response,
-  length = bytes,
-): void {
-  if (response.destroyed || bytes <= FREE_BYTES) return;
+export function holdUntilRead(budget: BodyBudget, holder: string, bytes: number, to: Response, length = bytes): void {
+  if (to.destroyed || bytes <= FREE_BYTES) return;
   if (!budget.take(holder, bytes)) throw budget.refusal(holder, bytes, 'large messages');
-  const timer = setTimeout(() => response.destroy(), READ.graceMs + length / READ.bytesPerMs).unref();
-  response.once('close', () => {
+  const timer = setTimeout(() => to.destroy(), READ.graceMs + length / READ.bytesPerMs).unref();
+  to.once('close', () => {
     clearTimeout(timer);
     budget.give(holder, bytes);
   });

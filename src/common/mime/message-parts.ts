@@ -17,6 +17,8 @@ export const PART_LIMITS = {
 const EMPTY_LINES = ['\n\r\n', '\n\n'];
 /** Searched in one turn of the event loop: some milliseconds. */
 const WINDOW_BYTES = 1024 * 1024;
+/** Parts that are read in one turn. */
+const TURN_MS = 10;
 /** Bytes of a delimiter that are searched for; the rest is compared where they are found. */
 const SEARCHED = 8;
 
@@ -56,6 +58,7 @@ interface Delimiter extends Span {
 class PartFinder {
   readonly parts: PlacedPart[] = [];
   private candidates = 0;
+  private turnEndsMs = 0;
 
   constructor(private readonly message: Buffer) {}
 
@@ -91,9 +94,17 @@ class PartFinder {
     while (delimiter && !delimiter.closes && this.parts.length < PART_LIMITS.parts) {
       const next: Delimiter | undefined = await this.findDelimiter(body, delimiterText, delimiter.end);
       const end = next ? this.withoutLineEnd(delimiter.end, next.start) : body.end;
+      await this.endOfTurn();
       await this.read({ start: delimiter.end, end }, depth + 1);
       delimiter = next;
     }
+  }
+
+  /** Between small parts, too: 500 with headers of thousands of fields take half a second. */
+  private async endOfTurn(): Promise<void> {
+    if (performance.now() < this.turnEndsMs) return;
+    await nextTurn();
+    this.turnEndsMs = performance.now() + TURN_MS;
   }
 
   /** The next line that is the delimiter, with optional white space after it. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { FairLimit } from '../../common/async/fair-turns';
 import { HOUR } from '../../common/clock';
-import type { ListedPage } from '../../common/http/pagination';
+import type { ListedPage } from '../../common/ids';
 import { clientGone, type Tenant } from '../../common/tenant';
 import { type CountedHour, StatsService } from '../stats/stats.service';
 import type { Email } from './email.entity';

@@ -4,11 +4,12 @@ import { clientNetworkOf } from '../../common/http/client-address';
 import { DiskFullError, DiskSpace } from '../../common/disk-space';
 import { AppConfig } from '../../config/config';
 import { readBounceAddress } from './bounce-address';
+import { copiesFor, type Destination, kindOf } from './inbound-destination';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
 import { PUBLIC_MAILBOXES, type PublicMailbox, type ReportSubject } from './inbound-report.entity';
 import { InboundService } from './inbound.service';
-import { type RoutedRecipient, RoutedReception } from './routed-reception';
+import { RoutedReception } from './routed-reception';
 import {
   full,
   noRoom,
@@ -21,17 +22,6 @@ import {
   unavailable,
   unknownAddress,
 } from './smtp-refusal';
-
-/** What a recipient stands for. */
-type Destination = ReportSubject | { readonly mailbox: PublicMailbox } | RoutedRecipient;
-
-function kindOf(destination: Destination): 'public' | 'routed' | 'report' {
-  if ('mailbox' in destination) return 'public';
-  return 'routes' in destination ? 'routed' : 'report';
-}
-
-/** The code of refusals for addresses that are not here. */
-const GUESSED = 550;
 
 /**
  * What the listener replies to MAIL, RCPT and the end of data. Only our own return paths, the public mailboxes and the inbound
@@ -72,9 +62,8 @@ export class InboundReception {
       this.disk.assertRoom();
       const destination = await this.destinationOf(address.address, session);
       const others = this.destinationsOf(session);
-      // What one kind of recipient refuses at the end of the data must not refuse the others.
       if (others.some((other) => kindOf(other) !== kindOf(destination))) throw tooManyCopies();
-      if (this.copiesFor([...others, destination]) > this.limits.maxCopies) throw tooManyCopies();
+      if (copiesFor([...others, destination]) > this.limits.maxCopies) throw tooManyCopies();
       this.destinations.set(address, destination);
       return kindOf(destination) !== 'public';
     } catch (error) {
@@ -96,12 +85,6 @@ export class InboundReception {
 
   private destinationsOf({ envelope }: SMTPServerSession): Destination[] {
     return envelope.rcptTo.flatMap((address) => this.destinations.get(address) ?? []);
-  }
-
-  /** How many copies of a message are stored. */
-  private copiesFor(destinations: readonly Destination[]): number {
-    const copies = (to: Destination): unknown[] => ('routes' in to ? to.routes.map(({ routeId }) => routeId) : [to]);
-    return new Set(destinations.flatMap(copies)).size;
   }
 
   private async commit(message: Buffer, destinations: readonly Destination[], session: SMTPServerSession) {
@@ -126,10 +109,8 @@ export class InboundReception {
   private async takeOwn(destinations: readonly Destination[], sender: string, message: Buffer): Promise<void> {
     const subjects = destinations.filter((destination) => 'emailId' in destination);
     const mailbox = PUBLIC_MAILBOXES.find((name) => destinations.some((to) => 'mailbox' in to && to.mailbox === name));
-    // The one that may be refused first: whatever comes after it is taken, also when it comes again.
     if (mailbox) await this.takeFeedback(mailbox, sender, message);
-    if (subjects.length === 0) return;
-    await this.takeReports(subjects, sender, message.subarray(0, this.limits.keptReportBytes));
+    if (subjects.length > 0) await this.takeReports(subjects, sender, message);
   }
 
   private async takeReports(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<void> {
@@ -177,8 +158,8 @@ export class InboundReception {
 
   /** The refusal itself, or the end of the connection for a client that has collected too many. */
   private refusalIn(session: SMTPServerSession, refusal: SmtpRefusal): SmtpRefusal {
-    // Who is to come again, or with fewer recipients, does not guess.
-    if (refusal.responseCode !== GUESSED) return refusal;
+    // Who is to come again, or with fewer recipients, has not guessed.
+    if (refusal.responseCode !== 550) return refusal;
     const count = (this.refusals.get(session) ?? 0) + 1;
     this.refusals.set(session, count);
     return count > this.limits.maxRefusals ? tooManyRefusals() : refusal;

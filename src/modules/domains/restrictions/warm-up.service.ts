@@ -164,10 +164,9 @@ export class WarmUpChangesService {
    * @throws NotFoundError
    */
   byOperator(id: string, change: 'resume' | 'finish' | 'restart'): Promise<Domain> {
-    return this.transitions.decide(
-      id,
-      async (domain) => !CHANGES[change].includes(domain.warmingStatus) || this[change](domain, OPERATOR),
-    );
+    const decide = async (domain: Domain) =>
+      !CHANGES[change].includes(domain.warmingStatus) || this[change](domain, OPERATOR);
+    return this.transitions.decide(id, decide);
   }
 }
 
