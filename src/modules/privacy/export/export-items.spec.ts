@@ -4,6 +4,14 @@ import { progressOf, REDACTED, redactOthers, toPartTexts } from './export-items'
 const ADA = 'ada@example.com';
 
 describe('redactOthers', () => {
+  it('redacts the names of fields, and keeps them apart', () => {
+    const value = { 'bob@example.org': 'approved', 'carol@example.org': 1, [ADA]: 2, by: { 'dan@example.org': 3 } };
+    expect(redactOthers(value, ADA)).toEqual({
+      ...{ [REDACTED]: 'approved', [`${REDACTED}-2`]: 1, [ADA]: 2 },
+      by: { [REDACTED]: 3 },
+    });
+  });
+
   it.each([
     ['550 <bob@example.com>: no such user', '550 <[redacted]>: no such user'],
     ['forwarded to bob@example.com.', 'forwarded to [redacted]'],

@@ -68,12 +68,23 @@ export function redactAddress(address: string, subject: string): string {
   return isSameAddress(address, subject) ? address : REDACTED;
 }
 
-/** A copy of a JSON value in which every address but the subject's is redacted, in all texts. */
+/** A copy of a JSON value in which every address but the subject's is redacted, in all texts and names of fields. */
 export function redactOthers(value: unknown, subject: string): unknown {
   if (typeof value === 'string') return redactText(value, subject);
   if (Array.isArray(value)) return value.map((element) => redactOthers(element, subject));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, redactOthers(field, subject)]));
+  const redacted = new Map<string, unknown>();
+  for (const [name, field] of Object.entries(value)) {
+    redacted.set(freeName(redactText(name, subject), redacted), redactOthers(field, subject));
+  }
+  return Object.fromEntries(redacted);
+}
+
+/** Names that differ in an address only stay apart. */
+function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
+  let free = name;
+  for (let number = 2; taken.has(free); number += 1) free = `${name}-${number}`;
+  return free;
 }
 
 function redactText(text: string, subject: string): string {
