@@ -121,6 +121,16 @@ describe('a send', () => {
 });
 
 describe('DELETE /v1/domains/{id}', () => {
+  it('keeps the id of a domain that has been verified, however often it is added again', async () => {
+    await add('first.example');
+    const { id } = await add('kept.example');
+    await vouch({ id });
+    for (let round = 0; round < 3; round += 1) {
+      await remove(id);
+      expect((await add('kept.example')).id).toBe(id);
+    }
+  });
+
   it('returns success, outside of data, and leaves nothing of the domain', async () => {
     const { id, records } = await add('gone.example');
     app.publish({ records });

@@ -70,7 +70,6 @@ describe('the warm-up of a domain', () => {
       expect(added).toMatchObject({ id: tenant.domainId, warmingStatus: 'paused', verificationStatus: 'pending' });
       expect(await domain()).toMatchObject({ warming_status: 'paused', warming_started_at: clock.now() });
       expect(await used()).toEqual({ '2026-01-05': 15 });
-      expect(await db.query('select * from removed_domains where id = $1', [tenant.domainId])).toEqual([]);
     });
 
     it('keeps its id when it sent without a warm-up, since its statistics and its reputation are stored under it', async () => {

@@ -77,9 +77,8 @@ export class DomainsRepository {
     return tx.manager.findOne(Domain, { where: { organizationId, id }, lock: { mode: 'for_key_share' } });
   }
 
+  /** What is kept of a removed one of this name stays: it may be removed again before it is verified. */
   async insert(domain: Domain, tx: Transaction): Promise<void> {
-    const { organizationId, domain: name } = domain;
-    await tx.manager.delete(RemovedDomain, { organizationId, domain: name });
     await tx.manager.insert(Domain, domain);
   }
 
@@ -91,7 +90,7 @@ export class DomainsRepository {
     const { organizationId, id } = domain;
     const { verifiedAt, warmingStatus, sending } = domain;
     const isFresh = verifiedAt === null && warmingStatus === 'not_started' && sending.status === 'active';
-    if (!isFresh) await tx.manager.insert(RemovedDomain, removedDomain(domain, at));
+    if (!isFresh) await tx.manager.upsert(RemovedDomain, removedDomain(domain, at), ['organizationId', 'domain']);
     await tx.manager.delete(DomainCheck, { organizationId, domainId: id });
     await tx.manager.delete(Domain, { organizationId, id });
   }
