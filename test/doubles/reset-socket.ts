@@ -4,7 +4,10 @@ import type { Socket } from 'node:net';
 export function reset(socket: Socket): void {
   // With TLS, only the underlying socket can be reset.
   const { _parent: below } = socket as Socket & { _parent?: Socket | null };
+  const wire = below ?? socket;
   // The flag that `resetAndDestroy` sets before its FIN.
-  Object.assign(below ?? socket, { resetAndClosing: true });
+  Object.assign(wire, { resetAndClosing: true });
+  // First: the end of TLS sends a close_notify, which is a regular end to a peer that reads it before the RST.
+  wire.destroy();
   socket.destroy();
 }
