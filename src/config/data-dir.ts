@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, fsyncSync, openSync, statSync } from 'node:fs';
+import { chmodSync, statSync } from 'node:fs';
 
 const OWNER_ONLY = 0o600;
 
@@ -8,17 +8,6 @@ export function keepPrivate(file: string): void {
     if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, OWNER_ONLY);
   } catch {
     // Not our file; if it cannot be read, the read reports that.
-  }
-}
-
-/** New names survive a loss of power (fsync(2)). Not every system can do that to a folder. */
-export function syncFolder(folder: string): void {
-  try {
-    const handle = openSync(folder, 'r');
-    fsyncSync(handle);
-    closeSync(handle);
-  } catch {
-    // The content has been written and flushed.
   }
 }
 

@@ -26,9 +26,9 @@ describe('the first master key', () => {
     expect(existsSync(empty)).toBe(false);
   });
 
-  it('takes the place of a file that a full disk has left empty', () => {
+  it('does not take the place of a file that a full disk has left empty, and says what to do', () => {
     write('');
-    expect(new StoredMasterKey(folder).readOrCreate()).toHaveLength(32);
+    expect(() => new StoredMasterKey(folder).readOrCreate()).toThrow(/master\.key is empty: delete it/);
     expect(readdirSync(folder)).toEqual(['master.key']);
   });
 

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import {
+  closeSync,
   existsSync,
+  fsyncSync,
   linkSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -11,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { keepPrivate, noDatabaseIn, syncFolder } from './data-dir';
+import { keepPrivate, noDatabaseIn } from './data-dir';
 
 const KEY_BYTES = 32;
 const OWNER_ONLY = 0o600;
@@ -49,11 +52,15 @@ export class StoredMasterKey {
     if (hasDatabase && !existsSync(this.file) && existsSync(this.restoredFile)) {
       renameSync(this.restoredFile, this.file);
     }
-    if (isMissing(this.file)) {
-      if (hasDatabase) throw new Error(missingKey(this.file));
+    const isThere = existsSync(this.file);
+    if (hasDatabase && (!isThere || isEmpty(this.file))) throw new Error(missingKey(this.file));
+    if (!isThere) {
       if (!create) throw new Error(noDatabaseIn(this.dataDir));
       this.create();
     }
+    // Left by a full disk, or by a loss of power. Not replaced here: of two processes that did so, one would go on with a lost key.
+    if (isEmpty(this.file))
+      throw new Error(`${this.file} is empty: delete it, since nothing is encrypted under it yet`);
     keepPrivate(this.file);
     return readMasterKey(this.file);
   }
@@ -98,8 +105,6 @@ export class StoredMasterKey {
   /** The first key. Of several processes that make one at once, the key of the first is used. */
   private create(): void {
     mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
-    // Left by a full disk, or by a loss of power, before there was anything to encrypt.
-    if (existsSync(this.file)) rmSync(this.file);
     const own = `${this.file}.${process.pid}.new`;
     writeFileSync(own, textOf(randomBytes(KEY_BYTES)), { mode: OWNER_ONLY, flush: true });
     try {
@@ -120,9 +125,8 @@ export class StoredMasterKey {
   }
 }
 
-/** An empty file holds no key either. */
-function isMissing(file: string): boolean {
-  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
+function isEmpty(file: string): boolean {
+  return statSync(file).size === 0;
 }
 
 /**
@@ -147,6 +151,20 @@ function missingKey(file: string): string {
   const remedy =
     'restore it from a copy of the directory, set MASTER_KEY to it, or restore a backup --with-master-key into an empty directory';
   return `${file} is missing or empty, and the database beside it is encrypted under it: ${remedy}`;
+}
+
+/** New names survive a loss of power (fsync(2)). Not every system can do that to a folder. */
+function syncFolder(folder: string): void {
+  try {
+    const handle = openSync(folder, 'r');
+    try {
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+  } catch {
+    // The content has been written and flushed.
+  }
 }
 
 function textOf(key: Buffer): string {

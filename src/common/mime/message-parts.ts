@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { FairTurns, WorkTurns } from '../async/fair-turns';
 import { type ContentType, type HeaderFields, MIME_LIMITS, readContentType, readMessageHeader } from './mime-message';
 
 /** What one message may make `findParts` do. */
@@ -58,7 +59,8 @@ interface Delimiter extends Span {
 class PartFinder {
   readonly parts: PlacedPart[] = [];
   private candidates = 0;
-  private turnEndsMs = 0;
+  /** Between small parts, too: 500 with headers of thousands of fields take half a second. */
+  private readonly turns = new WorkTurns('', new FairTurns(), TURN_MS);
 
   constructor(private readonly message: Buffer) {}
 
@@ -94,17 +96,10 @@ class PartFinder {
     while (delimiter && !delimiter.closes && this.parts.length < PART_LIMITS.parts) {
       const next: Delimiter | undefined = await this.findDelimiter(body, delimiterText, delimiter.end);
       const end = next ? this.withoutLineEnd(delimiter.end, next.start) : body.end;
-      await this.endOfTurn();
+      await this.turns.next();
       await this.read({ start: delimiter.end, end }, depth + 1);
       delimiter = next;
     }
-  }
-
-  /** Between small parts, too: 500 with headers of thousands of fields take half a second. */
-  private async endOfTurn(): Promise<void> {
-    if (performance.now() < this.turnEndsMs) return;
-    await nextTurn();
-    this.turnEndsMs = performance.now() + TURN_MS;
   }
 
   /** The next line that is the delimiter, with optional white space after it. */

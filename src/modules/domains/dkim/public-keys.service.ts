@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { UnavailableError } from '../../../common/errors/app-error';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../common/bounded-cache';
 import { Clock, HOUR, SECOND } from '../../../common/clock';
 import { MicroBatcher } from '../../../common/async/micro-batcher';
 import { SingleFlight, within } from '../../../common/async/promises';
+import { UnavailableError } from '../../../common/errors/app-error';
 import { DkimKeysRepository, type KnownKey, type PublishedKeyRow } from './dkim-keys.repository';
 import { dkimRecordText } from '../registry/wanted-records';
 
