@@ -48,19 +48,9 @@ export class StoredMasterKey {
   readOrCreate(create = true): Buffer {
     // Checked first: of two processes that start at once, one may create key and database between this check and the read.
     const hasDatabase = existsSync(this.dataDir) && readdirSync(this.dataDir).some((name) => CLUSTER.test(name));
-    // A restore into an empty directory ended before it could name its key.
-    if (hasDatabase && !existsSync(this.file) && existsSync(this.restoredFile)) {
-      renameSync(this.restoredFile, this.file);
-    }
-    const isThere = existsSync(this.file);
-    if (hasDatabase && (!isThere || isEmpty(this.file))) throw new Error(missingKey(this.file));
-    if (!isThere) {
-      if (!create) throw new Error(noDatabaseIn(this.dataDir));
-      this.create();
-    }
-    // Left by a full disk, or by a loss of power. Not replaced here: of two processes that did so, one would go on with a lost key.
-    if (isEmpty(this.file))
-      throw new Error(`${this.file} is empty: delete it, since nothing is encrypted under it yet`);
+    if (hasDatabase) this.assertKept();
+    else if (!existsSync(this.file)) this.create(create);
+    else if (isEmpty(this.file)) throw new Error(emptyKey(this.file));
     keepPrivate(this.file);
     return readMasterKey(this.file);
   }
@@ -102,8 +92,16 @@ export class StoredMasterKey {
     this.write(this.file, key);
   }
 
-  /** The first key. Of several processes that make one at once, the key of the first is used. */
-  private create(): void {
+  /** Beside a database. @throws Error when the key is gone */
+  private assertKept(): void {
+    // A restore into an empty directory ended before it could name its key.
+    if (!existsSync(this.file) && existsSync(this.restoredFile)) renameSync(this.restoredFile, this.file);
+    if (!existsSync(this.file) || isEmpty(this.file)) throw new Error(missingKey(this.file));
+  }
+
+  /** The first key. Of several processes that make one at once, the key of the first is used. @throws Error unless it may be made */
+  private create(isWanted: boolean): void {
+    if (!isWanted) throw new Error(noDatabaseIn(this.dataDir));
     mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
     const own = `${this.file}.${process.pid}.new`;
     writeFileSync(own, textOf(randomBytes(KEY_BYTES)), { mode: OWNER_ONLY, flush: true });
@@ -145,6 +143,11 @@ function readMasterKey(file: string): Buffer {
 function parseMasterKey(text: string, source: string): Buffer {
   if (!MASTER_KEY_TEXT.test(text.trim())) throw new Error(`${source} must hold ${KEY_BYTES} bytes in base64`);
   return Buffer.from(text, 'base64');
+}
+
+/** Left by a full disk. It is not replaced here: of two processes that did so, one would go on with a key that is lost. */
+function emptyKey(file: string): string {
+  return `${file} is empty: delete it, since nothing is encrypted under it yet`;
 }
 
 function missingKey(file: string): string {
