@@ -87,15 +87,29 @@ describe('a DMARC report', () => {
     expect(await reports.deleteOld(400, 10)).toBe(1);
   });
 
-  it('a flood of them ends at 200 a day', async () => {
+  /** Reports of a forger, of so many sources each. */
+  const forge = (reports: number, sources: number) => {
     const { organizationId, domainId } = scene.delivery.tenant;
-    await scene.delivery.db.query(`
+    return scene.delivery.db.query(`
       insert into dmarc_sources
         (organization_id, domain_id, reporter, report_id, source_ip, dkim, spf, disposition, policy, begins_at, ends_at, messages)
-      select '${organizationId}', '${domainId}', 'forger', n::text, '192.0.2.1', true, true, 'none', 'none', now(), now(), 1
-      from generate_series(1, 200) n`);
+      select '${organizationId}', '${domainId}', 'forger', n::text, '192.0.2.' || s, true, true, 'none', 'none', now(), now(), 1
+      from generate_series(1, ${reports}) n, generate_series(1, ${sources}) s`);
+  };
+
+  it('a flood of them ends at 200 a day', async () => {
+    await forge(200, 1);
     await scene.report(dmarcMail(xml({})), ADDRESS);
     expect((await view()).totals.messages).toBe(200);
+  });
+
+  it('sources of a day end at 2,500, and the largest are kept', async () => {
+    await forge(12, 208);
+    const records = [3, 90, 2, 80, 70].map((messages, at) => ({ ip: `198.51.100.${at}`, count: messages }));
+    await scene.report(dmarcMail(xml({ records })), ADDRESS);
+    expect((await view()).totals).toMatchObject({ reports: 13, messages: 12 * 208 + 90 + 80 + 70 + 3 });
+    await scene.report(dmarcMail(xml({ reporter: 'yahoo.com' })), ADDRESS);
+    expect((await view()).totals).toMatchObject({ reports: 13 });
   });
 });
 

@@ -7,6 +7,7 @@ import {
   type DmarcReport,
   type DmarcSource,
   type DmarcTotals,
+  type ReportLimits,
   recommend,
   TLS_POLICY_TYPES,
   TLS_SUCCESS,
@@ -16,10 +17,10 @@ import {
 } from '../registry/aggregate-report';
 import { DomainsRepository } from '../registry/domains.repository';
 
-/** Reports per domain; each receiver or sender sends one a day. */
-const MAX_REPORTS_PER_DAY = 200;
+/** For each domain; a receiver or sender sends one report a day. Rows are kept for 400 days. */
+const LIMITS: ReportLimits = { reportsPerDay: 200, rowsPerDay: 2_500 };
 /** Sources per report and domain; those with the most messages are kept. */
-const MAX_SOURCES = 1_000;
+const MAX_SOURCES = 500;
 /** Domains per report: for DMARC the domain of the policy and its subdomains. */
 const MAX_DOMAINS = 20;
 const SHOWN_SOURCES = 200;
@@ -70,7 +71,7 @@ export class DmarcReportsService {
   /** Stores a report; one that is stored already changes nothing. */
   async record(shares: readonly DmarcShare[], tx: Transaction): Promise<void> {
     for (const { owner, report } of shares) {
-      await this.domains.addDmarcReport(owner, report, MAX_REPORTS_PER_DAY, tx);
+      await this.domains.addDmarcReport(owner, report, LIMITS, tx);
     }
   }
 
@@ -147,7 +148,7 @@ export class TlsReportsService {
   /** Stores a report; one that is stored already changes nothing. */
   async record(shares: readonly TlsShare[], tx: Transaction): Promise<void> {
     for (const { owner, report, results } of shares) {
-      await this.domains.addTlsResults({ owner, report, results }, MAX_REPORTS_PER_DAY, tx);
+      await this.domains.addTlsResults({ owner, report, results }, LIMITS, tx);
     }
   }
 

@@ -1,3 +1,9 @@
+/** What reports on a domain may take within a day; they are not authenticated. */
+export interface ReportLimits {
+  readonly reportsPerDay: number;
+  readonly rowsPerDay: number;
+}
+
 export type DmarcPolicy = 'none' | 'quarantine' | 'reject';
 
 /** A source of mail in an aggregate report. */

@@ -5,7 +5,15 @@ import { acrossTenants } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import { lockList } from '../../../database/sql/locks.sql';
 import type { Transaction } from '../../../database/transaction';
-import type { DmarcReport, DmarcSource, DmarcTotals, TlsReport, TlsResult, TlsTotals } from './aggregate-report';
+import type {
+  DmarcReport,
+  DmarcSource,
+  DmarcTotals,
+  ReportLimits,
+  TlsReport,
+  TlsResult,
+  TlsTotals,
+} from './aggregate-report';
 import { DomainCheck } from './domain-check.entity';
 import { Domain, RemovedDomain, removedDomain, type SendingState, type WarmingStatus } from './domain.entity';
 import { addSources, deleteOldDmarc, sumDmarc, sumDmarcSources } from './sql/dmarc-sources.sql';
@@ -257,8 +265,8 @@ export class DomainsRepository {
   }
 
   /** Adds a report, unless the domain has had the maximum of reports within a day. @param report each source, result and disposition once */
-  async addDmarcReport(domain: Owner, report: DmarcReport, maxReportsPerDay: number, tx: Transaction): Promise<void> {
-    await tx.run(addSources(domain, report, maxReportsPerDay));
+  async addDmarcReport(domain: Owner, report: DmarcReport, limits: ReportLimits, tx: Transaction): Promise<void> {
+    await tx.run(addSources(domain, report, limits));
   }
 
   async sumDmarc(domain: Owner, days: number): Promise<DmarcTotals> {
@@ -274,10 +282,10 @@ export class DomainsRepository {
   /** Adds a report, unless the domain has had the maximum of reports within a day. @param share each kind of result once */
   async addTlsResults(
     { owner, report, results }: { owner: Owner; report: Omit<TlsReport, 'domains'>; results: readonly TlsResult[] },
-    maxReportsPerDay: number,
+    limits: ReportLimits,
     tx: Transaction,
   ): Promise<void> {
-    await tx.run(addTlsResults(owner, report, results, maxReportsPerDay));
+    await tx.run(addTlsResults(owner, report, results, limits));
   }
 
   async sumTlsResults(domain: Owner, days: number, limit: number): Promise<TlsTotals> {

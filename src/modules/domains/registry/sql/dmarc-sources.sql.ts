@@ -1,29 +1,37 @@
 // The DMARC reports of receivers.
 import type { Statement } from '../../../../database/statement';
-import type { DmarcPolicy, DmarcReport, DmarcSource } from '../aggregate-report';
+import type { DmarcPolicy, DmarcReport, DmarcSource, ReportLimits } from '../aggregate-report';
 
 export interface DomainOfReport {
   readonly organizationId: string;
   readonly domainId: string;
 }
 
-// Adds the sources of one report, once, however often it arrives; none when the domain has had $13 reports within a day, since
-// reports are not authenticated.
-// Writes: dmarc_sources (primary key). Reads: it (dmarc_sources_received). Locks: those rows, in key order. Rows: up to 1,000.
+// Adds the sources of one report, once, however often it arrives: none when the domain has had $13 reports within a day, and
+// the largest ones that $14 rows of a day leave room for.
+// Writes: dmarc_sources (primary key). Reads: it (dmarc_sources_received, up to $14 rows). Locks: those rows, in key order.
+// Rows: up to 500. Reports that are recorded at the same moment may exceed a limit by their rows.
 // Not the ORM: an insert of many rows under a condition.
 const ADD = `
+  with lately as materialized (
+    select count(*) as sources, count(distinct (reporter, report_id)) as reports
+    from dmarc_sources
+    where organization_id = $1 and domain_id = $2 and received_at > now() - interval '1 day'
+  ), kept as (
+    select source_ip, dkim, spf, disposition, messages
+    from unnest($8::text[], $9::boolean[], $10::boolean[], $11::text[], $12::bigint[])
+      as s (source_ip, dkim, spf, disposition, messages)
+    where (select reports from lately) < $13
+    order by messages desc, source_ip, dkim, spf, disposition
+    limit (select greatest($14 - sources, 0) from lately)
+  )
   insert into dmarc_sources (
     organization_id, domain_id, reporter, report_id, policy, begins_at, ends_at,
     source_ip, dkim, spf, disposition, messages
   )
   select $1::uuid, $2::uuid, $3::text, $4::text, $5::text, $6::timestamptz, $7::timestamptz,
     source_ip, dkim, spf, disposition, messages
-  from unnest($8::text[], $9::boolean[], $10::boolean[], $11::text[], $12::bigint[])
-    as s (source_ip, dkim, spf, disposition, messages)
-  where (
-    select count(distinct (reporter, report_id)) from dmarc_sources d
-    where d.organization_id = $1 and d.domain_id = $2 and d.received_at > now() - interval '1 day'
-  ) < $13
+  from kept
   order by source_ip, dkim, spf, disposition
   on conflict do nothing
   returning 1 as added`;
@@ -32,7 +40,7 @@ const ADD = `
 export function addSources(
   { organizationId, domainId }: DomainOfReport,
   { reporter, reportId, policy, begin, end, records }: DmarcReport,
-  maxReportsPerDay: number,
+  { reportsPerDay, rowsPerDay }: ReportLimits,
 ): Statement<{ added: 1 }> {
   return {
     name: 'add-dmarc-sources',
@@ -44,14 +52,16 @@ export function addSources(
       records.map(({ spf }) => spf),
       records.map(({ disposition }) => disposition),
       records.map(({ messages }) => messages),
-      maxReportsPerDay,
+      ...[reportsPerDay, rowsPerDay],
     ],
   };
 }
 
+// A report ends at most two days after it is received (`isPlausible`), so that the index on the time of receipt bounds the rows.
 const OF_DOMAIN = `
   from dmarc_sources
-  where organization_id = $1 and domain_id = $2 and ends_at >= now() - $3 * interval '1 day'`;
+  where organization_id = $1 and domain_id = $2 and ends_at >= now() - $3::int * interval '1 day'
+    and received_at >= now() - ($3::int + 3) * interval '1 day'`;
 
 export interface TotalsRow {
   readonly reports: number;
@@ -62,16 +72,22 @@ export interface TotalsRow {
   readonly passed: number;
 }
 
-// Sums the reports on a domain of the last $3 days.
-// Reads: dmarc_sources (primary key). Locks: none. Rows: one, of usually thousands.
+// Sums the reports on a domain of the last $3 days. Sums of each report first, which are hashed: a distinct count of all rows
+// sorts them, in nine tenths of the time.
+// Reads: dmarc_sources (dmarc_sources_received). Locks: none. Rows: one, of usually thousands.
 // Not the ORM: aggregates.
 const TOTALS = `
-  select count(distinct (reporter, report_id))::float8 as reports, count(distinct reporter)::float8 as reporters,
+  with of_report as materialized (
+    select reporter, report_id, max(policy) as policy, min(begins_at) as begins_at, max(ends_at) as ends_at,
+      sum(messages) as messages, sum(messages) filter (where dkim or spf) as passed
+    ${OF_DOMAIN}
+    group by reporter, report_id
+  )
+  select count(*)::float8 as reports, count(distinct reporter)::float8 as reporters,
     (array_agg(policy order by ends_at desc))[1] as policy,
     coalesce(extract(epoch from max(ends_at) - min(begins_at)) / 86400, 0)::float8 as days,
-    coalesce(sum(messages), 0)::float8 as messages,
-    coalesce(sum(messages) filter (where dkim or spf), 0)::float8 as passed
-  ${OF_DOMAIN}`;
+    coalesce(sum(messages), 0)::float8 as messages, coalesce(sum(passed), 0)::float8 as passed
+  from of_report`;
 
 /** Returns one row: zeros, and a null policy, without reports. */
 export function sumDmarc({ organizationId, domainId }: DomainOfReport, days: number): Statement<TotalsRow> {
@@ -79,7 +95,7 @@ export function sumDmarc({ organizationId, domainId }: DomainOfReport, days: num
 }
 
 // Sums the sources of mail in a domain's name of the last $3 days, those with the most failed messages first.
-// Reads: dmarc_sources (primary key). Locks: none. Rows: up to $4.
+// Reads: dmarc_sources (dmarc_sources_received). Locks: none. Rows: up to $4.
 // Not the ORM: aggregates.
 const SOURCES = `
   select source_ip as "sourceIp", sum(messages)::float8 as messages,

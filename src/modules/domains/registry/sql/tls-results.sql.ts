@@ -1,26 +1,34 @@
 // The TLS reports of senders (RFC 8460).
 import type { Statement } from '../../../../database/statement';
-import type { TlsReport, TlsResult } from '../aggregate-report';
+import type { ReportLimits, TlsReport, TlsResult } from '../aggregate-report';
 
 interface Owner {
   readonly organizationId: string;
   readonly domainId: string;
 }
 
-// Adds the results of one report on a domain, once, however often it arrives; none when the domain has had $11 reports within a
-// day, since reports are not authenticated.
-// Writes: tls_results (primary key). Reads: it (tls_results_received). Locks: those rows, in key order. Rows: up to 300.
+// Adds the results of one report on a domain, once, however often it arrives: none when the domain has had $11 reports within a
+// day, and the largest ones that $12 rows of a day leave room for, since reports are not authenticated.
+// Writes: tls_results (primary key). Reads: it (tls_results_received, up to $12 rows). Locks: those rows, in key order. Rows: up
+// to 300. Reports that are recorded at the same moment may exceed a limit by their rows.
 // Not the ORM: an insert of many rows under a condition.
 const ADD = `
+  with lately as materialized (
+    select count(*) as results, count(distinct (reporter, report_id)) as reports
+    from tls_results
+    where organization_id = $1 and domain_id = $2 and received_at > now() - interval '1 day'
+  ), kept as (
+    select policy_type, result, mx_host, sessions
+    from unnest($7::text[], $8::text[], $9::text[], $10::bigint[]) as r (policy_type, result, mx_host, sessions)
+    where (select reports from lately) < $11
+    order by sessions desc, policy_type, result, mx_host
+    limit (select greatest($12 - results, 0) from lately)
+  )
   insert into tls_results (
     organization_id, domain_id, reporter, report_id, begins_at, ends_at, policy_type, result, mx_host, sessions
   )
   select $1::uuid, $2::uuid, $3::text, $4::text, $5::timestamptz, $6::timestamptz, policy_type, result, mx_host, sessions
-  from unnest($7::text[], $8::text[], $9::text[], $10::bigint[]) as r (policy_type, result, mx_host, sessions)
-  where (
-    select count(distinct (reporter, report_id)) from tls_results t
-    where t.organization_id = $1 and t.domain_id = $2 and t.received_at > now() - interval '1 day'
-  ) < $11
+  from kept
   order by policy_type, result, mx_host
   on conflict do nothing
   returning 1 as added`;
@@ -30,7 +38,7 @@ export function addTlsResults(
   { organizationId, domainId }: Owner,
   { reporter, reportId, begin, end }: Omit<TlsReport, 'domains'>,
   results: readonly TlsResult[],
-  maxReportsPerDay: number,
+  { reportsPerDay, rowsPerDay }: ReportLimits,
 ): Statement<{ added: 1 }> {
   return {
     name: 'add-tls-results',
@@ -41,20 +49,22 @@ export function addTlsResults(
       results.map(({ result }) => result),
       results.map(({ mxHost }) => mxHost),
       results.map(({ sessions }) => sessions),
-      maxReportsPerDay,
+      ...[reportsPerDay, rowsPerDay],
     ],
   };
 }
 
+// A report ends at most two days after it is received, so that the index on the time of receipt bounds the rows.
 const OF_DOMAIN = `
   from tls_results
-  where organization_id = $1 and domain_id = $2 and ends_at >= now() - $3 * interval '1 day'`;
+  where organization_id = $1 and domain_id = $2 and ends_at >= now() - $3::int * interval '1 day'
+    and received_at >= now() - ($3::int + 3) * interval '1 day'`;
 
 // Counts the reports on a domain of the last $3 days.
-// Reads: tls_results (primary key). Locks: none. Rows: one, of some hundreds. Not the ORM: aggregates.
+// Reads: tls_results (tls_results_received). Locks: none. Rows: one, of some hundreds. Not the ORM: aggregates.
 const COUNT = `
-  select count(distinct (reporter, report_id))::float8 as reports, count(distinct reporter)::float8 as reporters
-  ${OF_DOMAIN}`;
+  select count(*)::float8 as reports, count(distinct reporter)::float8 as reporters
+  from (select reporter, report_id ${OF_DOMAIN} group by reporter, report_id) r`;
 
 /** Returns one row. */
 export function countTlsReports(
@@ -65,7 +75,7 @@ export function countTlsReports(
 }
 
 // Sums their results: failures first, the most frequent before the others.
-// Reads: tls_results (primary key). Locks: none. Rows: up to $4. Not the ORM: aggregates.
+// Reads: tls_results (tls_results_received). Locks: none. Rows: up to $4. Not the ORM: aggregates.
 const SUM = `
   select policy_type as "policyType", result, mx_host as "mxHost", sum(sessions)::float8 as sessions
   ${OF_DOMAIN}
