@@ -100,6 +100,25 @@ describe('AuthenticationService', () => {
     expect(result).toEqual({ spf: { result: 'temperror' }, dkim: [], dmarc: { result: 'temperror' } });
   });
 
+  it('leaves others their results while the zones of some senders do not answer', async () => {
+    const resolver = new FakeResolver({ 'sender.example': ['v=spf1 ip4:192.0.2.1 -all'] });
+    const silent = new FakeResolver('never');
+    const resolveTxt = resolver.resolveTxt.bind(resolver);
+    resolver.resolveTxt = (name, asked) => (name.includes('slow') ? silent : { resolveTxt }).resolveTxt(name, asked);
+    const service = new AuthenticationService(
+      resolver,
+      Object.assign(new InboundMailLimits(), { authenticationMs: 500 }),
+      CONFIG,
+    );
+    const slow = Array.from({ length: 20 }, (_, at) => {
+      const message = Buffer.from(`From: a@slow${at}.example\r\n\r\nx\r\n`);
+      return service.examine(message, { ...CLIENT, network: `198.51.100.${at}`, sender: `a@slow${at}.example` });
+    });
+    expect(await service.examine(MESSAGE, CLIENT)).toMatchObject({ spf: { result: 'pass' } });
+    const results = await Promise.all(slow);
+    expect(new Set(results.map(({ spf }) => spf.result))).toEqual(new Set(['temperror']));
+  });
+
   const UNEXAMINED = { spf: { result: 'permerror' }, dkim: [], dmarc: { result: 'permerror' } };
   const SIGNATURE = 'DKIM-Signature: v=1; a=rsa-sha256; d=sender.example; s=x; h=from; bh=x; b=x\r\n';
   const lines = (text: string, count: number, end = '\r\n\r\n') =>
