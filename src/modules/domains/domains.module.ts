@@ -7,6 +7,8 @@ import { DnsResolver } from '../../common/dns/dns-resolver';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import { AppConfig } from '../../config/config';
 import { StatsModule } from '../stats/stats.module';
+import { DmarcSourceRow, TlsResultRow } from './aggregate-reports/aggregate-reports.entity';
+import { AggregateReportsRepository } from './aggregate-reports/aggregate-reports.repository';
 import { DmarcReportsService, TlsReportsService } from './aggregate-reports/aggregate-reports.service';
 import { DomainReportsController } from './aggregate-reports/domain-reports.controller';
 import { ClearReportsJob, DomainRecheckJob, ExpiredDkimKeysJob } from './domains.job';
@@ -21,7 +23,7 @@ import { DomainRegistrationService } from './domain-registration.service';
 import { DomainsController } from './domains.controller';
 import { DomainDirectoryService, DomainsService } from './domains.service';
 import { DomainCheck } from './registry/domain-check.entity';
-import { DmarcSourceRow, Domain, RemovedDomain, TlsResultRow, WarmUpUsage } from './registry/domain.entity';
+import { Domain, RemovedDomain, WarmUpUsage } from './registry/domain.entity';
 import { DomainTransitionsService } from './registry/domain-transitions.service';
 import { DomainsRepository } from './registry/domains.repository';
 import { ReputationJob, RestrictionsJob, RestrictionsMetrics } from './restrictions/restrictions.job';
@@ -51,7 +53,8 @@ const JOBS = [ClearReportsJob, DomainRecheckJob, ExpiredDkimKeysJob, ReputationJ
   controllers: [DomainsController, DomainReportsController],
   providers: [
     ...[DomainDetailsService, DomainRegistrationService, DomainsRepository, DomainsService, DomainTransitionsService],
-    ...[...KEYS, SigningKeysService, ...VERIFICATION, ...RESTRICTIONS, ...WARM_UP, ...REPORTS, ...JOBS],
+    ...[...KEYS, SigningKeysService, ...VERIFICATION, ...RESTRICTIONS, ...WARM_UP, ...JOBS],
+    ...[AggregateReportsRepository, ...REPORTS],
     { provide: DomainDirectory, useClass: DomainDirectoryService },
     {
       provide: DnsResolver,

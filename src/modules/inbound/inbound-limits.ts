@@ -24,8 +24,10 @@ export class InboundLimits {
   /** To a public mailbox, without a token; of a feedback report the first part, of other mail more is refused. */
   readonly maxFeedbackBytes: number = 512 * 1024;
   /** Messages to each public mailbox, of all listeners together; more are put off with 452. */
-  readonly maxFeedbackPerHour: number = 600;
-  readonly maxFeedbackInAll: number = 20_000;
+  readonly maxFeedbackPerHour: number = 1_200;
+  readonly maxFeedbackInAll: number = 30_000;
+  /** Of them from one client network: a third. A feedback loop's reports may all come from one. */
+  readonly maxFeedbackOfClient: { readonly perHour: number; readonly inAll: number } = { perHour: 400, inAll: 10_000 };
   /** To the return paths of one organization, that wait to be processed; more are put off with 452. */
   readonly maxOpenReports: number = 20_000;
   /** On one delivery, processed ones included: far more than a server that warns every few hours for five days. */
@@ -34,6 +36,11 @@ export class InboundLimits {
   readonly maxDataBytes: number = 50 * 1024 * 1024;
   /** Messages to routes from one client network in an hour, of each process; more are put off. */
   readonly maxRoutedPerHourOfClient: number = 2_000;
+  /** Of them to one organization: half of what a route of it, and all of them, take (`InboundMailLimits`). */
+  readonly maxRoutedToOrganization: { readonly messages: number; readonly bytes: number } = {
+    messages: 1_000,
+    bytes: 1024 ** 3,
+  };
   /** Without a byte from the client. */
   readonly idleMs: number = 60 * SECOND;
   /** For a whole connection, however active it is. */

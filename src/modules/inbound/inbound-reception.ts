@@ -8,7 +8,7 @@ import { copiesFor, type Destination, kindOf } from './inbound-destination';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
 import { PUBLIC_MAILBOXES, type PublicMailbox, type ReportSubject } from './inbound-report.entity';
-import { InboundService } from './inbound.service';
+import { type FeedbackSender, InboundService } from './inbound.service';
 import { RoutedReception } from './routed-reception';
 import {
   full,
@@ -89,10 +89,11 @@ export class InboundReception {
 
   private async commit(message: Buffer, destinations: readonly Destination[], session: SMTPServerSession) {
     const { mailFrom } = session.envelope;
+    const network = clientNetworkOf(session.remoteAddress);
     const routes = destinations.filter((destination) => 'routes' in destination);
     try {
       await this.disk.take({ bytes: message.length }, async () => {
-        await this.takeOwn(destinations, mailFrom ? mailFrom.address : '', message);
+        await this.takeOwn(destinations, { sender: mailFrom ? mailFrom.address : '', network }, message);
         if (routes.length > 0) await this.routed.take(message, routes, session);
       });
     } catch (error) {
@@ -106,11 +107,11 @@ export class InboundReception {
   }
 
   /** Bounces and complaints. */
-  private async takeOwn(destinations: readonly Destination[], sender: string, message: Buffer): Promise<void> {
+  private async takeOwn(destinations: readonly Destination[], client: FeedbackSender, message: Buffer): Promise<void> {
     const subjects = destinations.filter((destination) => 'emailId' in destination);
     const mailbox = PUBLIC_MAILBOXES.find((name) => destinations.some((to) => 'mailbox' in to && to.mailbox === name));
-    if (mailbox) await this.takeFeedback(mailbox, sender, message);
-    if (subjects.length > 0) await this.takeReports(subjects, sender, message);
+    if (mailbox) await this.takeFeedback(mailbox, client, message);
+    if (subjects.length > 0) await this.takeReports(subjects, client.sender, message);
   }
 
   private async takeReports(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<void> {
@@ -127,12 +128,13 @@ export class InboundReception {
   }
 
   /** Once, to whichever of the mailboxes it is addressed. */
-  private async takeFeedback(mailbox: PublicMailbox, sender: string, message: Buffer): Promise<void> {
+  private async takeFeedback(mailbox: PublicMailbox, client: FeedbackSender, message: Buffer): Promise<void> {
     const { maxFeedbackBytes } = this.limits;
     // People and packed reports would lose by it.
     if (mailbox !== 'fbl' && message.length > maxFeedbackBytes) throw tooLarge();
-    const result = await this.inbound.appendFeedback(mailbox, sender, message.subarray(0, maxFeedbackBytes));
+    const result = await this.inbound.appendFeedback(mailbox, client, message.subarray(0, maxFeedbackBytes));
     this.metrics.countFeedback(mailbox, result);
+    if (result === 'share') throw tooManyMessages();
     if (result === 'full') throw full();
   }
 
@@ -152,7 +154,7 @@ export class InboundReception {
     if (routing === 'postmaster') return { mailbox: 'postmaster' };
     if (routing === 'foreign') throw relayDenied();
     if (routing === 'unknown') throw unknownAddress();
-    if (!this.routed.hasTurn(clientNetworkOf(remoteAddress))) throw tooManyMessages();
+    if (!this.routed.hasTurn(clientNetworkOf(remoteAddress), routing)) throw tooManyMessages();
     return routing;
   }
 

@@ -39,6 +39,8 @@ export interface NewFeedbackReport {
   readonly mailbox: PublicMailbox;
   readonly receivedAt: Date;
   readonly raw: Buffer;
+  /** Of the client (`clientNetworkOf`). */
+  readonly network: string;
 }
 
 /** Where reports wait: those whose address names a delivery, and those to public mailboxes. */
@@ -78,6 +80,8 @@ export class FeedbackReport {
   @Column('uuid') id!: string;
   @Column('text') mailbox!: PublicMailbox;
   @Column('timestamptz', { name: 'received_at' }) receivedAt!: Date;
+  /** Of the client; null in rows from before it was kept. */
+  @Column('text', { nullable: true }) network!: string | null;
   /** Empty once a report to `fbl` has been processed; read for one message at a time only. */
   @Column('bytea', { select: false }) raw!: Buffer;
   @VirtualColumn('integer', { query: (alias) => `octet_length(${alias}.raw)` }) size!: number;

@@ -5,7 +5,7 @@ import type { Appended } from './inbound.repository';
 import { type Stored, STORED } from '../inbound-mail/inbound-mail.service';
 import { REFUSAL_REASONS, type RefusalReason } from './smtp-refusal';
 
-const APPENDED: readonly Appended[] = ['new', 'duplicate', 'full'];
+const APPENDED: readonly Appended[] = ['new', 'duplicate', 'full', 'share'];
 
 /** What the listener counts. */
 @Injectable()

@@ -16,6 +16,7 @@ import {
   type ReportTable,
 } from './inbound-report.entity';
 import {
+  type Appended,
   type AppendedReports,
   type FeedbackLimits,
   insertFeedbackReport,
@@ -35,10 +36,7 @@ import {
   settleReport,
 } from './sql/process-reports.sql';
 
-export type { AppendedReports };
-
-/** `full`: there are too many of its kind, and it was not stored. */
-export type Appended = 'new' | 'duplicate' | 'full';
+export type { Appended, AppendedReports };
 
 /** With the organization whose turn it is. */
 export type ClaimedInboundReport = ClaimedReport & { readonly organizationId: string };
@@ -94,8 +92,7 @@ export class InboundRepository {
     { since, ...limits }: Omit<FeedbackLimits, 'sinceId'> & { readonly since: Date },
   ): Promise<Appended> {
     const [row] = await this.database.run(insertFeedbackReport(report, { ...limits, sinceId: firstIdAt(since) }));
-    if (!row?.hasCapacity) return 'full';
-    return row.isNew ? 'new' : 'duplicate';
+    return row?.result ?? 'full';
   }
 
   /** Returns how many were deleted. */

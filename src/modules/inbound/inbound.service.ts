@@ -19,6 +19,12 @@ import {
 } from './inbound-report.entity';
 import { type Appended, type AppendedReports, InboundRepository } from './inbound.repository';
 
+/** From whom mail to a public mailbox comes: of the envelope, and the client's network. */
+export interface FeedbackSender {
+  readonly sender: string;
+  readonly network: string;
+}
+
 /**
  * Stored reports on our mail (bounces, complaints): the listener appends them, a worker processes them later.
  *
@@ -71,13 +77,16 @@ export class InboundService {
     return this.reports.append(reports, { digest, raw, receivedAt: this.clock.now() }, { perDelivery, open });
   }
 
-  /** Commits a message to a public mailbox, while its limits allow. @throws UnavailableError */
-  appendFeedback(mailbox: PublicMailbox, sender: string, message: Buffer): Promise<Appended> {
+  /**
+   * Commits a message to a public mailbox, while its limits allow.
+   * @throws UnavailableError
+   */
+  appendFeedback(mailbox: PublicMailbox, { sender, network }: FeedbackSender, message: Buffer): Promise<Appended> {
     const receivedAt = this.clock.now();
-    const { maxFeedbackPerHour: perHour, maxFeedbackInAll: inAll } = this.limits;
+    const { maxFeedbackPerHour: perHour, maxFeedbackInAll: inAll, maxFeedbackOfClient: ofNetwork } = this.limits;
     const since = new Date(receivedAt.getTime() - HOUR);
-    const report = { ...stored(sender, message), id: newId(), mailbox, receivedAt };
-    return this.reports.appendFeedback(report, { since, perHour, inAll });
+    const report = { ...stored(sender, message), id: newId(), mailbox, receivedAt, network };
+    return this.reports.appendFeedback(report, { since, perHour, inAll, ofNetwork });
   }
 
   /** Mail to a public mailbox, newest first. @throws UnavailableError */

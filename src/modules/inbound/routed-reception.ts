@@ -9,14 +9,19 @@ import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
 import { busy, full, headerTooLong, noRoomLeft, tooLarge, tooManyMessages, tooMuchData } from './smtp-refusal';
 
-/** Clients that are counted; beyond it the count starts again. */
-const MAX_CLIENTS = 10_000;
+/** Counts that are kept; beyond it they start again. */
+const MAX_COUNTS = 50_000;
+
+interface Sent {
+  readonly messages: number;
+  readonly bytes: number;
+}
 
 /** Mail to routes on its way through the listener: how much of it is in memory, and how much a client may send. */
 @Injectable()
 export class RoutedReception {
-  /** Messages by client network since `countedSinceMs`. */
-  private readonly messagesOf = new Map<string, number>();
+  /** By client network, and by network and organization, since `countedSinceMs`. */
+  private readonly counts = new Map<string, Sent>();
   private countedSinceMs = 0;
 
   constructor(
@@ -41,9 +46,15 @@ export class RoutedReception {
     return this.mail.route(address);
   }
 
-  /** Whether a client may send more within this hour. */
-  hasTurn(client: string): boolean {
-    return (this.messagesOf.get(client) ?? 0) < this.limits.maxRoutedPerHourOfClient || this.isOver();
+  /** Whether a client network may send more to these organizations within this hour. */
+  hasTurn(network: string, { routes }: Pick<RoutedRecipient, 'routes'>): boolean {
+    if (this.isOver()) return true;
+    const { maxRoutedPerHourOfClient, maxRoutedToOrganization: most } = this.limits;
+    if (this.sent(network).messages >= maxRoutedPerHourOfClient) return false;
+    return routes.every(({ organizationId }) => {
+      const { messages, bytes } = this.sent(`${network} ${organizationId}`);
+      return messages < most.messages && bytes < most.bytes;
+    });
   }
 
   /**
@@ -71,7 +82,9 @@ export class RoutedReception {
   async take(message: Buffer, recipients: readonly RoutedRecipient[], session: SMTPServerSession): Promise<void> {
     const { remoteAddress, hostNameAppearsAs, envelope } = session;
     const network = clientNetworkOf(remoteAddress);
-    if (!this.countOne(network)) throw tooManyMessages();
+    const routes = recipients.flatMap((recipient) => recipient.routes);
+    if (!this.hasTurn(network, { routes })) throw tooManyMessages();
+    this.countOne(network, routes, message.length);
     if (!this.mail.hasBoundedHeader(message)) throw headerTooLong();
     const sender = envelope.mailFrom ? envelope.mailFrom.address : '';
     const client = { address: remoteAddress.replace(/^::ffff:/, ''), helo: hostNameAppearsAs || '', network, sender };
@@ -82,19 +95,24 @@ export class RoutedReception {
     if (results.includes('full')) throw full();
   }
 
-  private countOne(client: string): boolean {
+  private countOne(network: string, routes: RoutedRecipient['routes'], size: number): void {
     if (this.isOver()) {
-      this.messagesOf.clear();
+      this.counts.clear();
       this.countedSinceMs = this.clock.monotonicMs();
     }
-    const count = this.messagesOf.get(client) ?? 0;
-    if (count >= this.limits.maxRoutedPerHourOfClient) return false;
-    this.messagesOf.set(client, count + 1);
-    return true;
+    const organizations = new Set(routes.map(({ organizationId }) => `${network} ${organizationId}`));
+    for (const key of [network, ...organizations]) {
+      const { messages, bytes } = this.sent(key);
+      this.counts.set(key, { messages: messages + 1, bytes: bytes + size });
+    }
+  }
+
+  private sent(key: string): Sent {
+    return this.counts.get(key) ?? { messages: 0, bytes: 0 };
   }
 
   private isOver(): boolean {
-    return this.clock.monotonicMs() - this.countedSinceMs > HOUR || this.messagesOf.size >= MAX_CLIENTS;
+    return this.clock.monotonicMs() - this.countedSinceMs > HOUR || this.counts.size >= MAX_COUNTS;
   }
 }
 

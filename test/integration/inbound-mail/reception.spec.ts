@@ -4,6 +4,7 @@ import { InboundEmailsService } from '../../../src/modules/inbound-mail/inbound-
 import { InboundSubjectsService } from '../../../src/modules/inbound-mail/inbound-subjects.service';
 import { InboundMailLimits } from '../../../src/modules/inbound-mail/inbound-mail-limits';
 import { DeleteOldInboundEmailsJob } from '../../../src/modules/inbound-mail/delete-old-inbound-emails.job';
+import { InboundLimits } from '../../../src/modules/inbound/inbound-limits';
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
 import { BodyBudget } from '../../../src/common/http/request-body';
@@ -243,6 +244,23 @@ describe('mail to inbound routes', () => {
     limits.capacity = before;
     expect(replies.map((reply) => reply?.slice(0, 3))).toEqual(['250', '250', '452', '250']);
     expect(await list(acme)).toHaveLength(2);
+  });
+
+  it.each([
+    ['messages', { messages: 2, bytes: 1e9 }],
+    ['bytes', { messages: 1e9, bytes: 2 * INBOUND_MESSAGE.length }],
+  ])('is put off beyond its network’s share of an organization: %s', async (_, share) => {
+    const limits = app.get(InboundLimits) as { maxRoutedToOrganization: object };
+    const before = limits.maxRoutedToOrganization;
+    limits.maxRoutedToOrganization = share;
+    const other = await customer();
+    for (const owner of [acme, other]) await route(owner, `*@${owner.domain}`);
+    for (const local of ['a', 'b']) expect((await deliver([`${local}@${acme.domain}`])).taken).toMatch(/^250 /);
+    const { admitted, taken } = await deliver([`c@${acme.domain}`, `c@${other.domain}`]);
+    limits.maxRoutedToOrganization = before;
+    expect(admitted).toEqual([expect.stringMatching(/^450 4\.7\.1 /), expect.stringMatching(/^250 /)]);
+    expect(taken).toMatch(/^250 /);
+    expect([await list(acme), await list(other)]).toMatchObject([{ length: 2 }, { length: 1 }]);
   });
 
   it('is put off once the organization keeps all it may, until some is deleted', async () => {

@@ -1,5 +1,6 @@
 import { DAY, HOUR } from '../../../src/common/clock';
 import { InboundApp, MAIL_HOST } from './inbound-app';
+import { RawSmtpClient } from './raw-smtp-client';
 
 const MESSAGE = 'Subject: Complaint\r\n\r\nPlease stop.';
 const LIMITS = { maxFeedbackBytes: 4_096, maxFeedbackPerHour: 3, maxFeedbackInAll: 5 };
@@ -45,6 +46,32 @@ describe('the public mailboxes', () => {
     expect(await app.deliver(MESSAGE, `postmaster@${MAIL_HOST}`)).toMatch(/^250 /);
     // Reports at return paths have nothing to do with it.
     expect(await app.deliver(MESSAGE, `${app.issue()}@${MAIL_HOST}`)).toMatch(/^250 /);
+  });
+
+  it('leave room to other networks, within the hour and in all', async () => {
+    await app.close();
+    const ofClient = { perHour: 2, inAll: 3 };
+    app = await InboundApp.start({
+      ...LIMITS,
+      maxFeedbackPerHour: 100,
+      maxFeedbackInAll: 100,
+      maxFeedbackOfClient: ofClient,
+    });
+    const post = async (number: number, from?: string) => {
+      const client = await RawSmtpClient.greeted(app.port, from);
+      for (const line of ['MAIL FROM:<>', `RCPT TO:<abuse@${MAIL_HOST}>`, 'DATA']) await client.command(line);
+      const reply = await client.send(`${MESSAGE} ${number}\r\n.\r\n`).reply();
+      client.close();
+      return reply.slice(0, 9);
+    };
+    const taken = '250 2.6.0';
+    expect([await post(1), await post(2), await post(3), await post(2)]).toEqual([taken, taken, '450 4.7.1', taken]);
+    expect(await post(4, '127.0.0.2')).toBe(taken);
+    app.clock.advance(2 * HOUR);
+    expect([await post(5), await post(6)]).toEqual([taken, '450 4.7.1']);
+    expect(await post(7, '127.0.0.2')).toBe(taken);
+    expect(await app.feedback()).toHaveLength(5);
+    expect(await app.count('inbound_feedback_total{mailbox="abuse",result="share"}')).toBe(2);
   });
 
   it('take mail to the postmaster of each host that has routes, where no route does', async () => {

@@ -34,8 +34,8 @@ export class RawSmtpClient {
   }
 
   /** A connection that has said EHLO. */
-  static async greeted(port: number): Promise<RawSmtpClient> {
-    const client = await RawSmtpClient.open(port);
+  static async greeted(port: number, from?: string): Promise<RawSmtpClient> {
+    const client = await RawSmtpClient.open(port, from);
     await client.reply();
     await client.command('EHLO client.example');
     return client;

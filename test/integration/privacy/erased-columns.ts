@@ -45,6 +45,7 @@ export const ERASED_COLUMNS: Readonly<Record<string, Fate>> = {
   'emails.subject': ofEmails,
   'emails.tags': ofEmails,
   'emails.to_emails': ofEmails,
+  'feedback_reports.network': NETWORK,
   'feedback_reports.raw': 'left: emptied once it has been read; mail to postmaster and abuse is the operator’s',
   'idempotency_keys.key': 'step responses: hashed',
   'idempotency_keys.response': 'step responses',

@@ -7,6 +7,7 @@ import {
   type DmarcReport,
   type DmarcSource,
   type DmarcTotals,
+  type DomainOfReport,
   type ReportLimits,
   recommend,
   TLS_POLICY_TYPES,
@@ -14,7 +15,8 @@ import {
   type TlsReport,
   type TlsResult,
   type TlsTotals,
-} from '../registry/aggregate-report';
+} from './aggregate-report';
+import { AggregateReportsRepository } from './aggregate-reports.repository';
 import { DomainsRepository } from '../registry/domains.repository';
 
 /** For each domain; a receiver or sender sends one report a day. Rows are kept for 400 days. */
@@ -25,20 +27,15 @@ const MAX_SOURCES = 500;
 const MAX_DOMAINS = 20;
 const SHOWN_SOURCES = 200;
 
-interface Owner {
-  readonly organizationId: string;
-  readonly domainId: string;
-}
-
 /** The owner of a domain; undefined when no organization has verified it. */
-async function ownerOf(name: string, domains: DomainsRepository): Promise<Owner | undefined> {
+async function ownerOf(name: string, domains: DomainsRepository): Promise<DomainOfReport | undefined> {
   const domain = (await domains.findVerified(name)) ?? undefined;
   return domain && { organizationId: domain.organizationId, domainId: domain.id };
 }
 
 /** The part of a report about one domain. */
 export interface DmarcShare {
-  readonly owner: Owner;
+  readonly owner: DomainOfReport;
   readonly report: DmarcReport;
 }
 
@@ -52,7 +49,10 @@ export interface DmarcView {
 /** Aggregate reports of receivers on mail in the name of tenants' domains (DMARC, RFC 7489). */
 @Injectable()
 export class DmarcReportsService {
-  constructor(private readonly domains: DomainsRepository) {}
+  constructor(
+    private readonly domains: DomainsRepository,
+    private readonly reports: AggregateReportsRepository,
+  ) {}
 
   /**
    * The verified domains that a report is about, each with its part of the report: by the From domain, else by the domain of the
@@ -71,7 +71,7 @@ export class DmarcReportsService {
   /** Stores a report; one that is stored already changes nothing. */
   async record(shares: readonly DmarcShare[], tx: Transaction): Promise<void> {
     for (const { owner, report } of shares) {
-      await this.domains.addDmarcReport(owner, report, LIMITS, tx);
+      await this.reports.addDmarcReport(owner, report, LIMITS, tx);
     }
   }
 
@@ -79,14 +79,14 @@ export class DmarcReportsService {
   async view(organizationId: string, domainId: string, days: number): Promise<DmarcView> {
     if (!(await this.domains.find(organizationId, domainId))) throw new NotFoundError('Domain');
     const owner = { organizationId, domainId };
-    const totals = await this.domains.sumDmarc(owner, days);
-    const sources = await this.domains.sumDmarcSources(owner, days, SHOWN_SOURCES);
+    const totals = await this.reports.sumDmarc(owner, days);
+    const sources = await this.reports.sumDmarcSources(owner, days, SHOWN_SOURCES);
     return { totals, sources, recommendation: recommend(totals) };
   }
 
   /** Returns the number of deleted rows. */
   deleteOld(days: number, limit: number): Promise<number> {
-    return this.domains.deleteOldDmarc(days, limit);
+    return this.reports.deleteOldDmarc(days, limit);
   }
 }
 
@@ -114,15 +114,13 @@ function summedRecords(records: readonly DmarcRecord[]): DmarcRecord[] {
   return [...sums.values()].sort((one, other) => other.messages - one.messages).slice(0, MAX_SOURCES);
 }
 
-export type { DmarcRecord, DmarcReport };
-
 /** Results per report and domain; the largest are kept. */
 const MAX_RESULTS = 300;
 const SHOWN_RESULTS = 200;
 
 /** The part of a report about one domain. */
 export interface TlsShare {
-  readonly owner: Owner;
+  readonly owner: DomainOfReport;
   readonly report: Omit<TlsReport, 'domains'>;
   readonly results: readonly TlsResult[];
 }
@@ -130,7 +128,10 @@ export interface TlsShare {
 /** Reports of senders on their connections to the mail exchangers of tenants' domains (TLSRPT, RFC 8460). */
 @Injectable()
 export class TlsReportsService {
-  constructor(private readonly domains: DomainsRepository) {}
+  constructor(
+    private readonly domains: DomainsRepository,
+    private readonly reports: AggregateReportsRepository,
+  ) {}
 
   /**
    * The verified domains that a report is about, each with its part of the report. Reads only.
@@ -148,19 +149,19 @@ export class TlsReportsService {
   /** Stores a report; one that is stored already changes nothing. */
   async record(shares: readonly TlsShare[], tx: Transaction): Promise<void> {
     for (const { owner, report, results } of shares) {
-      await this.domains.addTlsResults({ owner, report, results }, LIMITS, tx);
+      await this.reports.addTlsResults({ owner, report, results }, LIMITS, tx);
     }
   }
 
   /** Sums the reports of the last days, with the 200 largest results, failures before successes. @throws NotFoundError */
   async view(organizationId: string, domainId: string, days: number): Promise<TlsTotals> {
     if (!(await this.domains.find(organizationId, domainId))) throw new NotFoundError('Domain');
-    return this.domains.sumTlsResults({ organizationId, domainId }, days, SHOWN_RESULTS);
+    return this.reports.sumTlsResults({ organizationId, domainId }, days, SHOWN_RESULTS);
   }
 
   /** Returns the number of deleted rows. */
   deleteOld(days: number, limit: number): Promise<number> {
-    return this.domains.deleteOldTlsResults(days, limit);
+    return this.reports.deleteOldTlsResults(days, limit);
   }
 }
 
@@ -175,4 +176,4 @@ function summedResults(results: readonly TlsResult[]): TlsResult[] {
 }
 
 export { TLS_POLICY_TYPES, TLS_SUCCESS };
-export type { TlsReport, TlsResult };
+export type { DmarcRecord, DmarcReport, TlsReport, TlsResult };

@@ -5,18 +5,8 @@ import { acrossTenants } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import { lockList } from '../../../database/sql/locks.sql';
 import type { Transaction } from '../../../database/transaction';
-import type {
-  DmarcReport,
-  DmarcSource,
-  DmarcTotals,
-  ReportLimits,
-  TlsReport,
-  TlsResult,
-  TlsTotals,
-} from './aggregate-report';
 import { DomainCheck } from './domain-check.entity';
 import { Domain, RemovedDomain, removedDomain, type SendingState, type WarmingStatus } from './domain.entity';
-import { addSources, deleteOldDmarc, sumDmarc, sumDmarcSources } from './sql/dmarc-sources.sql';
 import {
   countDueDomains,
   type DueDomain,
@@ -25,7 +15,6 @@ import {
   listInboundHosts,
   takeDueDomains,
 } from './sql/domains.sql';
-import { addTlsResults, countTlsReports, deleteOldTlsResults, sumTlsResults } from './sql/tls-results.sql';
 
 export type { DueDomain };
 
@@ -60,7 +49,7 @@ type DomainKey = Pick<Domain, 'organizationId' | 'id'>;
 type InboundHosts = ReadonlyMap<string, readonly string[]>;
 type CheckedState = Omit<DomainCheck, 'organizationId' | 'domainId' | 'checkedAt'>;
 
-/** Owner of `domains`, `removed_domains`, `domain_checks` and `dmarc_sources`. */
+/** Owner of `domains`, `removed_domains` and `domain_checks`. */
 @Injectable()
 export class DomainsRepository {
   constructor(
@@ -262,45 +251,5 @@ export class DomainsRepository {
 
   async countDue(now: Date): Promise<number> {
     return (await this.database.run(countDueDomains(now)))[0]?.count ?? 0;
-  }
-
-  /** Adds a report, unless the domain has had the maximum of reports within a day. @param report each source, result and disposition once */
-  async addDmarcReport(domain: Owner, report: DmarcReport, limits: ReportLimits, tx: Transaction): Promise<void> {
-    await tx.run(addSources(domain, report, limits));
-  }
-
-  async sumDmarc(domain: Owner, days: number): Promise<DmarcTotals> {
-    const [row] = await this.database.run(sumDmarc(domain, days));
-    const nothing = { reports: 0, reporters: 0, days: 0, messages: 0, passed: 0 };
-    return { ...nothing, ...row, policy: row?.policy ?? undefined };
-  }
-
-  sumDmarcSources(domain: Owner, days: number, limit: number): Promise<DmarcSource[]> {
-    return this.database.run(sumDmarcSources(domain, days, limit));
-  }
-
-  /** Adds a report, unless the domain has had the maximum of reports within a day. @param share each kind of result once */
-  async addTlsResults(
-    { owner, report, results }: { owner: Owner; report: Omit<TlsReport, 'domains'>; results: readonly TlsResult[] },
-    limits: ReportLimits,
-    tx: Transaction,
-  ): Promise<void> {
-    await tx.run(addTlsResults(owner, report, results, limits));
-  }
-
-  async sumTlsResults(domain: Owner, days: number, limit: number): Promise<TlsTotals> {
-    const [counts] = await this.database.run(countTlsReports(domain, days));
-    const results = await this.database.run(sumTlsResults(domain, days, limit));
-    return { reports: 0, reporters: 0, ...counts, results };
-  }
-
-  /** Returns the number of deleted rows. */
-  async deleteOldTlsResults(days: number, limit: number): Promise<number> {
-    return (await this.database.run(deleteOldTlsResults(days, limit))).length;
-  }
-
-  /** Returns the number of deleted rows. */
-  async deleteOldDmarc(days: number, limit: number): Promise<number> {
-    return (await this.database.run(deleteOldDmarc(days, limit))).length;
   }
 }

@@ -78,36 +78,58 @@ export function insertReports(
   };
 }
 
+/** `full`: there are too many in the mailbox; `share`: too many of the network; neither is stored. */
+export type Appended = 'new' | 'duplicate' | 'full' | 'share';
+
 export interface FeedbackLimits {
   /** Smallest id of the hour that counts. */
   readonly sinceId: string;
   readonly perHour: number;
   readonly inAll: number;
+  /** Of them, from one network. */
+  readonly ofNetwork: { readonly perHour: number; readonly inAll: number };
 }
 
-// Appends one message to an address that anyone may write to, unless that has too many already: $6 since $7, or $8 in all.
-// One that is there already stays as it is. What floods one mailbox leaves the others alone.
-// Reads: feedback_reports (index feedback_reports_mailbox, index only). Writes: feedback_reports (primary key). Locks: the new
+// Appends one message to an address that anyone may write to, unless that has too many already: $6 since $7, or $8 in all; or
+// too many of them from the network: $10 since $7, or $11 in all. One that is there already stays as it is. What floods one mailbox
+// leaves the others alone, and one network leaves room in it.
+// Reads: feedback_reports (indexes feedback_reports_mailbox and feedback_reports_network, index only). Writes: feedback_reports (primary key). Locks: the new
 // row. Rows: 0 or 1. Messages that come at the same moment may exceed a limit by their number; it is a bound, not an account.
 // Not the ORM: the limits and the insert are one statement.
 const INSERT_FEEDBACK = `
-  with capacity as (
+  with state as materialized (
     select
-      exists (select from feedback_reports where digest = $1)
-        or (select count(*) from (select 1 from feedback_reports where mailbox = $3 and id >= $7 limit $6) lately) < $6
-          and (select count(*) from (select 1 from feedback_reports where mailbox = $3 limit $8) stored) < $8 as "hasCapacity"
+      exists (select from feedback_reports where digest = $1) as is_known,
+      (select count(*) from (select 1 from feedback_reports where mailbox = $3 and id >= $7 limit $6) lately) < $6
+        and (select count(*) from (select 1 from feedback_reports where mailbox = $3 limit $8) stored) < $8 as has_capacity,
+      (select count(*) from (
+        select 1 from feedback_reports where mailbox = $3 and network = $9 and id >= $7 limit $10
+      ) lately) < $10
+        and (select count(*) from (select 1 from feedback_reports where mailbox = $3 and network = $9 limit $11) stored) < $11
+        as has_share
   ), added as (
-    insert into feedback_reports (digest, id, mailbox, received_at, raw)
-    select $1::bytea, $2::uuid, $3::text, $4::timestamptz, $5::bytea from capacity where "hasCapacity"
+    insert into feedback_reports (digest, id, mailbox, received_at, raw, network)
+    select $1::bytea, $2::uuid, $3::text, $4::timestamptz, $5::bytea, $9::text
+    from state
+    where has_capacity and has_share and not is_known
     on conflict (digest) do nothing
     returning 1
   )
-  select "hasCapacity", exists (select from added) as "isNew" from capacity`;
+  select
+    case
+      when exists (select from added) then 'new'
+      when is_known then 'duplicate'
+      when not has_share then 'share'
+      when not has_capacity then 'full'
+      else 'duplicate'
+    end as result
+  from state`;
 
 export function insertFeedbackReport(
-  { digest, id, mailbox, receivedAt, raw }: NewFeedbackReport,
-  { sinceId, perHour, inAll }: FeedbackLimits,
-): Statement<{ hasCapacity: boolean; isNew: boolean }> {
-  const values = [digest, id, mailbox, receivedAt, raw, perHour, sinceId, inAll];
+  { digest, id, mailbox, receivedAt, raw, network }: NewFeedbackReport,
+  { sinceId, perHour, inAll, ofNetwork }: FeedbackLimits,
+): Statement<{ result: Appended }> {
+  const limits = [perHour, sinceId, inAll, network, ofNetwork.perHour, ofNetwork.inAll];
+  const values = [digest, id, mailbox, receivedAt, raw, ...limits];
   return { name: 'insert-feedback-report', text: INSERT_FEEDBACK, values };
 }

@@ -7,7 +7,7 @@ import {
   TLS_SUCCESS,
   type TlsPolicyType,
   type TlsTotals,
-} from '../../registry/aggregate-report';
+} from '../aggregate-report';
 import type { DmarcView } from '../aggregate-reports.service';
 
 const COUNT = { type: 'integer', minimum: 0 } as const;

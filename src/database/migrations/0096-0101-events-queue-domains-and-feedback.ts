@@ -1,5 +1,5 @@
 import { commentOn, keptFor } from './data-map/comment-on';
-import { ForwardOnlyMigration } from './forward-only';
+import { BuildIndexesMigration, ForwardOnlyMigration } from './forward-only';
 
 // Old code still runs against it: it adds columns. Rows that use them are written from a week later on, since old processes would
 // not show the events that these record in addition.
@@ -60,4 +60,32 @@ export class RemovedDomainsStay1700000000099 extends ForwardOnlyMigration {
   protected readonly sql = `
     ${keptFor('removed_domains', 'as long as the organization')}
   `;
+}
+
+// Old code still runs against it: it adds a column that may be null.
+/** Owner: inbound. Whose mail to a public mailbox it is: each network has a share of the mailbox. */
+export class FeedbackNetworks1700000000100 extends ForwardOnlyMigration {
+  readonly name = 'FeedbackNetworks1700000000100';
+
+  protected readonly sql = `
+    alter table feedback_reports add column network text;
+    ${commentOn(
+      'feedback_reports',
+      'RETENTION_INBOUND_DAYS; a day when a program’s address got no complaint about our mail',
+      {
+        network: 'ip: the server that delivered it, of IPv6 its /64 network',
+      },
+    )}
+  `;
+}
+
+// Old code still runs against it: it only adds an index.
+/** Owner: inbound. */
+export class FeedbackNetworksIndex1700000000101 extends BuildIndexesMigration {
+  readonly name = 'FeedbackNetworksIndex1700000000101';
+
+  /** A message to a public mailbox counts what its network has sent there. */
+  protected readonly indexes = [
+    { name: 'feedback_reports_network', table: 'feedback_reports', definition: '(mailbox, network, id)' },
+  ];
 }

@@ -1,3 +1,9 @@
+/** The verified domain that a report is about. */
+export interface DomainOfReport {
+  readonly organizationId: string;
+  readonly domainId: string;
+}
+
 /** What reports on a domain may take within a day; they are not authenticated. */
 export interface ReportLimits {
   readonly reportsPerDay: number;

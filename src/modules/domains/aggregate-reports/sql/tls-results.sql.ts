@@ -1,11 +1,6 @@
 // The TLS reports of senders (RFC 8460).
 import type { Statement } from '../../../../database/statement';
-import type { ReportLimits, TlsReport, TlsResult } from '../aggregate-report';
-
-interface Owner {
-  readonly organizationId: string;
-  readonly domainId: string;
-}
+import type { DomainOfReport, ReportLimits, TlsReport, TlsResult } from '../aggregate-report';
 
 // Adds the results of one report on a domain, once, however often it arrives: none when the domain has had $11 reports within a
 // day, and the largest ones that $12 rows of a day leave room for, since reports are not authenticated.
@@ -35,7 +30,7 @@ const ADD = `
 
 /** @param results each kind once */
 export function addTlsResults(
-  { organizationId, domainId }: Owner,
+  { organizationId, domainId }: DomainOfReport,
   { reporter, reportId, begin, end }: Omit<TlsReport, 'domains'>,
   results: readonly TlsResult[],
   { reportsPerDay, rowsPerDay }: ReportLimits,
@@ -68,7 +63,7 @@ const COUNT = `
 
 /** Returns one row. */
 export function countTlsReports(
-  { organizationId, domainId }: Owner,
+  { organizationId, domainId }: DomainOfReport,
   days: number,
 ): Statement<{ reports: number; reporters: number }> {
   return { name: 'count-tls-reports', text: COUNT, values: [organizationId, domainId, days] };
@@ -84,7 +79,11 @@ const SUM = `
   limit $4`;
 
 /** Sessions per policy type, result and host. @param limit rows at most */
-export function sumTlsResults({ organizationId, domainId }: Owner, days: number, limit: number): Statement<TlsResult> {
+export function sumTlsResults(
+  { organizationId, domainId }: DomainOfReport,
+  days: number,
+  limit: number,
+): Statement<TlsResult> {
   return { name: 'sum-tls-results', text: SUM, values: [organizationId, domainId, days, limit] };
 }
 

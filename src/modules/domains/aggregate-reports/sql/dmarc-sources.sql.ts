@@ -1,11 +1,6 @@
 // The DMARC reports of receivers.
 import type { Statement } from '../../../../database/statement';
-import type { DmarcPolicy, DmarcReport, DmarcSource, ReportLimits } from '../aggregate-report';
-
-export interface DomainOfReport {
-  readonly organizationId: string;
-  readonly domainId: string;
-}
+import type { DmarcPolicy, DmarcReport, DmarcSource, DomainOfReport, ReportLimits } from '../aggregate-report';
 
 // Adds the sources of one report, once, however often it arrives: none when the domain has had $13 reports within a day, and
 // the largest ones that $14 rows of a day leave room for.
