@@ -1,7 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Number of versions that are kept of a template, the latest ones. */
+/** How much is kept of a template's versions: the latest ones. */
 export const KEPT_VERSIONS = 200;
+export const KEPT_BYTES = 16 * 1024 * 1024;
 
 /** A template by its name; its texts are in its versions. Shared by both modes. */
 @Entity('templates')

@@ -110,6 +110,22 @@ export class TemplatesRepository {
     await tx.manager.insert(TemplateVersion, version);
   }
 
+  /** The bytes of each version's texts, newest first. */
+  listSizes(
+    organizationId: string,
+    templateId: string,
+    tx: Transaction,
+  ): Promise<{ version: number; bytes: number }[]> {
+    const length = (part: string) => `coalesce(octet_length(v.${part}), 0)`;
+    return tx.manager
+      .createQueryBuilder(TemplateVersion, 'v')
+      .select('v.version', 'version')
+      .addSelect(['subject', 'html', 'text'].map(length).join(' + '), 'bytes')
+      .where({ organizationId, templateId })
+      .orderBy('v.version', 'DESC')
+      .getRawMany();
+  }
+
   /** Removes versions up to and including this one. */
   async deleteVersions(organizationId: string, templateId: string, upTo: number, tx: Transaction): Promise<void> {
     await tx.manager.delete(TemplateVersion, { organizationId, templateId, version: LessThanOrEqual(upTo) });

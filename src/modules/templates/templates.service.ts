@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service';
 import { Clock } from '../../common/clock';
+import { DiskSpace } from '../../common/disk-space';
 import { AppError, NotFoundError, ValidationError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
 import { Database } from '../../database/database.service';
 import { violatedConstraint } from '../../database/database-errors';
 import type { Transaction } from '../../database/transaction';
 import { type RenderedTemplate, TemplateRenderer, type TemplateUse } from './template-renderer.service';
-import { KEPT_VERSIONS, type Template, type TemplateVersion } from './template.entity';
+import { KEPT_BYTES, KEPT_VERSIONS, type Template, type TemplateVersion } from './template.entity';
 import { type ListedVersion, TemplatesRepository } from './templates.repository';
 
 /** A change of a template: undefined properties stay, an empty part is removed. */
@@ -44,6 +45,7 @@ export class TemplatesService {
     private readonly audit: AuditService,
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly disk: DiskSpace,
   ) {}
 
   /** @throws AppError invalid_request for a syntax error, template_already_exists, template_limit_reached */
@@ -53,7 +55,7 @@ export class TemplatesService {
     const now = this.clock.now();
     const template = { organizationId, id: newId(), name, version: 1, createdAt: now, updatedAt: now };
     const version = { organizationId, templateId: template.id, version: 1, createdAt: now, ...parts };
-    await this.write(name, async (tx) => {
+    await this.write(version, name, async (tx) => {
       if ((await this.templates.count(organizationId, tx)) >= MAX_TEMPLATES) throw tooMany();
       await this.templates.insert(template, tx);
       await this.templates.insertVersion(version, tx);
@@ -97,7 +99,9 @@ export class TemplatesService {
       // Outside the transaction, which must not wait for a rendering thread.
       const parts = await this.checked(organizationId, { ...partsOf(version), ...partsOf(change) });
       const name = change.name ?? template.name;
-      const made = await this.write(name, (tx) => this.addVersion(author, { ...template, name }, parts, tx));
+      const made = await this.write({ organizationId, ...parts }, name, (tx) =>
+        this.addVersion(author, { ...template, name }, parts, tx),
+      );
       // One of several concurrent changes succeeds; the others start again from its result.
       if (made) return made;
     }
@@ -119,7 +123,8 @@ export class TemplatesService {
     const version = { organizationId, templateId: id, version: template.version, createdAt: now, ...parts };
     await this.templates.update(template, tx);
     await this.templates.insertVersion(version, tx);
-    await this.templates.deleteVersions(organizationId, id, template.version - KEPT_VERSIONS, tx);
+    const sizes = await this.templates.listSizes(organizationId, id, tx);
+    await this.templates.deleteVersions(organizationId, id, surplusOf(sizes), tx);
     await this.record(author, 'template.changed', template, tx);
     return { template, version };
   }
@@ -162,9 +167,15 @@ export class TemplatesService {
     return { subject, html: html || null, text: text || null, variables: [...variables] };
   }
 
-  private async write<T>(name: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  /** @throws DiskShareError, UnavailableError */
+  private async write<T>(
+    { organizationId: holder, ...parts }: Pick<TemplateVersion, 'organizationId' | 'subject' | 'html' | 'text'>,
+    name: string,
+    work: (tx: Transaction) => Promise<T>,
+  ): Promise<T> {
+    const bytes = [parts.subject, parts.html, parts.text].reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
     try {
-      return await this.database.transaction(work);
+      return await this.disk.take({ bytes, holder }, () => this.database.transaction(work));
     } catch (error) {
       if (violatedConstraint(error) !== 'templates_name') throw error;
       throw new AppError('template_already_exists', `The organization has a template ${name} already`);
@@ -181,6 +192,12 @@ export class TemplatesService {
     const data = { mode: 'live', name, version };
     await this.audit.record([{ organizationId, actor, action, targetType: 'template', targetId, data }], tx);
   }
+}
+
+/** The newest version that is one too many; 0 when all may stay. */
+function surplusOf(newestFirst: readonly { version: number; bytes: number }[]): number {
+  let left = KEPT_BYTES;
+  return newestFirst.find(({ bytes }, at) => at >= KEPT_VERSIONS || (left -= bytes) < 0)?.version ?? 0;
 }
 
 /** The parts that are set. */

@@ -72,6 +72,19 @@ describe('/v1/templates', () => {
     expect((await acme.api.get(`/v1/templates/${id}`)).body.data.version).toBe(1);
   });
 
+  it('keeps as many versions as fit into 16 MiB', async () => {
+    const { id } = await add({ name: 'large' });
+    const html = 'x'.repeat(512 * 1024);
+    for (let at = 0; at < 34; at += 1) {
+      expect((await acme.api.patch(`/v1/templates/${id}`, { html: `${html.slice(5)}${at}` })).status).toBe(200);
+    }
+    const { body } = await acme.api.get(`/v1/templates/${id}/versions`);
+    const versions = body.data.map((each: { version: number }) => each.version);
+    expect(versions).toEqual(Array.from({ length: 31 }, (_, at) => 35 - at));
+    expect((await acme.api.get(`/v1/templates/${id}?version=4`)).status).toBe(404);
+    await acme.api.delete(`/v1/templates/${id}`);
+  });
+
   it('previews any version, and names missing variables', async () => {
     const { id } = await add();
     await change(id, { subject: 'Second' });

@@ -51,6 +51,11 @@ describe('TemplateEngine', () => {
   it.each([
     ['many', Array.from({ length: 501 }, (_, index) => `{{ v${index} }}`).join(''), 'it uses more than 500 variables'],
     ['long', `{{ a${'.b'.repeat(100)} }}`, 'it uses a variable whose name is longer than 200 characters'],
+    [
+      'long, all together',
+      Array.from({ length: 50 }, (_, at) => `{{ v${at}${'.b'.repeat(90)} }}`).join(''),
+      'it uses variables whose names are longer than 8000 characters in all',
+    ],
     ['odd', '{{ ["a\\u0000"] }}', 'it uses a variable whose name has a NUL character or half of a surrogate pair'],
     ['odd', '{{ a["\\ud83d"].b }}', 'it uses a variable whose name has a NUL character or half of a surrogate pair'],
     ['deep', '{% for i in (1..9) %}'.repeat(10_000), 'it is nested too deeply'],

@@ -59,6 +59,8 @@ export class TemplateEngine {
   /** Variables of one part of a template: lists of templates and errors contain their names. */
   static readonly MAX_VARIABLES = 500;
   static readonly MAX_VARIABLE_LENGTH = 200;
+  /** Characters of all of them: a list may show 200 versions. */
+  static readonly MAX_NAMES_LENGTH = 8_000;
   /** Size of the cache of parsed sources: organizations, and characters of source for each. */
   static readonly CACHED_ORGANIZATIONS = 64;
   static readonly CACHED_CHARACTERS = 512 * 1024;
@@ -254,10 +256,13 @@ export class TemplateEngine {
   }
 
   private faultOf(names: readonly string[]): string | undefined {
-    const { MAX_VARIABLES, MAX_VARIABLE_LENGTH } = TemplateEngine;
+    const { MAX_VARIABLES, MAX_VARIABLE_LENGTH, MAX_NAMES_LENGTH } = TemplateEngine;
     if (names.length > MAX_VARIABLES) return `it uses more than ${MAX_VARIABLES} variables`;
     if (names.some((name) => name.length > MAX_VARIABLE_LENGTH)) {
       return `it uses a variable whose name is longer than ${MAX_VARIABLE_LENGTH} characters`;
+    }
+    if (names.reduce((length, name) => length + name.length, 0) > MAX_NAMES_LENGTH) {
+      return `it uses variables whose names are longer than ${MAX_NAMES_LENGTH} characters in all`;
     }
     // By an escape in a literal, `{{ ["\u0000"] }}`; no request could give it.
     return names.some((name) => this.storable(name) !== name)
