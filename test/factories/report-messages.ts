@@ -14,6 +14,7 @@ export interface StatusFields {
   readonly status?: string;
   readonly diagnostic?: string;
   readonly finalRecipient?: string;
+  readonly originalRecipient?: string;
   readonly text?: string;
 }
 
@@ -21,8 +22,9 @@ export interface StatusFields {
 export function statusNotification(fields: StatusFields = {}): string {
   const { action = 'failed', status = '5.1.1', diagnostic = '550 5.1.1 No such user' } = fields;
   const { finalRecipient = 'somebody@else.example', text = 'About your mail.' } = fields;
+  const original = fields.originalRecipient ? `Original-Recipient: rfc822;${fields.originalRecipient}\r\n` : '';
   const block =
-    'Reporting-MTA: dns; mx.example.org\r\n\r\n' +
+    `Reporting-MTA: dns; mx.example.org\r\n\r\n${original}` +
     `Final-Recipient: rfc822; ${finalRecipient}\r\nAction: ${action}\r\nStatus: ${status}\r\n` +
     `Remote-MTA: dns; mx.else.example\r\nDiagnostic-Code: smtp; ${diagnostic}\r\n`;
   return multipart('delivery-status', [

@@ -1,4 +1,4 @@
-import { decideOutcome } from './decide-outcome';
+import { decideOutcome, ofMember } from './decide-outcome';
 import type { Report } from './parsing/report';
 
 const BOUNCE: Report = {
@@ -43,6 +43,29 @@ describe('decideOutcome', () => {
       },
     });
     expect(decideOutcome({ ...BOUNCE, bounceType: 'soft' }).disposition).toBe('soft_bounce');
+  });
+
+  it.each([
+    ['sales@example.com', 'bob@elsewhere.example', 'sales@example.com'],
+    ['Sales@Example.com', 'bob@elsewhere.example', 'sales@example.com'],
+    ['ann@example.com', 'ann@elsewhere.example', undefined],
+    ['ann@example.com', 'a.smith@example.com', undefined],
+    ['ann@example.com', 'u1001@mx1.example.com', undefined],
+    ['ann@mail.example.com', 'u1001@example.com', undefined],
+    ['ann@example.com', '/var/mail/ann', undefined],
+    ['ann@example.com', undefined, undefined],
+    [undefined, 'bob@elsewhere.example', undefined],
+  ])('sees that %s was expanded to %s', (originalRecipient, finalRecipient, expanded) => {
+    const report = Object.assign({}, BOUNCE, { originalRecipient, finalRecipient });
+    expect(decideOutcome(report).expanded).toBe(expanded);
+  });
+
+  it('takes the failure of a member for a soft bounce that suppresses nobody', () => {
+    const { outcome } = decideOutcome(BOUNCE);
+    expect(outcome && ofMember(outcome.event)).toMatchObject({
+      ...{ kind: 'bounced', bounceType: 'soft', suppress: false, reason: 'member-failed', countsAgainstSender: false },
+      explanation: expect.stringContaining('passes mail on'),
+    });
   });
 
   it('takes a success for a delivery', () => {

@@ -1,3 +1,4 @@
+import { addressKey, domainOf } from '../../common/mail-address';
 import type { DeliveryOutcome, OutcomeSource, SmtpFacts } from '../../delivery/ports/outcome';
 import type { Report } from './parsing/report';
 
@@ -6,6 +7,8 @@ export interface ReportDecision {
   /** `hard_bounce`, `soft_bounce`, `delivered`, `spam_report`, or why there is no outcome. */
   readonly disposition: string;
   readonly outcome?: { readonly event: ReportedOutcome; readonly source: OutcomeSource };
+  /** Where a report says that this address was expanded to others, of which one failed. */
+  readonly expanded?: string;
 }
 
 export type ReportedOutcome = DeliveryOutcome & {
@@ -26,7 +29,9 @@ export function decideOutcome(report: Report): ReportDecision {
       const smtp = { ...smtpFactsOf(report), ruleId, class: report.class };
       const what = { kind: 'bounced', bounceType, suppress, reason, countsAgainstSender } as const;
       const event = { ...what, ...(explanation !== undefined && { explanation }), smtp };
-      return { disposition: `${bounceType}_bounce`, outcome: { event, source: 'dsn' } };
+      const expanded = expandedBy(report);
+      const outcome = { event, source: 'dsn' } as const;
+      return { disposition: `${bounceType}_bounce`, outcome, ...(expanded !== undefined && { expanded }) };
     }
     case 'delivered':
       return {
@@ -45,6 +50,33 @@ export function decideOutcome(report: Report): ReportDecision {
     case 'ignored':
       return { disposition: `ignored:${report.reason}` };
   }
+}
+
+/**
+ * An alias or list, with a member elsewhere that failed: neither the same mailbox at another name of its host (`ann@mx1.example.com`)
+ * nor another name of it in its domain (`a.smith@`), by which most systems report an address of their own.
+ */
+function expandedBy({
+  originalRecipient,
+  finalRecipient = '',
+}: Extract<Report, { kind: 'bounce' }>): string | undefined {
+  if (originalRecipient === undefined || !finalRecipient.includes('@')) return undefined;
+  const [original, final] = [addressKey(originalRecipient), addressKey(finalRecipient)];
+  const [one, other] = [domainOf(original), domainOf(final)];
+  const isOneHost = one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`);
+  return isOneHost || localPartOf(original) === localPartOf(final) ? undefined : original;
+}
+
+function localPartOf(address: string): string {
+  return address.slice(0, address.lastIndexOf('@'));
+}
+
+/** What the failure of a member says of the address itself: that it exists. */
+export function ofMember(event: ReportedOutcome): ReportedOutcome {
+  if (event.kind !== 'bounced') return event;
+  const explanation = 'The address passes mail on to another one, which failed; it is not suppressed for that';
+  const reason = 'member-failed';
+  return { ...event, bounceType: 'soft', suppress: false, reason, countsAgainstSender: false, explanation };
 }
 
 function smtpFactsOf(report: Extract<Report, { kind: 'bounce' | 'delivered' }>): SmtpFacts {

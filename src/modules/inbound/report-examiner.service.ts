@@ -10,7 +10,8 @@ import {
 } from '../domains/aggregate-reports/aggregate-reports.service';
 import { EmailLookupService, type ReportedRecipient } from '../emails/email-lookup.service';
 import type { EmailComplaint } from '../emails/outcomes/outcome-recorder.service';
-import { decideOutcome, type ReportDecision, type ReportedOutcome, UNSUBSCRIPTION } from './decide-outcome';
+import { addressKey } from '../../common/mail-address';
+import { decideOutcome, ofMember, type ReportDecision, type ReportedOutcome, UNSUBSCRIPTION } from './decide-outcome';
 import { FeedbackIdentification, type Identified } from './feedback-identification.service';
 import { type ClaimedReport, type ReportTarget, UNSUBSCRIBE_LINE } from './inbound-report.entity';
 import { isPlausible, readDmarcReport } from './parsing/dmarc-report';
@@ -79,27 +80,25 @@ export class ReportExaminer {
   }
 
   /** The recipient is that of our own row, whatever addresses the report has. */
-  private async findingOn(
-    claimed: ClaimedReport,
-    subject: ReportTarget,
-    { disposition, outcome }: ReportDecision,
-  ): Promise<Finding> {
-    if (!outcome) return { disposition, subject };
+  private async findingOn(claimed: ClaimedReport, subject: ReportTarget, decision: ReportDecision): Promise<Finding> {
+    const { outcome } = decision;
+    if (!outcome) return { disposition: decision.disposition, subject };
     if (subject.position === undefined) return this.findingOnEmail(claimed, subject, outcome.event);
     const email = await this.emails.findReported(subject);
     const recipient = email?.recipients.find(({ position }) => position === subject.position);
     if (!email || !recipient) return { disposition: 'unknown-email', subject };
-    if (isKnown(outcome.event, recipient)) return { disposition: 'duplicate', subject };
-    const { event, source } = outcome;
+    const isOfMember = decision.expanded === addressKey(recipient.address);
+    const event = isOfMember ? ofMember(outcome.event) : outcome.event;
+    if (isKnown(event, recipient)) return { disposition: 'duplicate', subject };
     const recorded: RecordedOutcome = {
       ...subject,
       domainId: email.domainId,
       recipient: recipient.address,
       outcome: event,
-      source,
+      source: outcome.source,
       occurredAt: claimed.receivedAt,
     };
-    return { disposition, subject, outcome: recorded };
+    return { disposition: isOfMember ? 'soft_bounce' : decision.disposition, subject, outcome: recorded };
   }
 
   private async findingOnEmail(

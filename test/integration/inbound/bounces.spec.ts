@@ -53,6 +53,17 @@ describe('a report to a return path', () => {
     expect(await grown('bounced')).toBe(1);
   });
 
+  it('of a member of an alias lists nobody, however often it comes', async () => {
+    const report = statusNotification({ originalRecipient: 'Ada@x.example' });
+    for (let round = 0; round < 4; round += 1) {
+      const { id, path } = await sentMail();
+      expect(await scene.report(report.replace('About', `${round} About`), path)).toBe('soft_bounce');
+      const { events } = await scene.delivery.read(id);
+      expect(events.at(-1)).toMatchObject({ event_type: 'soft_bounce', data: { reason: 'member-failed' } });
+    }
+    expect(await scene.suppressions()).toEqual([]);
+  });
+
   it('is a bounce however large the mail is that it returns', async () => {
     const { id, path } = await sentMail();
     const returned = `Content-Type: message/rfc822\r\n\r\n${`${'A'.repeat(76)}\r\n`.repeat(60_000)}`;

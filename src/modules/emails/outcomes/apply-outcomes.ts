@@ -267,6 +267,7 @@ const NOT_OF_THE_RECIPIENT: ReadonlySet<string> = new Set<ReplyClassification['r
   'too-large',
   'content-rejected',
   'rate-limited',
+  'member-failed',
 ]);
 
 /** Whether a bounce counts against its recipient: a soft bounce for a reason that is not the sender's own. */

@@ -16,6 +16,8 @@ interface RecipientStatus {
   readonly text: string | undefined;
   readonly remoteHost: string | undefined;
   readonly recipient: string | undefined;
+  /** Undefined when it is the same. */
+  readonly originalRecipient: string | undefined;
 }
 
 const ACTION_OF_CLASS: ReadonlyMap<string, Action> = new Map<string, Action>([
@@ -50,7 +52,8 @@ export function readDeliveryStatus(
   const shared = statuses.some((status) => status.action !== 'failed');
   const silent = statuses.length === 1 && !found.text && (found.status?.endsWith('.0.0') ?? true);
   const grounds = { text: found.text, status: found.status, shared, ...(silent && words()) };
-  return { ...evaluateFailure(grounds, classifier), remoteHost: found.remoteHost, finalRecipient: found.recipient };
+  const { remoteHost, recipient: finalRecipient, originalRecipient } = found;
+  return { ...evaluateFailure(grounds, classifier), remoteHost, finalRecipient, originalRecipient };
 }
 
 /** The same for a text that holds the fields among other lines, as gateways leave them. */
@@ -75,8 +78,10 @@ function recipientStatus(fields: HeaderFields): RecipientStatus | undefined {
   const action = actionOf(fields.first('action'), status);
   if (!action) return undefined;
   const text = withoutKind(fields.first('diagnostic-code'));
-  const recipient = addressOf(fields.first('final-recipient') ?? fields.first('original-recipient'));
-  return { action, status, text, remoteHost: hostOf(fields.first('remote-mta')), recipient };
+  const original = addressOf(fields.first('original-recipient'));
+  const recipient = addressOf(fields.first('final-recipient')) ?? original;
+  const originalRecipient = original === recipient ? undefined : original;
+  return { action, status, text, remoteHost: hostOf(fields.first('remote-mta')), recipient, originalRecipient };
 }
 
 /** A temporary status without an action does not mean that the sender has given up. */

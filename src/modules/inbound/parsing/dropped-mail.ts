@@ -64,6 +64,16 @@ export function isDispositionNotification(message: MessagePart): boolean {
   );
 }
 
+/**
+ * Whether a mailbox has written it, whatever sentences of mail software it quotes. Bounces call themselves automatic replies too
+ * (RFC 3834 section 5), but have no sender.
+ */
+export function isReplyOfMailbox(view: MessageView): boolean {
+  if (AUTO_REPLY_PATTERNS.some((pattern) => matchesPattern(pattern, view))) return true;
+  const hasSender = !/^<>/.test(view.message.fields.first('return-path') ?? '<>');
+  return hasSender && isAutoReply(view);
+}
+
 /** Why a message that is no report is dropped. Challenges call themselves automatic replies too, so they come first. */
 export function whyDropped(view: MessageView): IgnoreReason | undefined {
   if (CHALLENGE_PATTERNS.some((pattern) => matchesPattern(pattern, view))) return 'challenge';

@@ -3,7 +3,7 @@ import { decodedBody } from '../../../common/mime/part-text';
 import { BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import { BOUNCE_PATTERNS, DELAY_PATTERNS, FAILURE_PHRASES, GENERIC_BOUNCE_PATTERNS } from './bounce-patterns';
 import { readBareDeliveryStatus, readDeliveryStatus } from './delivery-status';
-import { isDispositionNotification, isLoop, whyDropped } from './dropped-mail';
+import { isDispositionNotification, isLoop, isReplyOfMailbox, whyDropped } from './dropped-mail';
 import { evaluateFailure, type FailureGrounds, findReply } from './evaluate-failure';
 import { readComplaint } from './feedback-report';
 import { matchesPattern, type MessagePattern, type MessageView, viewMessage } from './message-view';
@@ -31,8 +31,10 @@ export function parseReport(raw: Buffer, classifier: ReplyClassifier = BUILT_IN_
 
 function readWords(message: MessagePart, classifier: ReplyClassifier): Report {
   const view = viewMessage(message);
-  const report = readComplaint(view) ?? readBareStatus(message, classifier) ?? readKnownBounce(view, classifier);
+  const report = readComplaint(view) ?? readBareStatus(message, classifier);
   if (report) return report;
+  const bounce = isReplyOfMailbox(view) ? undefined : readKnownBounce(view, classifier);
+  if (bounce) return bounce;
   const dropped = whyDropped(view);
   if (dropped) return ignored(dropped);
   return readGenericBounce(view, classifier) ?? ignored(announcesStatus(message) ? 'unreadable' : 'not-a-report');

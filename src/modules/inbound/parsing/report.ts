@@ -21,6 +21,8 @@ export type Report =
       readonly response?: string;
       readonly remoteHost?: string;
       readonly finalRecipient?: string;
+      /** The address that was expanded to `finalRecipient`, where the report says so. */
+      readonly originalRecipient?: string;
     }
   | {
       readonly kind: 'delivered';
