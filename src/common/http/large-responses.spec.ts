@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { escapeHtml } from './html-page';
-import { escapedInTurns, framelessInTurns, jsonInTurns } from './large-responses';
+import { jsonInTurns } from '../async/text-in-turns';
+import { escapedInTurns, framelessInTurns } from './large-responses';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
 
 const PIECE = 64 * 1024;

@@ -49,6 +49,9 @@ export type FailureReason =
   | 'content_unavailable'
   | 'operator';
 
+/** Reason of a bounce that a report attributes to an address that the recipient's passes mail on to. */
+export const MEMBER_FAILED = 'member-failed';
+
 /**
  * The outcome of one recipient, whatever the source: the engine, the simulator, a bounce message. `sending`: its first attempt
  * has begun. `sent`: a relay took it. `delivered`: the recipient's own server took it. `unknown`: the final dot was written and

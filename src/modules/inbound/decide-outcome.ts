@@ -1,5 +1,5 @@
 import { addressKey, domainOf } from '../../common/mail-address';
-import type { DeliveryOutcome, OutcomeSource, SmtpFacts } from '../../delivery/ports/outcome';
+import { type DeliveryOutcome, MEMBER_FAILED, type OutcomeSource, type SmtpFacts } from '../../delivery/ports/outcome';
 import type { Report } from './parsing/report';
 
 /** What a report comes to, apart from the delivery that it is about. */
@@ -75,8 +75,8 @@ function localPartOf(address: string): string {
 export function ofMember(event: ReportedOutcome): ReportedOutcome {
   if (event.kind !== 'bounced') return event;
   const explanation = 'The address passes mail on to another one, which failed; it is not suppressed for that';
-  const reason = 'member-failed';
-  return { ...event, bounceType: 'soft', suppress: false, reason, countsAgainstSender: false, explanation };
+  const changed = { bounceType: 'soft', suppress: false, reason: MEMBER_FAILED, countsAgainstSender: false } as const;
+  return { ...event, ...changed, explanation };
 }
 
 function smtpFactsOf(report: Extract<Report, { kind: 'bounce' | 'delivered' }>): SmtpFacts {

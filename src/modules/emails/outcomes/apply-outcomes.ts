@@ -1,6 +1,6 @@
 import { domainOf } from '../../../common/mail-address';
 import type { ReplyClassification } from '../../../delivery/policy/classify-reply';
-import { isAutomated, type RecordedOutcome } from '../../../delivery/ports/outcome';
+import { isAutomated, MEMBER_FAILED, type RecordedOutcome } from '../../../delivery/ports/outcome';
 import { providerOf } from '../../../delivery/ports/provider-profiles';
 import { type Counter, isCountedByProvider, type StatDelta } from '../../stats/stats.service';
 import type { MissingDomainLookup, NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
@@ -256,8 +256,8 @@ function isHardBounce({ outcome }: RecordedOutcome): boolean {
   return outcome.kind === 'bounced' && outcome.bounceType === 'hard';
 }
 
-/** Refusals of the sender or of the message: they are not about the address, and another mail may be accepted. */
-const NOT_OF_THE_RECIPIENT: ReadonlySet<string> = new Set<ReplyClassification['reason']>([
+/** Refusals of the sender, of the message or by another address: they are not about the address, and another mail may be accepted. */
+const NOT_OF_THE_RECIPIENT: ReadonlySet<string> = new Set<ReplyClassification['reason'] | typeof MEMBER_FAILED>([
   'policy',
   'reputation',
   'authentication',
@@ -267,7 +267,7 @@ const NOT_OF_THE_RECIPIENT: ReadonlySet<string> = new Set<ReplyClassification['r
   'too-large',
   'content-rejected',
   'rate-limited',
-  'member-failed',
+  MEMBER_FAILED,
 ]);
 
 /** Whether a bounce counts against its recipient: a soft bounce for a reason that is not the sender's own. */

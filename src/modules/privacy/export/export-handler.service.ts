@@ -8,7 +8,7 @@ import type { SubjectRange, SubjectScope } from '../../emails/privacy/subject-em
 import type { ExportSection } from '../requests/privacy-request.entity';
 import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';
 import { ExportCollector } from './export-collector.service';
-import { type ExportItems, SECTIONS, type ExportProgress, progressOf, toPartTexts } from './export-items';
+import { type ExportItems, SECTIONS, type ExportProgress, progressOf, toParts } from './export-items';
 import { type EncryptedPart, ExportParts } from './exports.service';
 
 const NO_EMAILS = { emails: [], events: [], last: undefined };
@@ -94,10 +94,10 @@ export class ExportHandler implements PrivacyRequestHandler {
     let { bytes } = progress;
     for (const section of SECTIONS) {
       counts[section] += items[section].length;
-      for (const text of toPartTexts(items[section], MAX_PART_BYTES)) {
-        encrypted.push(await this.parts.encrypt(text, keyOf(leased, section, parts[section])));
+      for (const part of await toParts(items[section], MAX_PART_BYTES)) {
+        encrypted.push(await this.parts.encrypt(part, keyOf(leased, section, parts[section])));
         parts[section] += 1;
-        bytes += Buffer.byteLength(text);
+        bytes += part.length;
       }
     }
     return { parts: encrypted, progress: { ...progress, parts, items: counts, bytes } };

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { progressOf, REDACTED, redactOthers, toPartTexts } from './export-items';
+import { loopTurnsOf } from '../../../../test/setup/loop-turns';
+import { progressOf, REDACTED, redactOthers, toParts } from './export-items';
 
 const ADA = 'ada@example.com';
 
@@ -58,11 +59,11 @@ describe('redactOthers', () => {
 
 const items = fc.array(fc.record({ text: fc.string({ unit: 'grapheme', maxLength: 50 }) }), { maxLength: 40 });
 
-describe('toPartTexts', () => {
-  it('keeps all items in order, in parts that are full but not too big', () => {
-    fc.assert(
-      fc.property(items, fc.integer({ min: 1, max: 400 }), (given, maxBytes) => {
-        const parts = toPartTexts(given, maxBytes);
+describe('toParts', () => {
+  it('keeps all items in order, in parts that are full but not too big', async () => {
+    await fc.assert(
+      fc.asyncProperty(items, fc.integer({ min: 1, max: 400 }), async (given, maxBytes) => {
+        const parts = (await toParts(given, maxBytes)).map(String);
         expect(parts.flatMap((part) => part.split('\n').map((line) => JSON.parse(line) as unknown))).toEqual(given);
         for (const part of parts) expect(Buffer.byteLength(part) < maxBytes || !part.includes('\n')).toBe(true);
         for (const [index, part] of parts.slice(1).entries()) {
@@ -71,6 +72,11 @@ describe('toPartTexts', () => {
         }
       }),
     );
+  });
+
+  it('leave others their turns while long texts are written', async () => {
+    const item = { htmlBody: '\u0001'.repeat(5 * 1024 * 1024) };
+    expect(await loopTurnsOf(() => toParts([item], 1_000))).toBeGreaterThan(50);
   });
 });
 

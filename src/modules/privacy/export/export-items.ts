@@ -1,4 +1,5 @@
 import { isSameAddress } from '../../../common/address-forms';
+import { jsonInTurns } from '../../../common/async/text-in-turns';
 import type { ExportSection } from '../requests/privacy-request.entity';
 import { NIL_ID } from '../../../common/ids';
 
@@ -62,6 +63,7 @@ const WORD = '[^\\s<>()[\\]{}:;,"\'`|=&?#/\\\\@]';
 /** Starts at a word boundary, so that a long word is scanned once. */
 const ADDRESS = new RegExp(`(?<!${WORD})${WORD}+(?:@|%40)${WORD}+`, 'giu');
 const FINAL_SIGNS = /[.!]+$/;
+const LINE_END = Buffer.from('\n');
 
 /** An address as shown to the subject: another person's is redacted. */
 export function redactAddress(address: string, subject: string): string {
@@ -127,22 +129,26 @@ export function progressOf({ progress }: { readonly progress: Record<string, unk
 }
 
 /**
- * Splits items into texts of parts: one JSON document per line, as many lines as fit into about `maxBytes`, at least one.
- * The requested format is rendered from them when the result is read.
+ * Splits items into parts: one JSON document per line, as many lines as fit into about `maxBytes`, at least one. An email may have
+ * 5 MiB, which are written in turns of the event loop. The requested format is rendered from them when the result is read.
  */
-export function toPartTexts(items: readonly object[], maxBytes: number): string[] {
-  const texts: string[] = [];
-  let lines: string[] = [];
+export async function toParts(items: readonly object[], maxBytes: number): Promise<Buffer[]> {
+  const parts: Buffer[] = [];
+  let lines: Buffer[] = [];
   let bytes = 0;
   for (const item of items) {
-    const line = JSON.stringify(item);
-    const size = Buffer.byteLength(line) + 1;
+    const line = await jsonInTurns(item);
+    const size = line.length + 1;
     if (lines.length > 0 && bytes + size > maxBytes) {
-      texts.push(lines.join('\n'));
+      parts.push(joined(lines));
       [lines, bytes] = [[], 0];
     }
     lines.push(line);
     bytes += size;
   }
-  return lines.length > 0 ? [...texts, lines.join('\n')] : texts;
+  return lines.length > 0 ? [...parts, joined(lines)] : parts;
+}
+
+function joined(lines: readonly Buffer[]): Buffer {
+  return Buffer.concat(lines.flatMap((line, index) => (index === 0 ? [line] : [LINE_END, line])));
 }

@@ -44,8 +44,8 @@ export class ExportParts {
     return this.disk.take({ bytes: parts.reduce((sum, { content }) => sum + content.length, 0), holder }, write);
   }
 
-  async encrypt(text: string, key: PartKey): Promise<EncryptedPart> {
-    return { ...key, content: this.keyring.encryptPart(await deflate(text), key) };
+  async encrypt(part: Buffer, key: PartKey): Promise<EncryptedPart> {
+    return { ...key, content: this.keyring.encryptPart(await deflate(part), key) };
   }
 
   async write(parts: readonly EncryptedPart[], tx: Transaction): Promise<void> {

@@ -54,7 +54,7 @@ describe('TemplateEngine', () => {
     [
       'long, all together',
       Array.from({ length: 50 }, (_, at) => `{{ v${at}${'.b'.repeat(90)} }}`).join(''),
-      'it uses variables whose names are longer than 8000 characters in all',
+      'its variables have more than 8000 characters',
     ],
     ['odd', '{{ ["a\\u0000"] }}', 'it uses a variable whose name has a NUL character or half of a surrogate pair'],
     ['odd', '{{ a["\\ud83d"].b }}', 'it uses a variable whose name has a NUL character or half of a surrogate pair'],

@@ -56,11 +56,10 @@ export class TemplateEngine {
    */
   static readonly MEMORY = 2_000_000;
   static readonly MAX_NAMED = 50;
-  /** Variables of one part of a template: lists of templates and errors contain their names. */
+  /** Variables of one part of a template, and characters of all their names: lists show those of up to 200 versions. */
   static readonly MAX_VARIABLES = 500;
-  static readonly MAX_VARIABLE_LENGTH = 200;
-  /** Characters of all of them: a list may show 200 versions. */
   static readonly MAX_NAMES_LENGTH = 8_000;
+  static readonly MAX_VARIABLE_LENGTH = 200;
   /** Size of the cache of parsed sources: organizations, and characters of source for each. */
   static readonly CACHED_ORGANIZATIONS = 64;
   static readonly CACHED_CHARACTERS = 512 * 1024;
@@ -160,9 +159,7 @@ export class TemplateEngine {
 
   private createLiquid(options: { outputEscape?: 'escape' }): Liquidjs.Liquid {
     const liquid = new this.library.Liquid({
-      ...options,
-      strictVariables: true,
-      strictFilters: true,
+      ...{ ...options, strictVariables: true, strictFilters: true },
       lenientIf: true,
       ownPropertyOnly: true,
       // Names all missing variables, not only the first.
@@ -261,9 +258,7 @@ export class TemplateEngine {
     if (names.some((name) => name.length > MAX_VARIABLE_LENGTH)) {
       return `it uses a variable whose name is longer than ${MAX_VARIABLE_LENGTH} characters`;
     }
-    if (names.reduce((length, name) => length + name.length, 0) > MAX_NAMES_LENGTH) {
-      return `it uses variables whose names are longer than ${MAX_NAMES_LENGTH} characters in all`;
-    }
+    if (names.join('').length > MAX_NAMES_LENGTH) return `its variables have more than ${MAX_NAMES_LENGTH} characters`;
     // By an escape in a literal, `{{ ["\u0000"] }}`; no request could give it.
     return names.some((name) => this.storable(name) !== name)
       ? 'it uses a variable whose name has a NUL character or half of a surrogate pair'
