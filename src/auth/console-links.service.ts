@@ -52,18 +52,24 @@ export class ConsoleLinksService {
   /**
    * Exchanges a link for a session with a key of its own, which is never shown. The key gives the session its rights, appears in lists
    * and the audit log, can be revoked like any other, and ends with the session.
-   * @param open starts the session; when it throws, the key is revoked at once
+   * @param open starts the session; when it throws, the key is revoked at once, and the link can be used again
    * @throws AppError invalid_api_key for a link that is unknown, used or too old; what `open` throws
    */
   async redeem<T>(token: string, open: (key: string) => Promise<T>): Promise<T> {
     const now = this.clock.now();
     const link = await this.database.transaction((tx) => this.sessions.takeLink(hashKey(token), now, tx));
     if (!link) throw deadLink();
-    const { id, key } = await this.createKey(link, now);
+    let id: string | undefined;
     try {
-      return await open(key);
+      const created = await this.createKey(link, now);
+      id = created.id;
+      return await open(created.key);
     } catch (error) {
-      await this.database.transaction((tx) => this.revokeKey(link, id, tx));
+      // It has signed nobody in: its organization is suspended, say, or the database was away.
+      await this.database.transaction(async (tx) => {
+        if (id !== undefined) await this.revokeKey(link, id, tx);
+        await this.sessions.addLink(link, tx);
+      });
       throw error;
     }
   }

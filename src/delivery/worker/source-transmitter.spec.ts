@@ -97,6 +97,13 @@ describe('an attempt from a pool', () => {
     expect(all.sent).toMatchObject({ kind: 'sent', isSourceRefused: true, sent: { kind: 'rejected' } });
   });
 
+  it('reports the reply that it got, and not that no server replied by the other family', async () => {
+    const results = { [FOUR.address]: UNREACHED, [SIX.address]: LISTED };
+    const all = { addresses: [FOUR, SIX], preferIpv6: true };
+    expect((await send({ ...all, results })).sent).toMatchObject({ sent: { kind: 'rejected' } });
+    expect((await send({ ...all, preferIpv6: false, results })).sent).toMatchObject({ sent: { kind: 'rejected' } });
+  });
+
   it('leaves it to the receiver’s pause when the choice of the system is refused and there is no other', async () => {
     const { sent, suspended } = await send({ addresses: [], results: { system: LISTED } });
     expect(sent).toMatchObject({ kind: 'sent', isSourceRefused: false });

@@ -47,16 +47,17 @@ export class SourceTransmitter {
     const { group, hosts } = target;
     const receiver = hosts.hosts.flatMap(({ addresses }) => addresses);
     let families = this.sources.familiesOf(group, receiver);
-    let last: Sent | undefined;
+    let best: Sent | undefined;
     for (;;) {
       const choice = await this.sources.choose(claim, group, families);
-      if (choice.kind !== 'source') return last ?? unsent(choice);
+      if (choice.kind !== 'source') return best ?? unsent(choice);
       const { source } = choice;
       const came = await this.transmitFrom(source, claim, message, target);
-      last = came;
-      if (source === undefined) return came;
+      // That no server replied to another address says less than the reply to this one.
+      best = best?.kind === 'sent' && isUnanswered(came.sent) && !isUnanswered(best.sent) ? best : came;
+      if (source === undefined) return best;
       const others = familiesAfter(came, source, families);
-      if (!came.isSourceRefused && others === families) return came;
+      if (!came.isSourceRefused && others === families) return best;
       families = others;
     }
   }

@@ -88,6 +88,8 @@ export class DomainsService {
     const change = { verificationStatus: 'verified', verifiedAt: at, dkimStatus: 'verified', updatedAt: at } as const;
     try {
       await this.database.transaction(async (tx) => {
+        // It may have been removed meanwhile.
+        if (!(await this.domains.lock(organizationId, domain.id, tx))) throw new NotFoundError('Domain');
         await this.domains.update(domain, change, tx);
         await this.audit.record([domainEvent('domain.verified', domain, OPERATOR, { vouched: true })], tx);
       });

@@ -279,6 +279,10 @@ describe('the console', () => {
       await db.query(`update organizations set status = 'suspended' where id = $1`, [organizationId]);
       expect((await browser().signIn({ link })).body.error).toMatchObject({ code: 'account_suspended' });
       expect(await sessionKeys()).toEqual([]);
+      // It has opened nothing, and does once the organization may send again.
+      await db.query(`update organizations set status = 'active' where id = $1`, [organizationId]);
+      expect((await browser().signIn({ link })).status).toBe(201);
+      expect((await browser().signIn({ link })).body.error).toMatchObject({ code: 'invalid_api_key' });
     });
 
     it("ends an operator's key likewise", async () => {

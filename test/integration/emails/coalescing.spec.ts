@@ -173,6 +173,22 @@ describe('accepting many emails at once', () => {
     expect(await readCounters(db, tenant.organizationId)).toEqual({ emails: 30, accepted: 30 });
   });
 
+  it('one that fails costs another organization one more transaction, however many of its mails are in the batch', async () => {
+    const other = await createTenant(db);
+    const { organizationId, domainId: id, domain: name } = other;
+    const theirs = Array.from({ length: 60 }, () => ({
+      ...command(),
+      ...{ organizationId, domain: { id, name, isLimited: false } },
+    }));
+    await submit(command());
+    const transactions = jest.spyOn(core.get(Database), 'transaction');
+    const bad = command({}, { category: 'nonsense' as 'bulk' });
+    const results = await Promise.allSettled([...theirs.slice(0, 30), bad, ...theirs.slice(30)].map(submit));
+    expect(results.flatMap(({ status }, at) => (status === 'rejected' ? [at] : []))).toEqual([30]);
+    expect(await countEmails(db, organizationId)).toBe(60);
+    expect(transactions.mock.calls.length).toBeLessThanOrEqual(FEW);
+  });
+
   describe('with suppressed recipients', () => {
     const lookUps = () => jest.spyOn(core.get(SuppressionsService), 'findBlocking');
     const to = (n: number) => (n % 10 === 3 ? 'listed@x.example' : `r${n}@x.example`);

@@ -12,8 +12,7 @@ import { bytesIn, takesTurns, weightOf } from './screen-submissions';
 import type { Submission, SubmissionOutcome, SubmissionResult } from './send-request';
 
 /** Retries for a key that another process holds, two seconds in total. */
-const KEY_RETRIES = 20;
-const KEY_RETRY_MS = 100;
+const [KEY_RETRIES, KEY_RETRY_MS] = [20, 100];
 /** Waiting submissions: seconds of work for a healthy database. One organization alone may have half of them. */
 const MAX_WAITING = 4_000;
 const QUIET_MS = 30_000;
@@ -22,10 +21,7 @@ const PATIENCE = { weight: 40, ms: 12 };
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200];
 
 /** A waiting submission and its organization. */
-interface Held {
-  readonly submission: Submission;
-  readonly organizationId: string;
-}
+type Held = { readonly submission: Submission; readonly organizationId: string };
 
 const holderOf = ({ organizationId }: Held): string => organizationId;
 
@@ -39,21 +35,19 @@ export class AcceptService {
   private warnedAtMs = -Infinity;
   private readonly keys = new InFlightKeys();
   private readonly batchSizes;
-  private readonly batcher = new MicroBatcher<Held, SubmissionOutcome | undefined>(
-    (all) => this.commit(all.map(({ submission }) => submission)),
-    {
-      maxWeight: 200,
-      weightOf: ({ submission }) => weightOf(submission),
-      concurrency: 2,
-      patience: PATIENCE,
-      holderOf,
-    },
-  );
+  private readonly batcher = new MicroBatcher<Held, SubmissionOutcome | undefined>((all) => this.commit(all), {
+    maxWeight: 200,
+    weightOf: ({ submission }) => weightOf(submission),
+    concurrency: 2,
+    patience: PATIENCE,
+    holderOf,
+  });
   /** Large submissions have transactions of their own, so that callers of small ones do not wait for them. */
-  private readonly large = new MicroBatcher<Held, SubmissionOutcome | undefined>(
-    (all) => this.commit(all.map(({ submission }) => submission)),
-    { maxWeight: 1, concurrency: 2, holderOf },
-  );
+  private readonly large = new MicroBatcher<Held, SubmissionOutcome | undefined>((all) => this.commit(all), {
+    maxWeight: 1,
+    concurrency: 2,
+    holderOf,
+  });
 
   constructor(
     private readonly commits: AcceptCommit,
@@ -101,7 +95,8 @@ export class AcceptService {
   private async attempt(held: Held): Promise<SubmissionOutcome> {
     this.assertRoom(held.organizationId);
     const outcome = await (takesTurns(held.submission) ? this.large : this.batcher).add(held);
-    return outcome ?? this.commitAlone(held.submission);
+    const [alone] = outcome ? [] : await this.commit([held]);
+    return outcome ?? alone ?? new AppError('internal_error', 'The email could not be accepted');
   }
 
   /** An organization may use at most as many waiting places as it leaves to the others. @throws TooManyAtATimeError, UnavailableError */
@@ -112,27 +107,33 @@ export class AcceptService {
     throw new UnavailableError('Too many emails are waiting to be accepted');
   }
 
-  private async commit(submissions: Submission[]): Promise<(SubmissionOutcome | undefined)[]> {
+  private async commit(batch: readonly Held[]): Promise<(SubmissionOutcome | undefined)[]> {
     try {
-      return await this.write(submissions);
+      return await this.write(batch.map(({ submission }) => submission));
     } catch (error) {
-      if (error instanceof AppError || submissions.length === 1) throw error;
-      // A submission that fails must not fail the others of its batch: each is committed alone.
-      this.warn(submissions.length, error as Error);
-      return submissions.map(() => undefined);
+      if (error instanceof AppError || batch.length === 1) throw error;
+      this.warn(batch.length, error as Error);
+      return this.commitApart(batch);
     }
+  }
+
+  /** What fails must not fail the others: each organization's part is committed by itself. Undefined in a part that fails. */
+  private async commitApart(batch: readonly Held[]): Promise<(SubmissionOutcome | undefined)[]> {
+    const parts = new Map<string, Held[]>();
+    for (const held of batch) parts.set(holderOf(held), [...(parts.get(holderOf(held)) ?? []), held]);
+    const outcomes = new Map<Held, SubmissionOutcome | undefined>();
+    for (const part of parts.size > 1 ? parts.values() : []) {
+      const written = await this.write(part.map(({ submission }) => submission)).catch(() => []);
+      part.forEach((held, index) => outcomes.set(held, written[index]));
+    }
+    return batch.map((held) => outcomes.get(held));
   }
 
   /** Once in a while: the data of one organization can cause it with each of its sends. */
   private warn(size: number, { message }: Error): void {
     if (performance.now() - this.warnedAtMs < QUIET_MS) return;
     this.warnedAtMs = performance.now();
-    this.logger.warn(`A batch of ${size} submissions is retried one by one: ${message}`);
-  }
-
-  private async commitAlone(submission: Submission): Promise<SubmissionOutcome> {
-    const [outcome] = await this.commit([submission]);
-    return outcome ?? new AppError('internal_error', 'The email could not be accepted');
+    this.logger.warn(`A batch of ${size} submissions is committed by organization, or one by one: ${message}`);
   }
 
   private async write(submissions: readonly Submission[]): Promise<SubmissionOutcome[]> {
