@@ -1,10 +1,16 @@
-import { request as requestPlain, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import { request as requestSecure, type RequestOptions } from 'node:https';
-import type { Socket, TcpNetConnectOpts } from 'node:net';
-import { createSecureContext, type SecureContext } from 'node:tls';
+import {
+  request as requestPlain,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { EVENT_LOOP } from '../async/fair-turns';
 import { parseInTurns } from '../async/parse-in-turns';
 import { SECOND } from '../clock';
+import { CLIENT_HANDSHAKES, CLIENT_TLS } from '../tls/client-handshakes';
 import { answering, type EgressGuard, isAmong } from './egress-guard';
 import { EgressError, toEgressFailure, type EgressFailure } from './egress-failure';
 
@@ -72,9 +78,6 @@ export const EGRESS_LIMITS: EgressLimits = {
   keptResponseBytes: 4 * 1024,
 };
 
-/** What Node hands on to the socket. */
-type ConnectOptions = Pick<TcpNetConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'>;
-
 /** Before the answer itself (RFC 9110 section 15.2): each costs this process more than who sends it. */
 const MAX_INTERIM_ANSWERS = 10;
 /** Of all that comes beside the body: heads, what frames the chunks of a body, empty lines before the answer. */
@@ -83,7 +86,7 @@ const FRAMING = { perBodyByte: 8, bytes: 256 * 1024 };
 const MAX_DRAINED_PIECES = 1_000;
 
 /** An address that does not answer leaves time for the next one. */
-const NEXT_ADDRESS_MS = 1_500;
+const NEXT_ADDRESS = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1_500 };
 
 /**
  * The only way out over HTTP to where a customer points. The host is looked up and checked once and the connection goes to
@@ -146,48 +149,62 @@ export class EgressClient {
     signal: AbortSignal,
     read: (response: IncomingMessage) => Promise<Answer>,
   ): Promise<Answer> {
-    const request = this.open(outgoing, addresses);
+    const holder = holderOf(outgoing);
+    const isSecure = outgoing.url.protocol === 'https:';
+    const handshake = isSecure ? await CLIENT_HANDSHAKES.begin(holder, signal) : undefined;
+    const { request, received } = this.open(outgoing, addresses);
     const end = () => request.destroy(signal.reason as Error);
     signal.addEventListener('abort', end);
+    const endHandshake = () => handshake?.end(received());
+    request.once('socket', (socket: Socket) => socket.once('secureConnect', endHandshake));
     try {
-      return await read(await this.responseTo(request, addresses, holderOf(outgoing)));
+      return await read(await this.responseTo(request, addresses, holder));
     } finally {
       signal.removeEventListener('abort', end);
+      endHandshake();
       request.destroy();
     }
   }
 
-  private open({ url, headers, body }: Outgoing, addresses: readonly string[]): ClientRequest {
+  /** With what the host has sent so far, TLS included. */
+  private open(outgoing: Outgoing, addresses: readonly string[]): { request: ClientRequest; received: () => number } {
+    const { url, headers, body } = outgoing;
     const isSecure = url.protocol === 'https:';
+    // A name goes through `lookup`; an address is what was checked.
     const host = url.hostname.replace(/^\[|\]$/g, '');
-    const options: RequestOptions & ConnectOptions = {
-      method: body === undefined ? 'GET' : 'POST',
-      // A name goes through `lookup`; an address is what was checked.
-      host,
-      port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
-      path: url.pathname + url.search,
+    const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
+    const plain = connectTcp({ host, port, lookup: answering(addresses), ...NEXT_ADDRESS });
+    const options: RequestOptions = {
+      ...{ method: body === undefined ? 'GET' : 'POST', host, port, path: url.pathname + url.search },
       headers: {
         ...headers,
         'accept-encoding': 'identity',
         ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
       },
-      agent: false,
-      lookup: answering(addresses),
-      autoSelectFamily: true,
-      autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
-      rejectUnauthorized: true,
-      ...(isSecure && { secureContext: this.secureContext }),
+      createConnection: () => (isSecure ? this.secured(plain, host) : plain),
       maxHeaderSize: 16_384,
     };
-    const request = isSecure ? requestSecure(options) : requestPlain(options);
-    return request.end(body);
+    return { request: requestPlain(options).end(body), received: () => plain.bytesRead };
+  }
+
+  private secured(socket: Socket, host: string): Socket {
+    const servername = isIP(host) === 0 ? host : '';
+    const { secureContext } = this;
+    return connectTls({
+      socket,
+      host,
+      servername,
+      secureContext,
+      rejectUnauthorized: true,
+      ALPNProtocols: ['http/1.1'],
+    });
   }
 
   /** Made once: the authorities of the platform take two milliseconds. */
   private get secureContext(): SecureContext {
     const { authorities } = this.limits;
     this.context ??= createSecureContext({
-      minVersion: 'TLSv1.2',
+      ...CLIENT_TLS,
       ...(authorities !== undefined && { ca: authorities }),
     });
     return this.context;

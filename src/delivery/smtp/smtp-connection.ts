@@ -17,6 +17,8 @@ export interface SmtpConnectionOptions {
   readonly timeouts?: Partial<SmtpTimeouts>;
   /** Kept beyond the connection, so that the next one to the host need not make new keys. */
   readonly tlsSessions?: TlsSessions | undefined;
+  /** Who waits for its TLS handshake; the host itself by default. */
+  readonly holder?: string | undefined;
   /** Called once, when the connection is of no more use, whatever the reason. */
   readonly onClosed?: () => void;
 }
@@ -40,7 +42,7 @@ export class SmtpConnection {
       options.onClosed?.();
     });
     const timeouts = { ...SMTP_TIMEOUTS, ...options.timeouts };
-    this.session = new SmtpSession(endpoint, options.heloName, timeouts, wire, options.tlsSessions);
+    this.session = new SmtpSession(endpoint, options.heloName, timeouts, wire, options);
   }
 
   /** True while `send` may be called. */

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { ConnectionOptions, SecureContext } from 'node:tls';
 import { AppError } from '../../common/errors/app-error';
+import { CLIENT_TLS } from '../../common/tls/client-handshakes';
 import type { TlsPolicy } from '../ports/attempt-trace';
 import type { TlsaDemand } from './tlsa';
 
@@ -83,7 +84,6 @@ export function assertHeloName(heloName: string): void {
   if (!HELO_NAME.test(heloName)) throw new AppError('internal_error', 'The EHLO name is not a host name');
 }
 
-const MIN_VERSION = 'TLSv1.2';
 /** Loading the public authorities takes milliseconds, so contexts are made once. */
 const contexts = new WeakMap<readonly string[], SecureContext>();
 let publicContext: SecureContext | undefined;
@@ -102,10 +102,10 @@ export function tlsOptionsFor(endpoint: SmtpEndpoint): ConnectionOptions {
 
 function contextFor(trusted: readonly string[] | undefined): SecureContext {
   if (trusted === undefined) {
-    publicContext ??= createSecureContext({ minVersion: MIN_VERSION });
+    publicContext ??= createSecureContext(CLIENT_TLS);
     return publicContext;
   }
-  const context = contexts.get(trusted) ?? createSecureContext({ minVersion: MIN_VERSION, ca: [...trusted] });
+  const context = contexts.get(trusted) ?? createSecureContext({ ...CLIENT_TLS, ca: [...trusted] });
   contexts.set(trusted, context);
   return context;
 }

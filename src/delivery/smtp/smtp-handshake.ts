@@ -1,3 +1,4 @@
+import { CLIENT_HANDSHAKES } from '../../common/tls/client-handshakes';
 import type { SmtpPhase, TlsPolicy } from '../ports/attempt-trace';
 import { NO_CAPABILITIES, readCapabilities } from './smtp-envelope';
 import { allowsPlaintext, isLoopback, policyOf, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
@@ -92,9 +93,11 @@ async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   const tlsSessions = endpoint.tlsa ? undefined : session.tlsSessions;
   const earlier = tlsSessions?.find(endpoint);
   const options = { ...tlsOptionsFor(endpoint), ...(earlier && { session: earlier.ticket }) };
+  const handshake = await CLIENT_HANDSHAKES.begin(session.holder);
   const fault = await wire.encrypt(options, session.timeouts.tls, (ticket) => {
     tlsSessions?.keep(endpoint, { ticket, ...session.proof });
   });
+  handshake.end(wire.bytesOfHandshake);
   if (fault !== undefined) {
     // It may have been the session: the next handshake is a whole one.
     tlsSessions?.forget(endpoint);

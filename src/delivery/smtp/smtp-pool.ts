@@ -38,6 +38,8 @@ export interface SmtpJob {
   /** What is left of the attempt's time. */
   readonly attemptSeconds?: number;
   readonly conversation?: Conversation;
+  /** Whose mail it is: who may open so many connections with TLS. */
+  readonly holder?: string;
 }
 
 interface Entry extends Try {
@@ -101,11 +103,6 @@ export class SmtpPool {
   /** False when one more job would have to wait for a connection. */
   get hasRoom(): boolean {
     return this.unsettled < this.options.maxConnections;
-  }
-
-  /** Jobs that wait for a connection. */
-  get waiting(): number {
-    return this.entries.length;
   }
 
   /**
@@ -213,7 +210,8 @@ export class SmtpPool {
     const timeouts = limitsOf(entry, limits);
     const heloName = endpoint.source?.ehlo ?? this.options.heloName;
     const onClosed = () => this.forget(connection);
-    const connection = new SmtpConnection(endpoint, { heloName, timeouts, tlsSessions, onClosed });
+    const { holder } = job;
+    const connection = new SmtpConnection(endpoint, { heloName, timeouts, tlsSessions, onClosed, holder });
     this.connections.add(connection);
     job.conversation?.begin(connection);
     const refusal = await connection.open(secondsOf(entry));

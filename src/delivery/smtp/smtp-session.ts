@@ -29,9 +29,18 @@ export class SmtpSession {
     readonly heloName: string,
     readonly timeouts: SmtpTimeouts,
     readonly wire: SmtpWire,
-    /** Of earlier connections to the same hosts. */
-    readonly tlsSessions?: TlsSessions,
+    private readonly tls: { readonly tlsSessions?: TlsSessions | undefined; readonly holder?: string | undefined } = {},
   ) {}
+
+  /** Of earlier connections to the same hosts. */
+  get tlsSessions(): TlsSessions | undefined {
+    return this.tls.tlsSessions;
+  }
+
+  /** In whose name the connection is made. */
+  get holder(): string {
+    return this.tls.holder ?? this.endpoint.address;
+  }
 
   /** Writes one command line, without its CRLF, and waits for the reply. */
   command(limit: SmtpTimeLimit, line: string): Promise<SmtpReply | WireFault> {

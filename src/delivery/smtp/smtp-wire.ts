@@ -29,6 +29,7 @@ export class SmtpWire {
   private wakeCaller: (() => void) | undefined;
   private firstFault: WireFault | undefined;
   private secure = false;
+  private handshakeBytes = 0;
 
   /** @param onClosed called once, at the first fault. */
   constructor(private readonly onClosed: () => void) {}
@@ -68,6 +69,11 @@ export class SmtpWire {
     return chain;
   }
 
+  /** What the server has sent in the TLS handshake. */
+  get bytesOfHandshake(): number {
+    return this.handshakeBytes;
+  }
+
   get remoteAddress(): string | undefined {
     return this.socket?.remoteAddress;
   }
@@ -98,6 +104,7 @@ export class SmtpWire {
   ): Promise<WireFault | undefined> {
     const plain = this.socket;
     if (this.firstFault !== undefined || plain === undefined) return this.firstFault;
+    const before = plain.bytesRead;
     this.detach(plain);
     const encrypted = connectTls({ ...options, socket: plain });
     this.attach(encrypted);
@@ -109,6 +116,7 @@ export class SmtpWire {
       this.wake();
     });
     await this.wait(seconds);
+    this.handshakeBytes = plain.bytesRead - before;
     // After the caller has taken note of the handshake.
     if (early !== undefined && this.firstFault === undefined) setImmediate(onSession, early);
     return this.firstFault;

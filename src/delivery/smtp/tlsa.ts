@@ -1,4 +1,4 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash, type KeyObject, X509Certificate } from 'node:crypto';
 
 /** One TLSA record (RFC 6698 section 2.1). */
 export interface TlsaRecord {
@@ -32,6 +32,11 @@ const DIGESTS: Readonly<Record<number, { readonly name: string; readonly bytes: 
 /** A host has one or two for each of its keys. */
 const MAX_RECORDS = 50;
 const MAX_CHAIN = 10;
+/** Anchors that are whole certificates: each is tried with each certificate of the chain. */
+const MAX_WHOLE_ANCHORS = 4;
+const MAX_RSA_BITS = 4096;
+const MAX_RSA_EXPONENT = 2n ** 32n;
+const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
 
 /**
  * @param records all that a host has, in whatever shape
@@ -95,9 +100,10 @@ function hasName(leaf: X509Certificate, name: string): boolean {
 
 /** From the leaf upwards, each signed by the next, until one is an anchor. */
 function leadsToAnchor(chain: readonly X509Certificate[], anchors: readonly TlsaRecord[], now: Date): boolean {
+  const whole = wholeAnchors(anchors);
   for (const [index, certificate] of chain.entries()) {
     if (anchors.some((record) => isFor(record, certificate))) return true;
-    if (anchors.some((record) => isSignedByAnchor(certificate, record))) return true;
+    if (whole.some((anchor) => isIssuedBy(certificate, anchor))) return true;
     const issuer = chain[index + 1];
     if (issuer === undefined || !isIssuedBy(certificate, issuer) || !isValid(issuer, now)) return false;
   }
@@ -105,18 +111,25 @@ function leadsToAnchor(chain: readonly X509Certificate[], anchors: readonly Tlsa
 }
 
 /** An anchor that is a whole certificate need not be in the chain (RFC 7671 section 5.2.2). */
-function isSignedByAnchor(certificate: X509Certificate, { selector, matchingType, data }: TlsaRecord): boolean {
-  if (selector !== 0 || matchingType !== FULL) return false;
-  const [anchor] = parse([data]);
-  return anchor !== undefined && isIssuedBy(certificate, anchor);
+function wholeAnchors(anchors: readonly TlsaRecord[]): X509Certificate[] {
+  const whole = anchors.filter(({ selector, matchingType }) => selector === 0 && matchingType === FULL);
+  return whole.slice(0, MAX_WHOLE_ANCHORS).flatMap(({ data }) => parse([data]));
 }
 
 function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
   try {
-    return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+    const { publicKey } = issuer;
+    return issuer.ca && certificate.checkIssued(issuer) && isUsual(publicKey) && certificate.verify(publicKey);
   } catch {
     return false;
   }
+}
+
+/** A signature by another may take 10 ms to check: an RSA exponent can be as long as the modulus, and some curves are slow. */
+function isUsual({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject): boolean {
+  const { modulusLength = Infinity, publicExponent = MAX_RSA_EXPONENT, namedCurve = '' } = asymmetricKeyDetails;
+  if (asymmetricKeyType === 'rsa') return modulusLength <= MAX_RSA_BITS && publicExponent < MAX_RSA_EXPONENT;
+  return asymmetricKeyType === 'ed25519' || (asymmetricKeyType === 'ec' && CURVES.includes(namedCurve));
 }
 
 function isValid({ validFrom, validTo }: X509Certificate, now: Date): boolean {

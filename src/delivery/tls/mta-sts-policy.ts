@@ -65,7 +65,9 @@ function fieldsOf(file: string): Map<string, string[]> | undefined {
   for (const line of linesOf(file)) {
     const [, name, value] = LINE.exec(line) ?? [];
     if (name === undefined || value === undefined) return undefined;
-    fields.set(name, [...(fields.get(name) ?? []), value]);
+    const known = fields.get(name);
+    if (known) known.push(value);
+    else fields.set(name, [value]);
   }
   return fields;
 }

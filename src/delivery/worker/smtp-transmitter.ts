@@ -112,7 +112,8 @@ export class SmtpTransmitter {
     const { hosts: route, conversation } = target;
     const envelope = envelopeOf(delivery, message, route);
     const hooks = { beforeFinalDot: mayFinish, nextTurn };
-    const job = { envelope, message: message.bytes, hooks, ...(conversation && { conversation }) };
+    const { organizationId: holder } = delivery;
+    const job = { envelope, message: message.bytes, hooks, holder, ...(conversation && { conversation }) };
     const startedMs = this.clock.monotonicMs();
     const findings = new Findings();
     for (const endpoint of this.endpointsOf(target, message.requiresTls === true)) {
