@@ -1,11 +1,11 @@
-import { ConnectionError, type ErrorCode, errorOf, TimeoutError, type WaybillError } from './errors.js';
+import { ConnectionError, type ErrorFields, errorOf, TimeoutError, type WaybillError } from './errors.js';
 
 export interface WaybillOptions {
   /** `wb_live_…` or `wb_test_…` */
   readonly apiKey: string;
   /** Like `https://mail.example.com`; `/v1` is added. */
   readonly baseUrl: string;
-  /** Of one attempt; 30,000. */
+  /** Of one attempt; 30,000. `Infinity`: none. */
   readonly timeoutMs?: number;
   /** After the first attempt; 3. */
   readonly maxRetries?: number;
@@ -92,13 +92,12 @@ export class Core {
     };
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (isKeyed) {
-      const key = options.idempotencyKey ?? keyIn(body) ?? crypto.randomUUID();
-      headers['idempotency-key'] = key;
+      headers['idempotency-key'] = options.idempotencyKey ?? keyIn(body) ?? crypto.randomUUID();
     }
     return {
       url: `${this.base}${path}${queryString(query)}`,
       init: { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) },
-      timeoutMs: options.timeoutMs ?? this.timeoutMs,
+      timeoutMs: timeoutOf(options.timeoutMs ?? this.timeoutMs),
       signal: options.signal,
     };
   }
@@ -136,6 +135,12 @@ export class Core {
   }
 }
 
+/** The longest that a timer takes is 24 days. @throws TypeError */
+function timeoutOf(timeoutMs: number): number {
+  if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be greater than 0; Infinity for no limit');
+  return Math.min(timeoutMs, 2 ** 31 - 1);
+}
+
 async function read<T>(response: Response): Promise<T> {
   const type = response.headers.get('content-type') ?? '';
   if (response.ok && type.startsWith('application/octet-stream')) {
@@ -148,16 +153,8 @@ async function read<T>(response: Response): Promise<T> {
   return (keys.length === 1 && keys[0] === 'data' ? (body as { data: unknown }).data : body) as T;
 }
 
-/** The `error` of an error's body, as the service writes it. */
-interface ErrorBody {
-  readonly code?: ErrorCode;
-  readonly message?: string;
-  readonly details?: Record<string, unknown>;
-  readonly suggestion?: string;
-}
-
 function toError(response: Response, body: unknown): WaybillError {
-  const { code, message, details, suggestion } = (body as { error?: ErrorBody } | null)?.error ?? {};
+  const { code, message, details, suggestion } = (body as { error?: Partial<ErrorFields> } | null)?.error ?? {};
   const retryAfter = secondsOf(response.headers.get('retry-after') ?? '');
   return errorOf({
     status: response.status,
@@ -178,17 +175,18 @@ function secondsOf(text: string): number | undefined {
   return Number.isNaN(atMs) ? undefined : Math.max(0, Math.ceil((atMs - Date.now()) / 1_000));
 }
 
-function isRefusal(error: unknown): error is WaybillError {
-  return typeof (error as Partial<WaybillError>).status === 'number';
-}
+const isRefusal = (error: unknown): error is WaybillError =>
+  typeof (error as Partial<WaybillError>).status === 'number';
 
 /** Undefined: what failed is not tried again. */
 function delayBefore(error: unknown, call: Call, count: number): number | undefined {
   const isRepeatable = call.isKeyed === true || IDEMPOTENT_METHODS.has(call.method);
   if (error instanceof ConnectionError) return isRepeatable ? backoff(count) : undefined;
   if (!isRefusal(error)) return undefined;
-  const { status, retryAfterSeconds } = error;
-  if (status !== TOO_MANY_REQUESTS && !(status >= 500 && isRepeatable)) return undefined;
+  const { status, code, retryAfterSeconds } = error;
+  // The first attempt of this call is still at work, although its connection broke.
+  const isOwn = call.isKeyed === true && code === 'idempotency_in_progress';
+  if (status !== TOO_MANY_REQUESTS && !(status >= 500 && isRepeatable) && !isOwn) return undefined;
   if (retryAfterSeconds === undefined) return backoff(count);
   return retryAfterSeconds <= MAX_RETRY_AFTER_SECONDS ? retryAfterSeconds * 1_000 + jitter(FIRST_DELAY_MS) : undefined;
 }

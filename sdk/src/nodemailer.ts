@@ -3,6 +3,8 @@ import { type Body, Waybill, type WaybillOptions } from './index.js';
 interface MailboxData {
   name?: string;
   address: string;
+  /** Of a group, which has no address. */
+  group?: MailboxData[];
 }
 
 interface AttachmentData {
@@ -11,6 +13,9 @@ interface AttachmentData {
   encoding?: string;
   contentType?: string;
   cid?: string;
+  contentDisposition?: string | false;
+  raw?: unknown;
+  headers?: unknown;
 }
 
 /** The data that Nodemailer passes to a transport, as far as this one uses it. */
@@ -37,7 +42,7 @@ type Send = Body<'emails.send'>;
 /** Options without a field in a send: with these, the message is sent as Nodemailer builds it. */
 const RAW_ONLY = [
   ...['raw', 'alternatives', 'icalEvent', 'amp', 'watchHtml', 'dkim'],
-  ...['inReplyTo', 'references', 'list', 'priority', 'sender', 'envelope'],
+  ...['inReplyTo', 'references', 'list', 'priority', 'sender', 'envelope', 'messageId', 'date'],
 ];
 /** The service writes these, or takes them as fields. */
 const OWN_HEADERS = /^(from|to|cc|bcc|subject|date|message-id|sender|reply-to|return-path|mime-version|content-.*)$/i;
@@ -61,8 +66,9 @@ export class WaybillTransport {
 
   private async deliver(mail: MailMessage): Promise<SentInfo> {
     const envelope = mail.message.getEnvelope();
-    const isRaw = RAW_ONLY.some((field) => mail.data[field] !== undefined);
-    const { id, suppressedRecipients = [] } = isRaw ? await this.sendRaw(mail) : await this.sendFields(mail);
+    const { id, suppressedRecipients = [] } = needsRaw(mail.data)
+      ? await this.sendRaw(mail)
+      : await this.sendFields(mail);
     const rejected = suppressedRecipients.map(({ email }) => email);
     const isRejected = new Set(rejected.map((email) => email.toLowerCase()));
     const accepted = envelope.to.filter((address) => !isRejected.has(address.toLowerCase()));
@@ -97,11 +103,24 @@ export class WaybillTransport {
   }
 }
 
+/** Whether a message has what a send has no field for. */
+function needsRaw(data: Record<string, unknown>): boolean {
+  if (RAW_ONLY.some((field) => data[field] !== undefined)) return true;
+  const { headers: given = {}, attachments = [] } = data as { headers?: object; attachments?: AttachmentData[] };
+  const isPlain = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
+  return Array.isArray(given) || !Object.values(given).every(isPlain) || attachments.some(isSpecial);
+}
+
+/** One with a `cid` is inline, every other one an attachment. */
+function isSpecial({ raw, headers: own, cid, contentDisposition: how }: AttachmentData): boolean {
+  return raw !== undefined || own !== undefined || how === false || (how !== undefined && (how === 'inline') !== !!cid);
+}
+
+/** The members of groups, too. */
 function mailboxes(value: unknown): { email: string; name?: string }[] {
-  return ([value ?? []].flat() as MailboxData[]).map(({ name, address }) => ({
-    email: address,
-    ...(name && { name }),
-  }));
+  return ([value ?? []].flat() as MailboxData[]).flatMap(({ name, address, group }) =>
+    group ? mailboxes(group) : [{ email: address, ...(name && { name }) }],
+  );
 }
 
 function text(value: unknown): string | undefined {

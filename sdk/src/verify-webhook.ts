@@ -48,10 +48,18 @@ function valueIn(headers: Exclude<WebhookHeaders, Headers>, name: string): strin
 }
 
 async function sign(content: string, secret: string): Promise<string> {
-  const bytes = Uint8Array.from(atob(secret.replace(/^whsec_/, '')), (letter) => letter.charCodeAt(0));
+  const bytes = Uint8Array.from(decoded(secret.replace(/^whsec_/, '')), (letter) => letter.charCodeAt(0));
   const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
   const signature = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(content));
   return btoa(String.fromCharCode(...new Uint8Array(signature)));
+}
+
+function decoded(secret: string): string {
+  try {
+    return atob(secret);
+  } catch (error) {
+    throw new WebhookVerificationError('The secret is none: it is whsec_ and base64', { cause: error });
+  }
 }
 
 /** Takes as long whatever differs. */

@@ -143,8 +143,8 @@ describe('@waybill/client', () => {
     const keys = flaky.requests.map(({ init }) => init.headers['idempotency-key']);
     expect(keys).toEqual(Array(4).fill(expect.stringMatching(/^[0-9a-f-]{36}$/)));
     expect(new Set(keys).size).toBe(1);
-    const refused = through(refusal(409, 'idempotency_in_progress', { 'retry-after': '0' }));
-    await expect(refused.client.emails.send(MAIL)).rejects.toMatchObject({ code: 'idempotency_in_progress' });
+    const refused = through(refusal(409, 'suppression_not_removable', { 'retry-after': '0' }));
+    await expect(refused.client.emails.send(MAIL)).rejects.toMatchObject({ code: 'suppression_not_removable' });
     expect(refused.requests).toHaveLength(1);
     for (const [status, code] of [
       [500, 'internal_error'],
@@ -161,6 +161,32 @@ describe('@waybill/client', () => {
       ...Array.from({ length: 2 }, () => refusal(503, 'service_unavailable', { 'retry-after': '0' })),
     );
     await expect(unlucky.client.emails.list({}, { maxRetries: 1 })).rejects.toBeInstanceOf(sdk.ServerError);
+  });
+
+  it('waits for its own first attempt, where that is still at work', async () => {
+    const busy = () => refusal(409, 'idempotency_in_progress', { 'retry-after': '0' });
+    const broken = through(new TypeError('socket hang up'), busy());
+    expect(await broken.client.emails.send(MAIL)).toMatchObject({ status: 'queued' });
+    expect(broken.requests).toHaveLength(3);
+    const long = through(busy(), busy());
+    await expect(long.client.emails.send(MAIL, { maxRetries: 1 })).rejects.toMatchObject({ status: 409 });
+  });
+
+  it('takes any time limit but none at all', async () => {
+    const hanging = (timeoutMs: number) => {
+      const aborted = (signal: AbortSignal) =>
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+      const soon = (): Promise<Response> =>
+        new Promise((resolve) => setTimeout(() => resolve(refusal(404, 'resource_not_found')), 20));
+      const through = {
+        ...{ apiKey, baseUrl },
+        fetch: (_: string, { signal }: never) => Promise.race([aborted(signal), soon()]),
+      };
+      return new sdk.Waybill(through).emails.get('1', { timeoutMs });
+    };
+    for (const timeoutMs of [Infinity, 2 ** 31])
+      await expect(hanging(timeoutMs)).rejects.toMatchObject({ status: 404 });
+    for (const timeoutMs of [0, -1, NaN]) await expect(hanging(timeoutMs)).rejects.toThrow(TypeError);
   });
 
   it('keeps the key that is given, and counts a repetition once', async () => {
@@ -295,6 +321,20 @@ describe('@waybill/client', () => {
     const reply: any = await transporter.sendMail({ ...mail, attachments: [], inReplyTo: '<first@acme.example>' });
     const answered = await client.emails.content(reply.messageId);
     expect(answered.headers).toMatchObject({ 'In-Reply-To': '<first@acme.example>' });
+    const plain = { ...mail, attachments: [] };
+    const rawOf = async (fields: object) => {
+      const { messageId }: any = await transporter.sendMail({ ...plain, ...fields } as never);
+      return JSON.stringify(await client.emails.content(messageId));
+    };
+    expect(await rawOf({ headers: [{ key: 'X-Order', value: '2' }] })).toContain('"X-Order":"2"');
+    expect(await rawOf({ headers: { 'X-Order': { prepared: true, value: '3' } } })).toContain('"X-Order":"3"');
+    expect(await rawOf({ attachments: [{ raw: 'Content-Type: text/csv; name="b.csv"\r\n\r\na,b' }] })).toContain(
+      'b.csv',
+    );
+    const group: any = await transporter.sendMail({ ...plain, to: 'Team: b@customer.example, c@customer.example;' });
+    expect((await client.emails.get(group.messageId)).toEmails).toEqual(['b@customer.example', 'c@customer.example']);
+    const own: any = await transporter.sendMail({ ...plain, messageId: '<own@acme.example>' });
+    expect(await client.emails.get(own.messageId)).toMatchObject({ status: expect.any(String) });
     await client.suppressions.create({ email: 'Bob@customer.example', reason: 'manual' });
     const partly = await transporter.sendMail({ ...mail, to: 'Ada@customer.example, Bob@customer.example', bcc: [] });
     expect(partly).toMatchObject({ accepted: ['Ada@customer.example'], rejected: ['Bob@customer.example'] });

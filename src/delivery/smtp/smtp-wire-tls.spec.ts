@@ -4,11 +4,14 @@ import { type ConnectionOptions, createServer, type Server, type TlsOptions, typ
 import { reset } from '../../../test/doubles/reset-socket';
 import { TEST_CERTIFICATE } from '../../../test/doubles/tls-certificate';
 import { TEST_CHAIN } from '../../../test/doubles/tls-chain';
+import { hostileChain } from '../../../test/factories/hostile-chain';
 import { waitFor } from '../../../test/setup/wait-for';
+import { tlsOptionsFor } from './smtp-endpoint';
 import { SmtpWire, type TlsProof } from './smtp-wire';
 
 const LONG = 60;
 const TLS12 = 'TLSv1.2';
+const ENDPOINT = { address: '127.0.0.1', port: 25, hostName: 'mx.example.org', verifyCertificate: false };
 const derOf = (pem: string) => new X509Certificate(pem).raw;
 
 describe('a wire with TLS', () => {
@@ -96,6 +99,32 @@ describe('a wire with TLS', () => {
     const next = await encrypted({ rejectUnauthorized: false, session });
     expect(next.wire.encryption(earlier)).toMatchObject({ verified: true });
     expect(next.wire.encryption()).toMatchObject({ verified: false });
+  });
+
+  it.each([
+    ['a connection that is taken', { rejectUnauthorized: false }],
+    ['one that is refused', {}],
+  ])('knows what the server has sent in the handshake of %s', async (_, options) => {
+    await serve(hostileChain(3));
+    const { wire, fault } = await encrypted(options);
+    expect(fault === undefined).toBe('rejectUnauthorized' in options);
+    expect(wire.bytesOfHandshake).toBeGreaterThan(4_000);
+    expect(wire.bytesOfHandshake).toBeLessThan(8_000);
+  });
+
+  it('shows no more certificates than are looked at', async () => {
+    await serve(hostileChain(20));
+    const { wire } = await encrypted();
+    expect(wire.peerChain()).toHaveLength(10);
+  });
+
+  it('begins no second handshake for a server that asks for it', async () => {
+    await serve({ maxVersion: TLS12 });
+    const { wire } = await encrypted(tlsOptionsFor({ ...ENDPOINT, security: 'opportunistic' }));
+    const server = await waitFor(() => above, { what: 'the other side' });
+    server.renegotiate({}, () => undefined);
+    await waitFor(() => wire.fault !== undefined, { what: 'the end of the connection' });
+    expect(wire.fault).toMatchObject({ cause: 'tls' });
   });
 
   it('reports a reset below TLS, once', async () => {

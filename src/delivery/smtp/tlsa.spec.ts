@@ -1,6 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import * as fc from 'fast-check';
 import { TEST_CERTIFICATE } from '../../../test/doubles/tls-certificate';
+import { TEST_ANCHORS } from '../../../test/doubles/tls-anchors';
 import { TEST_CHAIN } from '../../../test/doubles/tls-chain';
 import { proofByTlsa, type TlsaRecord, tlsaDemandOf } from './tlsa';
 
@@ -65,6 +66,24 @@ describe('proofByTlsa', () => {
     expect(proof('mx.y.test', [hostName], [record(2, 1, 1, authority)], BEFORE)).toBeUndefined();
     expect(proof('mx.y.test', [hostName], [record(2, 1, 1, unrelated)])).toBeUndefined();
     expect(proof('mx.y.test', ['x.test'], [record(3, 1, 1)])).toEqual({});
+  });
+
+  describe('DANE-TA 2 0 0 whose anchor is not in the chain', () => {
+    const anchoredBy = (name: string, before: readonly TlsaRecord[] = []): boolean => {
+      const { certificate, anchor } = TEST_ANCHORS[name] as (typeof TEST_ANCHORS)[string];
+      const chain = [new X509Certificate(certificate).raw];
+      return matches([...before, record(2, 0, 0, new X509Certificate(anchor))], chain, 'mx.example.org');
+    };
+
+    it.each(Object.keys(TEST_ANCHORS))('is proven by a signature with %s', (name) => {
+      expect(anchoredBy(name)).toBe(!name.startsWith('no '));
+    });
+
+    it('is one of the first four', () => {
+      const other = record(2, 0, 0, unrelated);
+      expect(anchoredBy('an RSA key', [other, other, other])).toBe(true);
+      expect(anchoredBy('an RSA key', [other, other, other, other])).toBe(false);
+    });
   });
 
   it('takes any of several records', () => {

@@ -31,7 +31,8 @@ const DIGESTS: Readonly<Record<number, { readonly name: string; readonly bytes: 
 };
 /** A host has one or two for each of its keys. */
 const MAX_RECORDS = 50;
-const MAX_CHAIN = 10;
+/** Certificates that are looked at; chains have two to four. */
+export const MAX_CHAIN = 10;
 /** Anchors that are whole certificates: each is tried with each certificate of the chain. */
 const MAX_WHOLE_ANCHORS = 4;
 const MAX_RSA_BITS = 4096;

@@ -82,6 +82,15 @@ describe('the file of a policy', () => {
     expect(parsePolicy(text)).toBeUndefined();
   });
 
+  it('has a hundred hosts at most, and is read in time that grows with its length', () => {
+    const hosts = (count: number) =>
+      file(...WHOLE, ...Array.from({ length: count }, (_, at) => `mx: mx${at}.example.org`));
+    expect(parsePolicy(hosts(98))?.mx).toHaveLength(100);
+    expect(parsePolicy(hosts(99))).toBeUndefined();
+    // 64 KiB of one field took more than a second.
+    expect(parsePolicy('a:b\n'.repeat(16_384))).toBeUndefined();
+  });
+
   it('needs no hosts where it ends a policy, and lives a year at most', () => {
     const none = parsePolicy(file('version: STSv1', 'mode: none', 'max_age: 9999999999'));
     expect(none).toEqual({ mode: 'none', mx: [], maxAgeSeconds: 31_557_600 });
