@@ -183,12 +183,15 @@ function delayBefore(error: unknown, call: Call, count: number): number | undefi
   const isRepeatable = call.isKeyed === true || IDEMPOTENT_METHODS.has(call.method);
   if (error instanceof ConnectionError) return isRepeatable ? backoff(count) : undefined;
   if (!isRefusal(error)) return undefined;
-  const { status, code, retryAfterSeconds } = error;
-  // The first attempt of this call is still at work, although its connection broke.
-  const isOwn = call.isKeyed === true && code === 'idempotency_in_progress';
-  if (status !== TOO_MANY_REQUESTS && !(status >= 500 && isRepeatable) && !isOwn) return undefined;
+  if (!passes(error, call) && !(error.status >= 500 && isRepeatable)) return undefined;
+  const { retryAfterSeconds } = error;
   if (retryAfterSeconds === undefined) return backoff(count);
   return retryAfterSeconds <= MAX_RETRY_AFTER_SECONDS ? retryAfterSeconds * 1_000 + jitter(FIRST_DELAY_MS) : undefined;
+}
+
+/** Too much at a time; or the first attempt of the same call is still at work, although its connection broke. */
+function passes({ status, code }: WaybillError, { isKeyed }: Call): boolean {
+  return status === TOO_MANY_REQUESTS || (isKeyed === true && code === 'idempotency_in_progress');
 }
 
 /** Half of it by chance, so that many clients do not come back together. */

@@ -184,8 +184,9 @@ describe('@waybill/client', () => {
       };
       return new sdk.Waybill(through).emails.get('1', { timeoutMs });
     };
-    for (const timeoutMs of [Infinity, 2 ** 31])
+    for (const timeoutMs of [Infinity, 2 ** 31]) {
       await expect(hanging(timeoutMs)).rejects.toMatchObject({ status: 404 });
+    }
     for (const timeoutMs of [0, -1, NaN]) await expect(hanging(timeoutMs)).rejects.toThrow(TypeError);
   });
 
@@ -323,7 +324,7 @@ describe('@waybill/client', () => {
     expect(answered.headers).toMatchObject({ 'In-Reply-To': '<first@acme.example>' });
     const plain = { ...mail, attachments: [] };
     const rawOf = async (fields: object) => {
-      const { messageId }: any = await transporter.sendMail({ ...plain, ...fields } as never);
+      const { messageId }: any = await transporter.sendMail({ ...plain, ...fields });
       return JSON.stringify(await client.emails.content(messageId));
     };
     expect(await rawOf({ headers: [{ key: 'X-Order', value: '2' }] })).toContain('"X-Order":"2"');

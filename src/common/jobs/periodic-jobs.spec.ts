@@ -60,13 +60,20 @@ describe('PeriodicJobs', () => {
     expect(await metric('job_last_success_timestamp_seconds')).toMatch(/\{job_name="tidy"\} \d{10}/);
   });
 
+  it('reports its interval, and its start as long as it has not finished', async () => {
+    jobs.start({ name: 'daily', everyMs: 86_400_000, run: () => Promise.resolve() });
+    expect(await metric('job_interval_seconds')).toContain('{job_name="daily"} 86400');
+    expect(await metric('job_last_success_timestamp_seconds')).toMatch(/\{job_name="daily"\} \d{10}/);
+  });
+
   it('goes on after a failure, which is no success', async () => {
     Logger.overrideLogger(false);
     let runs = 0;
     jobs.startRemoval({ name: 'bad', everyMs: 1, run: () => Promise.reject(new Error(String((runs += 1)))) });
+    const atStart = await metric('job_last_success_timestamp_seconds');
     await waitFor(() => runs > 2, { what: 'several runs' });
     expect(await metric('job_runs_total')).toMatch(/{job_name="bad",result="failed"} [1-9]/);
-    expect(await metric('job_last_success_timestamp_seconds')).not.toContain('bad');
+    expect(await metric('job_last_success_timestamp_seconds')).toBe(atStart);
   });
 
   it('logs a failure that stays the same once a minute, and another one at once', async () => {

@@ -96,6 +96,9 @@ export class PeriodicJobs implements OnModuleDestroy {
   start(job: PeriodicJob): void {
     if (!this.enabled) return;
     for (const result of RESULTS) this.runs().inc({ [JOB]: job.name, result }, 0);
+    this.interval().set({ [JOB]: job.name }, job.everyMs / SECOND);
+    // Until it has: for an alert on how long it has not.
+    this.lastSuccess().setToCurrentTime({ [JOB]: job.name });
     if (job.hasWork !== undefined) this.conditions.push({ name: job.name, hasWork: job.hasWork });
     this.schedule(job, job.everyMs * Math.random() * JITTER);
   }
@@ -191,16 +194,11 @@ export class PeriodicJobs implements OnModuleDestroy {
 
   private async runOnce(job: PeriodicJob, hasWork?: () => Promise<boolean>): Promise<void> {
     const runs = this.runs();
-    const lastSuccess = this.metrics.gauge({
-      name: 'job_last_success_timestamp_seconds',
-      help: 'When a background job last ran to its end in this process',
-      labels: [JOB],
-    });
     try {
       const result = await this.runIfAllowed(job, hasWork);
       runs.inc({ [JOB]: job.name, result });
       if (result !== 'ok') return;
-      lastSuccess.setToCurrentTime({ [JOB]: job.name });
+      this.lastSuccess().setToCurrentTime({ [JOB]: job.name });
       this.told.delete(job.name);
     } catch (error) {
       runs.inc({ [JOB]: job.name, result: 'failed' });
@@ -217,6 +215,16 @@ export class PeriodicJobs implements OnModuleDestroy {
     if (last?.reason === reason && nowMs - last.atMs < MINUTE) return;
     this.told.set(name, { reason, atMs: nowMs });
     this.logger.warn(`Job ${name} failed: ${reason}`);
+  }
+
+  private interval() {
+    const help = 'From the end of a run of a background job to its next start, about';
+    return this.metrics.gauge({ name: 'job_interval_seconds', help, labels: [JOB] });
+  }
+
+  private lastSuccess() {
+    const help = 'When a background job last ran to its end in this process, or its start when it has not';
+    return this.metrics.gauge({ name: 'job_last_success_timestamp_seconds', help, labels: [JOB] });
   }
 
   private runs() {

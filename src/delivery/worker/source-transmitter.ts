@@ -22,6 +22,8 @@ export type Sent =
     }
   | { readonly kind: 'warming'; readonly until: Date };
 
+type Attempted = Extract<Sent, { kind: 'sent' }>;
+
 /** Nothing has been sent: it waits for its next attempt. */
 const NO_SOURCE: TransmissionResult = {
   kind: 'failed',
@@ -47,14 +49,13 @@ export class SourceTransmitter {
     const { group, hosts } = target;
     const receiver = hosts.hosts.flatMap(({ addresses }) => addresses);
     let families = this.sources.familiesOf(group, receiver);
-    let best: Sent | undefined;
+    let best: Attempted | undefined;
     for (;;) {
       const choice = await this.sources.choose(claim, group, families);
       if (choice.kind !== 'source') return best ?? unsent(choice);
       const { source } = choice;
       const came = await this.transmitFrom(source, claim, message, target);
-      // That no server replied to another address says less than the reply to this one.
-      best = best?.kind === 'sent' && isUnanswered(came.sent) && !isUnanswered(best.sent) ? best : came;
+      best = better(best, came);
       if (source === undefined) return best;
       const others = familiesAfter(came, source, families);
       if (!came.isSourceRefused && others === families) return best;
@@ -67,7 +68,7 @@ export class SourceTransmitter {
     claim: ClaimedDelivery,
     message: SignedMessage,
     target: GroupTarget,
-  ): Promise<Extract<Sent, { kind: 'sent' }>> {
+  ): Promise<Attempted> {
     const mayFinish = (): boolean => this.session.holds(claim.sessionId);
     const sent = await this.transmitter.transmit(claim, message, { ...target, source }, mayFinish);
     if (isUnused(sent)) this.sources.refund(source, target.group);
@@ -80,6 +81,11 @@ export class SourceTransmitter {
     this.sources.suspend(source, group, withoutEncodedAddresses(sent.smtp.response ?? 'reputation'));
     return source !== undefined || !this.sources.hasOnlyDefault;
   }
+}
+
+/** That no server replied to another address says less than the reply to the one before. */
+function better(before: Attempted | undefined, came: Attempted): Attempted {
+  return before && isUnanswered(came.sent) && !isUnanswered(before.sent) ? before : came;
 }
 
 /** The next addresses: when no server replies by the family of this one, the other family if there is one. */
