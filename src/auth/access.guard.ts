@@ -83,7 +83,7 @@ export class ApiKeyGuard implements CanActivate {
   /** The console's cookie stands for the key that signed in; a write needs the console's header as well. */
   private async openSession(request: Request, token: string): Promise<void> {
     const { principal, operator } = await this.sessions.callerOf(token);
-    request.principal = principal;
+    request.principal = principal && { ...principal, isSession: true };
     request.operator = operator;
     this.cookie.refuseForeignWrite(request);
   }

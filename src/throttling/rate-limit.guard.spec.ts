@@ -166,6 +166,15 @@ describe('RateLimitGuard', () => {
     });
   });
 
+  it('counts what a person at the console writes with a test key, not what a page reads', () => {
+    const { guard } = create({ 'test-key': 1 });
+    const principal: Principal = { ...LIVE, mode: 'test', isSession: true };
+    for (let count = 0; count < 3; count += 1) expect(pass(guard, { principal }).error).toBeUndefined();
+    pass(guard, { principal, handler: Routes.prototype.send, method: 'POST' });
+    const more = pass(guard, { principal, handler: Routes.prototype.send, method: 'POST' });
+    expect(more.error).toMatchObject({ details: { scope: 'test-key' } });
+  });
+
   it('says to wait for the longest of several exceeded limits', () => {
     const { guard } = create({ reads: 1, 'test-key': 1 });
     const principal: Principal = { ...LIVE, mode: 'test' };

@@ -97,7 +97,7 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
       return undefined;
     }
     const own = [this.endpointLimit(principal, plan, nowMs), ...this.sharedLimit(principal, plan, nowMs)];
-    this.admit(context, [...own, ...this.overallLimits(principal, nowMs)], nowMs);
+    this.admit(context, [...own, ...this.overallLimits(principal, nowMs, isRead(request))], nowMs);
     return undefined;
   }
 
@@ -179,9 +179,15 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     return [{ ...applied, limit: applied.limit * KEYS_WORTH }];
   }
 
-  private overallLimits({ apiKeyId, organizationId, mode }: Principal, nowMs: number): Applied[] {
+  /** A page of the console that stays open reads all the time; it must not use up what a developer's program has for its tests. */
+  private overallLimits(
+    { apiKeyId, organizationId, mode, isSession }: Principal,
+    nowMs: number,
+    isRead = false,
+  ): Applied[] {
     const organization = this.apply('organization', `organization:${organizationId}`, nowMs);
-    return mode === 'test' ? [organization, this.apply('test-key', `test-key:${apiKeyId}`, nowMs)] : [organization];
+    const isOfTest = mode === 'test' && !(isSession && isRead);
+    return isOfTest ? [organization, this.apply('test-key', `test-key:${apiKeyId}`, nowMs)] : [organization];
   }
 
   private apply(name: LimitName, key: string, nowMs: number): Applied {
@@ -201,13 +207,17 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     const { method } = context.switchToHttp().getRequest<Request>();
     const plan = {
       isDeclared: declared !== undefined,
-      endpoint: declared ?? (method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'),
+      endpoint: declared ?? (isRead({ method }) ? 'reads' : 'writes'),
       usesThrottler: keys.some((key) => key.startsWith(THROTTLER_PREFIX)),
       hasOwnLimit: keys.includes(OWN_LIMIT),
     };
     this.plans.set(handler, plan);
     return plan;
   }
+}
+
+function isRead({ method }: Pick<Request, 'method'>): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 function remaining({ limit, counter }: Applied): number {

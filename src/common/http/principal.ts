@@ -11,6 +11,8 @@ export interface Principal extends Tenant {
   readonly expiresAt?: Date;
   /** Set when the key is bound to one domain. */
   readonly domainId: string | undefined;
+  /** A person at the console, who has signed in with the key. */
+  readonly isSession?: boolean;
 }
 
 /** An operator, by a key of their own: what the auth guard leaves on requests to `/operator/v1`. */
