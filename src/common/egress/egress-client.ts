@@ -6,11 +6,12 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import { EVENT_LOOP } from '../async/fair-turns';
 import { parseInTurns } from '../async/parse-in-turns';
 import { SECOND } from '../clock';
-import { CLIENT_HANDSHAKES, CLIENT_TLS } from '../tls/client-handshakes';
+import { connectBounded } from '../tls/bounded-socket';
+import { BOUNDED_BYTES, CLIENT_HANDSHAKES, CLIENT_TLS } from '../tls/client-handshakes';
 import { answering, type EgressGuard, isAmong } from './egress-guard';
 import { EgressError, toEgressFailure, type EgressFailure } from './egress-failure';
 
@@ -158,7 +159,7 @@ export class EgressClient {
     const endHandshake = () => handshake?.end(received());
     request.once('socket', (socket: Socket) => socket.once('secureConnect', endHandshake));
     try {
-      return await read(await this.responseTo(request, addresses, holder));
+      return await read(await this.responseTo(request, holder));
     } finally {
       signal.removeEventListener('abort', end);
       endHandshake();
@@ -184,20 +185,18 @@ export class EgressClient {
       createConnection: () => (isSecure ? this.secured(plain, host) : plain),
       maxHeaderSize: 16_384,
     };
-    return { request: requestPlain(options).end(body), received: () => plain.bytesRead };
+    const request = requestPlain(options);
+    plain.once('connect', () => {
+      if (!isAmong(plain.remoteAddress, addresses)) request.destroy(new EgressError('refused'));
+    });
+    return { request: request.end(body), received: () => plain.bytesRead };
   }
 
-  private secured(socket: Socket, host: string): Socket {
+  private secured(plain: Socket, host: string): Socket {
     const servername = isIP(host) === 0 ? host : '';
     const { secureContext } = this;
-    return connectTls({
-      socket,
-      host,
-      servername,
-      secureContext,
-      rejectUnauthorized: true,
-      ALPNProtocols: ['http/1.1'],
-    });
+    const options = { host, servername, secureContext, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'] };
+    return connectBounded(plain, BOUNDED_BYTES, options);
   }
 
   /** Made once: the authorities of the platform take two milliseconds. */
@@ -210,7 +209,7 @@ export class EgressClient {
     return this.context;
   }
 
-  private responseTo(request: ClientRequest, addresses: readonly string[], holder: string): Promise<IncomingMessage> {
+  private responseTo(request: ClientRequest, holder: string): Promise<IncomingMessage> {
     const timer = setTimeout(() => request.destroy(new EgressError('connect_timeout')), this.limits.connectTimeoutMs);
     return new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve);
@@ -220,9 +219,6 @@ export class EgressClient {
       request.once('socket', (socket: Socket) => {
         parseInTurns(socket, () => holder);
         this.bound(request, socket);
-        socket.once('connect', () => {
-          if (!isAmong(socket.remoteAddress, addresses)) request.destroy(new EgressError('refused'));
-        });
         socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => clearTimeout(timer));
       });
     }).finally(() => clearTimeout(timer));

@@ -37,8 +37,13 @@ const LIMITS: ClientHandshakeLimits = {
 };
 const MAX_HOLDERS = 10_000;
 
+/** For `connectBounded`: the longest that servers are known to send have 20 KiB, most of them names of authorities. */
+export const BOUNDED_BYTES = 24 * 1024;
+
 /** A place, which is to be returned. */
 export interface ClientHandshake {
+  /** The holder has had costly ones: the next is to be made by `connectBounded`. */
+  readonly isBounded: boolean;
   /** @param bytes that the server has sent until now */
   end(bytes: number): void;
 }
@@ -46,7 +51,7 @@ export interface ClientHandshake {
 /**
  * The TLS handshakes of our clients with servers that customers point to. OpenSSL checks the signatures of a whole chain in one turn of the
  * event loop, also where no certificate has to be valid, and Node has no limit for the chain. So a holder begins few at a time, and one
- * whose servers have sent long chains waits ten times as long as they may have cost, before its next one.
+ * whose servers have sent long chains waits ten times as long as they may have cost, before its next one, which is bounded.
  */
 export class ClientHandshakes {
   private readonly usual: HolderTurns;
@@ -71,6 +76,7 @@ export class ClientHandshakes {
     }
     let isOver = false;
     return {
+      isBounded: turns === this.costly,
       end: (bytes) => {
         if (isOver) return;
         isOver = true;

@@ -1,4 +1,4 @@
-import { CLIENT_HANDSHAKES } from '../../common/tls/client-handshakes';
+import { BOUNDED_BYTES, CLIENT_HANDSHAKES } from '../../common/tls/client-handshakes';
 import type { SmtpPhase, TlsPolicy } from '../ports/attempt-trace';
 import { NO_CAPABILITIES, readCapabilities } from './smtp-envelope';
 import { allowsPlaintext, isLoopback, policyOf, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
@@ -94,9 +94,9 @@ async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   const earlier = tlsSessions?.find(endpoint);
   const options = { ...tlsOptionsFor(endpoint), ...(earlier && { session: earlier.ticket }) };
   const handshake = await CLIENT_HANDSHAKES.begin(session.holder);
-  const fault = await wire.encrypt(options, session.timeouts.tls, (ticket) => {
-    tlsSessions?.keep(endpoint, { ticket, ...session.proof });
-  });
+  const keep = (ticket: Buffer) => tlsSessions?.keep(endpoint, { ticket, ...session.proof });
+  const maxBytes = handshake.isBounded ? BOUNDED_BYTES : undefined;
+  const fault = await wire.encrypt(options, session.timeouts.tls, keep, maxBytes);
   handshake.end(wire.bytesOfHandshake);
   if (fault !== undefined) {
     // It may have been the session: the next handshake is a whole one.

@@ -30,11 +30,11 @@ describe('a wire with TLS', () => {
   }
 
   /** A wire that has asked for TLS, and what came of it. */
-  async function encrypted(options: ConnectionOptions = { rejectUnauthorized: false }) {
+  async function encrypted(options: ConnectionOptions = { rejectUnauthorized: false }, maxBytes?: number) {
     const wire = new SmtpWire(() => undefined);
     wires.push(wire);
     expect(await wire.connect('127.0.0.1', (server.address() as AddressInfo).port, LONG)).toBeUndefined();
-    const fault = await wire.encrypt(options, LONG, (ticket) => tickets.push(ticket));
+    const fault = await wire.encrypt(options, LONG, (ticket) => tickets.push(ticket), maxBytes);
     return { wire, fault };
   }
 
@@ -110,6 +110,42 @@ describe('a wire with TLS', () => {
     expect(fault === undefined).toBe('rejectUnauthorized' in options);
     expect(wire.bytesOfHandshake).toBeGreaterThan(4_000);
     expect(wire.bytesOfHandshake).toBeLessThan(8_000);
+  });
+
+  describe('with a limit for the handshake', () => {
+    const LIMIT = 8 * 1024;
+    const bounded = (options?: ConnectionOptions) => encrypted(options, LIMIT);
+
+    it('refuses a longer one before any certificate is checked', async () => {
+      await serve(hostileChain(20));
+      const { wire, fault } = await bounded();
+      expect(fault).toMatchObject({ cause: 'tls', detail: expect.stringContaining('8192 bytes') });
+      expect(wire.isSecure).toBe(false);
+    });
+
+    it('takes a shorter one, and what comes after it', async () => {
+      await serve({ key: TEST_CHAIN.key, cert: `${TEST_CHAIN.cert}\n${TEST_CHAIN.authority}` });
+      const { wire } = await bounded({ ca: TEST_CHAIN.authority, servername: TEST_CHAIN.hostName });
+      expect(wire.encryption()).toMatchObject({ verified: true });
+      const server = await waitFor(() => above, { what: 'the other side' });
+      for (let due = 0; due < 40; due += 1) wire.expectBanner();
+      server.write(`250 ${'x'.repeat(400)}\r\n`.repeat(40));
+      for (let due = 0; due < 40; due += 1) expect(await wire.reply(LONG)).toMatchObject({ code: 250 });
+      server.end('421 closing\r\n');
+      wire.expectBanner();
+      expect(await wire.reply(LONG)).toMatchObject({ code: 421 });
+      expect(await wire.reply(LONG)).toMatchObject({ cause: 'closed' });
+    });
+
+    it('reports a certificate that proves nothing, and a reset below TLS', async () => {
+      await serve();
+      expect((await bounded({})).fault).toMatchObject({ tlsFault: 'certificate-not-trusted' });
+      const { wire } = await bounded();
+      await waitFor(() => above !== undefined, { what: 'the other side' });
+      const reply = wire.reply(LONG);
+      reset(above as TLSSocket);
+      expect(await reply).toMatchObject({ cause: 'reset' });
+    });
   });
 
   it('shows no more certificates than are looked at', async () => {

@@ -4,6 +4,7 @@ import { connect as connectTls } from 'node:tls';
 import { TLSSocket, type ConnectionOptions } from 'node:tls';
 import type { X509Certificate } from 'node:crypto';
 import { MAX_CHAIN } from './tlsa';
+import { connectBounded } from '../../common/tls/bounded-socket';
 import { Deadline } from './smtp-timeouts';
 import { SmtpReplyParser } from './smtp-reply';
 import type { SmtpReply } from './smtp-reply';
@@ -98,17 +99,20 @@ export class SmtpWire {
   /**
    * Puts TLS on the connection. Plaintext already received would have been a fault (RFC 3207 section 4.2).
    * @param onSession gets what the server gives to continue with on the next connection, once this one stands
+   * @param maxBytes that the server may send before; no limit when undefined
    */
   async encrypt(
     options: ConnectionOptions,
     seconds: number,
     onSession: (ticket: Buffer) => void = () => undefined,
+    maxBytes?: number,
   ): Promise<WireFault | undefined> {
     const plain = this.socket;
     if (this.firstFault !== undefined || plain === undefined) return this.firstFault;
     const before = plain.bytesRead;
     this.detach(plain);
-    const encrypted = connectTls({ ...options, socket: plain });
+    const encrypted =
+      maxBytes === undefined ? connectTls({ ...options, socket: plain }) : connectBounded(plain, maxBytes, options);
     this.attach(encrypted);
     let early: Buffer | undefined;
     // With TLS 1.2 it comes before the certificate has been checked, with 1.3 after.
