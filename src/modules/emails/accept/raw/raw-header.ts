@@ -29,19 +29,19 @@ export function subjectOf(header: ParsedHeader): string {
 }
 
 /**
- * The mailbox of the From field; undefined unless there is exactly one field with exactly one mailbox. Strict on purpose: the
- * sender is authorized by this address, and every mail program must show the same one.
+ * The mailbox of the From or Sender field; undefined unless there is exactly one field with exactly one mailbox. Strict on purpose: the
+ * author is authorized by this address, and every mail program must show the same one.
  */
-export function senderOf(header: ParsedHeader): Mailbox | undefined {
-  const fields = header.fields.get('from') ?? [];
+export function oneMailboxOf(header: ParsedHeader, name: 'from' | 'sender'): Mailbox | undefined {
+  const fields = header.fields.get(name) ?? [];
   const [field] = fields;
   if (field === undefined || fields.length > 1 || field.end - field.colon > MAX_FIELD_BYTES) return undefined;
   const parsed = parseMailbox(withoutComments(valueOf(header, field)));
   if (!parsed.ok) return undefined;
-  const name = PostalMime.decodeWords(parsed.mailbox.name ?? '')
+  const shown = PostalMime.decodeWords(parsed.mailbox.name ?? '')
     .replace(CONTROLS, ' ')
     .trim();
-  return name === '' ? { email: parsed.mailbox.email } : { email: parsed.mailbox.email, name };
+  return shown === '' ? { email: parsed.mailbox.email } : { email: parsed.mailbox.email, name: shown };
 }
 
 /** Quoted strings, escaped characters, and single characters. */

@@ -71,6 +71,19 @@ describe('readRawMessage', () => {
     );
   });
 
+  it.each([
+    ['Sender: office@B.example\r\n', true],
+    ['Sender: The Office <office@b.example>\r\n', true],
+    ['Sender: boss@bank.example\r\n', false],
+    ['Sender: office@sub.b.example\r\n', false],
+    ['Sender: office@b.example, boss@bank.example\r\n', false],
+    ['Sender: office@b.example\r\nsender: boss@bank.example\r\n', false],
+    ['Sender: www-data@localhost\r\n', false],
+  ])('keeps %j only where it is one mailbox of the domain of From', (sender, stays) => {
+    const { bytes } = message(`From: a@b.example\r\n${sender}Subject: x\r\n\r\nhi`);
+    expect(bytes.toString()).toBe(`From: a@b.example\r\n${stays ? sender : ''}Subject: x\r\n\r\nhi`);
+  });
+
   it('does not copy a large message', () => {
     const given = Buffer.from(`Bcc: s@t.example\r\nFrom: a@b.example\r\n\r\n${'x'.repeat(100_000)}`);
     const found = readRawMessage(given) as RawMessage;

@@ -1,6 +1,6 @@
-import type { Mailbox } from '../../../../common/mail-address';
+import { domainOf, type Mailbox } from '../../../../common/mail-address';
 import { type FieldRange, type ParsedHeader, parseHeader } from '../../../../common/mime/header-fields';
-import { replyToOf, senderOf, shownIn, subjectOf, valueOf } from './raw-header';
+import { oneMailboxOf, replyToOf, shownIn, subjectOf, valueOf } from './raw-header';
 
 export const MAX_RAW_BYTES = 25 * 1024 * 1024;
 const MAX_HEADER_BYTES = 256 * 1024;
@@ -38,8 +38,8 @@ export interface RawFault {
 }
 
 /**
- * Parses a message with CRLF line ends, and removes in place the fields that must not be sent: Bcc, Resent-Bcc, Return-Path and the fields
- * for this service. Everything else stays as it is.
+ * Parses a message with CRLF line ends, and removes in place the fields that must not be sent: Bcc, Resent-Bcc, Return-Path, the Sender of
+ * another domain, and the fields for this service. Everything else stays as it is.
  * @param given is modified and becomes part of the result
  */
 export function readRawMessage(given: Buffer): RawMessage | RawFault {
@@ -50,13 +50,13 @@ export function readRawMessage(given: Buffer): RawMessage | RawFault {
   if (![...fields.keys()].every((name) => FIELD_NAME.test(name))) return form('has a header line that is no field');
   if (whole.subarray(0, header.bodyStart).includes(0)) return form('has a NUL character in its header');
   if ((fields.get('received')?.length ?? 0) > MAX_HOPS) return form('has been going round in a circle');
-  const from = senderOf(header);
+  const from = oneMailboxOf(header, 'from');
   if (!from) return { fault: 'sender', message: 'must have exactly one From field with exactly one address' };
   const message = {
     ...{ from, subject: subjectOf(header), replyTo: replyToOf(header) },
     ...{ to: shownIn(header, 'to'), cc: shownIn(header, 'cc'), own: ownFields(header) },
   };
-  return { ...message, bytes: withoutFields(header) };
+  return { ...message, bytes: withoutFields(header, from) };
 }
 
 /** Whether a raw message was refused. */
@@ -106,11 +106,18 @@ function isEmptyOne(header: ParsedHeader, name: string, fields: readonly FieldRa
   return ADDED.has(name) && fields.every((field) => valueOf(header, field) === '');
 }
 
+/** Mail programs show a Sender beside the author ("on behalf of"), whose domain alone is known to be the organization's. */
+function isForeign(header: ParsedHeader, name: string, from: Mailbox): boolean {
+  if (name !== 'sender') return false;
+  const sender = oneMailboxOf(header, 'sender');
+  return sender === undefined || domainOf(sender.email) !== domainOf(from.email);
+}
+
 /** Moves the remaining header fields up to the body, so that a large message is not copied. */
-function withoutFields(header: ParsedHeader): Buffer {
+function withoutFields(header: ParsedHeader, from: Mailbox): Buffer {
   const { bytes, fields, bodyStart } = header;
   const removed = [...fields]
-    .filter(([name, ranges]) => isRemoved(name) || isEmptyOne(header, name, ranges))
+    .filter(([name, ranges]) => isRemoved(name) || isEmptyOne(header, name, ranges) || isForeign(header, name, from))
     .flatMap(([, ranges]): readonly FieldRange[] => ranges)
     .sort((one, other) => other.start - one.start);
   let start = bodyStart;
