@@ -1,11 +1,12 @@
 import { Component, type ReactNode, useEffect } from 'react';
 import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter';
-import { SessionProvider, useSessionQuery } from './api/session';
+import { SessionProvider, useSessionQuery, useSessionRefusal, useSignOut } from './api/session';
 import { useLink } from './api/sign-in-link';
 import { Page } from './parts/page';
 import { Shell } from './parts/shell';
 import { Empty, Failure, Loading } from './parts/states';
-import { ButtonLink } from './parts/button';
+import { Button, ButtonLink } from './parts/button';
+import { useToast } from './parts/toast';
 import { FollowLink, SignIn } from './pages/sign-in/sign-in';
 import { Screen, Shown } from './screen';
 
@@ -72,9 +73,19 @@ export function App() {
   useEffect(() => {
     if (kind) localStorage.setItem(KIND, kind);
   }, [kind]);
-  if (session.isPending) return <Loading />;
-  if (session.isError) return <Failure error={session.error} retry={() => void session.refetch()} />;
-  if (session.data === null) return <SignIn />;
+  if (session.data === undefined) {
+    if (!session.isError) return <Loading />;
+    return <Failure error={session.error} retry={() => void session.refetch()} />;
+  }
+  // Data stays when it cannot be read again, and with it what is open.
+  if (session.data === null) {
+    return (
+      <>
+        <Refused />
+        <SignIn />
+      </>
+    );
+  }
   if (link !== undefined) {
     return (
       <SessionProvider session={session.data}>
@@ -103,6 +114,23 @@ export function App() {
         </Broken>
       </Shell>
     </SessionProvider>
+  );
+}
+
+/** The browser has a session that opens nothing: another one may take its place, and it can be left. */
+function Refused() {
+  const refusal = useSessionRefusal();
+  const signOut = useSignOut();
+  const toast = useToast();
+  if (!refusal) return null;
+  return (
+    <div className="notice bad" role="alert">
+      <div>
+        <strong>{refusal.message}.</strong> You are signed in to it. An operator can open it again; another key or link
+        opens another organization.
+      </div>
+      <Button onClick={() => void signOut(false).catch((error: Error) => toast(error.message))}>Sign out</Button>
+    </div>
   );
 }
 
