@@ -8,7 +8,7 @@ import { Empty, Failure, Loading } from './parts/states';
 import { Button, ButtonLink } from './parts/button';
 import { useToast } from './parts/toast';
 import { FollowLink, SignIn } from './pages/sign-in/sign-in';
-import { Screen, Shown } from './screen';
+import { NewRelease, Screen, Shown } from './screen';
 
 type Kind = 'tenant' | 'operator';
 
@@ -158,6 +158,17 @@ class Broken extends Component<{ path: string; children: ReactNode }, { error: u
 
   override render() {
     if (this.state.error === undefined) return this.props.children;
+    if (this.state.error instanceof NewRelease) {
+      return (
+        <Empty
+          icon="refresh"
+          title="The console has a new release"
+          action={<Button onClick={() => window.location.reload()}>Load the new release</Button>}
+        >
+          This page belongs to the one before.
+        </Empty>
+      );
+    }
     return <Failure error={this.state.error} retry={() => this.setState({ error: undefined })} />;
   }
 }

@@ -70,7 +70,7 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
         async () => {
           await page.goto(`${scene.base}/console`);
           await page.locator('h1').waitFor();
-          return refusal.isVisible();
+          return (await heading(page, 'Sign in').isVisible()) && refusal.isVisible();
         },
         { what: 'the refusal' },
       );
@@ -113,5 +113,131 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
       expect(await page.locator('.who').textContent()).toContain('Owner of newest.example');
       expect(await page.getByText('Your session has ended').count()).toBe(0);
     });
+  });
+
+  describe('of figures and lists', () => {
+    it('goes on to the next hour on a page that is left open, without any news', async () => {
+      const page = await scene.open();
+      await page.clock.install();
+      await page.goto(scene.base + (await scene.tenants.signInLink(scene.acme.organizationId)));
+      for (const name of ['Overview', 'Statistics']) {
+        await page.getByRole('link', { name }).first().click();
+        await heading(page, name).waitFor();
+        const ends = new Set<string>();
+        page.on('request', (request) => {
+          const { pathname, searchParams } = new URL(request.url());
+          if (pathname === '/v1/stats') ends.add(searchParams.get('end_date') ?? '');
+        });
+        await page.clock.fastForward('01:00:00');
+        const next = new Date(Math.ceil(Number(await page.evaluate('Date.now()')) / 3_600_000) * 3_600_000);
+        await waitFor(() => ends.has(next.toISOString()), { what: `the hour that ends at ${next.toISOString()}` });
+      }
+    });
+
+    it('are of UTC, in whichever zone the reader is, and a day is a day', async () => {
+      const page = await scene.open({ timezoneId: 'Asia/Kolkata' });
+      await page.goto(scene.base + (await scene.tenants.signInLink(scene.acme.organizationId)));
+      await heading(page, 'Overview').waitFor();
+      await scene.api().send({ from: 'hello@acme.example', to: ['ada@example.com'], subject: 'Counted' });
+      await scene.visit(page, '/statistics?range=168&step=24');
+      await page.getByText('The figures as a table').click();
+      await page.getByRole('columnheader', { name: 'Time (UTC)' }).waitFor();
+      const times = await page.locator('figure tbody td:first-child').allTextContents();
+      expect(times.length).toBeGreaterThanOrEqual(7);
+      expect(times.filter((time) => !/, 00:00( in part)?$/.test(time))).toEqual([]);
+    });
+
+    it('compares figures only with those of the same filter', async () => {
+      const page = await scene.signedIn();
+      await scene.visit(page, '/statistics?range=24');
+      const accepted = page.locator('.figure', { hasText: 'Accepted' });
+      await accepted.getByText('before: 0').waitFor();
+      const isBefore = (url: URL) =>
+        url.pathname === '/v1/stats' && Date.parse(url.searchParams.get('end_date') ?? '') < Date.now();
+      let held: Route | undefined;
+      await page.route(isBefore, (route) => {
+        held = route;
+      });
+      await page.getByLabel('Period').selectOption('720');
+      await waitFor(() => held, { what: 'the request for the period before' });
+      await accepted.getByText('before:').waitFor({ state: 'detached' });
+      await held?.continue();
+      await accepted.getByText('before: 0').waitFor();
+    });
+
+    it('says that they are not up to date without a network, and catches up with it', async () => {
+      const page = await openedByLink();
+      await scene.api().send({ from: 'hello@acme.example', to: ['ada@example.com'], subject: 'Before the gap' });
+      await page.getByRole('link', { name: 'Emails' }).first().click();
+      await page.getByText('Before the gap').waitFor();
+      const live = page.locator('.live');
+      await live.getByText('Live').waitFor();
+      await page.context().setOffline(true);
+      await page.getByText('Not up to date.').waitFor();
+      expect(await live.textContent()).toBe('');
+      await page.context().setOffline(false);
+      await page.getByText('Not up to date.').waitFor({ state: 'detached' });
+      await live.getByText('Live').waitFor();
+    });
+
+    it('asks once where the service says when to come again', async () => {
+      const page = await scene.signedIn();
+      await scene.visit(page, '/templates');
+      let asked = 0;
+      await page.route('**/v1/emails?*', async (route) => {
+        asked += 1;
+        await route.fulfill({ status: 503, headers: { 'retry-after': '3600' }, body: '{}' });
+      });
+      await scene.turnTo(page, '/emails');
+      await page.getByText('Try again in 60 min.').waitFor();
+      expect(asked).toBe(1);
+    });
+
+    it('says what is wrong with a filter of the address', async () => {
+      const page = await scene.signedIn();
+      await scene.visit(page, '/emails?status=nonsense');
+      await page
+        .getByRole('alert')
+        .getByText(/status must be/)
+        .waitFor();
+      expect(await button(page, 'Try again').count()).toBe(0);
+    });
+
+    it('opens the row that was clicked while a filter was being written, and keeps Escape in its field', async () => {
+      const id = await scene
+        .api()
+        .send({ from: 'hello@acme.example', to: ['ada@example.com'], subject: 'Clicked once' });
+      const page = await scene.signedIn();
+      await scene.visit(page, '/emails?q=clicked');
+      await field(page, 'Tag').focus();
+      await page.keyboard.press('Escape');
+      expect(page.url()).toContain('q=clicked');
+      await page.getByLabel('Recipient, subject or id').fill('clicked on');
+      await page.getByRole('row', { name: 'Clicked once' }).getByRole('cell').first().click();
+      await heading(page, 'Clicked once').waitFor();
+      expect(page.url()).toContain(id);
+    });
+  });
+
+  it('loads the new release when a page belongs to one that is gone', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/');
+    const gone = (route: Route) => route.fulfill({ status: 404, body: '' });
+    const upgraded = (route: Route) =>
+      route.fulfill({ contentType: 'text/html', body: '<script src="/new"></script>' });
+    await page.route('**/console/assets/webhooks-*.js', gone, { times: 1 });
+    await page.route('**/console', upgraded, { times: 1 });
+    await page.getByRole('link', { name: 'Webhooks' }).first().click();
+    await heading(page, 'Webhooks').waitFor();
+    // A second time it asks: the page could be loaded anew for ever.
+    await page.route('**/console/assets/templates-*.js', gone);
+    await page.route('**/console', upgraded);
+    await page.getByRole('link', { name: 'Templates' }).first().click();
+    await button(page, 'Load the new release').waitFor();
+    await page.unroute('**/console/assets/templates-*.js');
+    await button(page, 'Load the new release').click();
+    await heading(page, 'Templates').waitFor();
+    // The browser has logged the scripts that did not come.
+    scene.complaints.splice(0);
   });
 }
