@@ -44,14 +44,19 @@ export function Chart({ summary, times, series, partial, formatTime, formatTick 
     let plot: uPlot | undefined;
     let gone = false;
     const fit = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT }));
-    void import('uplot').then(({ default: Plot }) => {
+    const draw = (Plot: typeof uPlot) => {
       if (gone) return;
       const data = [times.map((time) => new Date(time).getTime() / 1_000), ...series.map(({ values }) => [...values])];
       const inUtc = (seconds: number) => Plot.tzDate(new Date(seconds * 1_000), 'UTC');
       const plotted = { ...options(element, series, formatTick), tzDate: inUtc };
       plot = new Plot(plotted, data as uPlot.AlignedData, element);
       fit.observe(element);
-    });
+    };
+    // Of a release that is gone it does not come: the table has the figures.
+    import('uplot').then(
+      ({ default: Plot }) => draw(Plot),
+      () => undefined,
+    );
     return () => {
       gone = true;
       fit.disconnect();

@@ -2,6 +2,15 @@ import type { Page, Route } from 'playwright-core';
 import { waitFor } from '../../setup/wait-for';
 import { button, type ConsoleScene, field, heading } from './console-scene';
 
+/** Opened once, by hand. */
+function gate() {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
 /** What people see when data is old, late or refused. */
 export function readingStories(sceneOf: () => ConsoleScene): void {
   let scene: ConsoleScene;
@@ -18,23 +27,22 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
 
   /** Holds the next request of such an address. Its answer is that of the time of the request. */
   async function hold(page: Page, url: string, status?: number) {
-    let release: () => void = () => undefined;
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    let begun: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => {
-      begun = resolve;
-    });
+    const [begun, released, answered] = [gate(), gate(), gate()];
     const answer = async (route: Route) => {
       const response = await route.fetch();
-      begun();
-      await released;
+      const body = await response.body();
+      begun.open();
+      await released.opened;
       // One that the page no longer waits for cannot be answered.
-      await route.fulfill({ response, ...(status !== undefined && { status }) }).catch(() => undefined);
+      await route.fulfill({ response, body, ...(status !== undefined && { status }) }).catch(() => undefined);
+      answered.open();
     };
     await page.route(url, answer, { times: 1 });
-    return { held, release };
+    const release = async () => {
+      released.open();
+      await answered.opened;
+    };
+    return { held: begun.opened, release };
   }
 
   async function openedByLink(organizationId = scene.acme.organizationId): Promise<Page> {
@@ -102,14 +110,14 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
       const session = await hold(page, '**/console/session');
       await returnToWindow(page);
       await session.held;
-      await page.goto(scene.base + (await scene.tenants.signInLink(other.organizationId)));
+      // In the same page: it still waits for both.
+      const [, hash] = (await scene.tenants.signInLink(other.organizationId)).split('#');
+      await page.evaluate(`location.hash = '${hash}'`);
       await button(page, 'Sign in with the link').click();
-      await heading(page, 'Overview').waitFor();
-      domains.release();
-      session.release();
+      await page.getByText('newest.example', { exact: true }).waitFor();
+      await domains.release();
+      await session.release();
       await settled(page);
-      await page.getByRole('link', { name: 'Domains' }).first().click();
-      await page.getByText('newest.example').first().waitFor();
       expect(await page.locator('.who').textContent()).toContain('Owner of newest.example');
       expect(await page.getByText('Your session has ended').count()).toBe(0);
     });
@@ -217,6 +225,21 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
       await heading(page, 'Clicked once').waitFor();
       expect(page.url()).toContain(id);
     });
+  });
+
+  it('tells a key that may only send why it sees nothing', async () => {
+    const page = await scene.signedIn(await scene.acme.key('live', ['email:send']));
+    await scene.visit(page, '/');
+    await page.getByText('Your key shows neither mail nor figures').waitFor();
+    await page.getByRole('link', { name: 'Send a test mail' }).last().click();
+    await field(page, 'To').fill('grace@example.org');
+    const from = page.getByLabel('From');
+    if ((await from.inputValue()) === '') await from.fill('hello@acme.example');
+    await field(page, 'Subject').fill('Not read');
+    await button(page, /^Send$/).click();
+    await page.getByText('What becomes of it is not shown to this key').waitFor();
+    await page.getByRole('link', { name: 'Send another' }).click();
+    await heading(page, 'Send a test mail').waitFor();
   });
 
   it('loads the new release when a page belongs to one that is gone', async () => {
