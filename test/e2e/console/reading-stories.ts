@@ -211,6 +211,42 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
       expect(await button(page, 'Try again').count()).toBe(0);
     });
 
+    it('are drawn in the colours of the theme, when it changes too', async () => {
+      await scene.api().send({ from: 'hello@acme.example', to: ['ada@example.com'], subject: 'In a chart' });
+      const page = await scene.signedIn();
+      await scene.visit(page, '/');
+      const drawing = () => page.evaluate<string>(`document.querySelector('canvas')?.toDataURL()`);
+      await page.locator('canvas').first().waitFor();
+      const light = await waitFor(drawing, { what: 'the chart' });
+      await page.evaluate(`document.documentElement.dataset.theme = 'dark'`);
+      await waitFor(async () => (await drawing()) !== light, { what: 'the chart in other colours' });
+    });
+
+    it('of events say that they catch up, and how many are shown', async () => {
+      const page = await scene.signedIn();
+      const event = (at: number) => ({
+        ...{ type: 'email.sent', timestamp: new Date(Date.now() - 10_000_000 + at).toISOString() },
+        data: { eventId: `${at}`, recipient: `r${at}@x.example` },
+      });
+      const events = Array.from({ length: 1_683 }, (_, at) => event(at));
+      const last = gate();
+      await page.route('**/v1/events?*', async (route) => {
+        const from = Number(new URL(route.request().url()).searchParams.get('after') ?? 0);
+        const next = Math.min(events.length, from + 1_000);
+        if (from > 0) await last.opened;
+        const pagination = { hasMore: next < events.length, nextCursor: String(next) };
+        await route.fulfill({ json: { data: events.slice(from, next), pagination } });
+      });
+      await scene.visit(page, '/events');
+      await heading(page, 'Catching up, the oldest first').waitFor();
+      expect(await page.getByText('of the newest 1,000 events').count()).toBe(0);
+      last.open();
+      await heading(page, 'Live').waitFor();
+      await page.getByText('of the newest 1,000 events').waitFor();
+      await page.getByText('r1682@x.example', { exact: true }).waitFor();
+      expect(await page.getByText('r682@x.example', { exact: true }).count()).toBe(0);
+    });
+
     it('opens the row that was clicked while a filter was being written, and keeps Escape in its field', async () => {
       const id = await scene
         .api()
@@ -221,7 +257,18 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
       await page.keyboard.press('Escape');
       expect(page.url()).toContain('q=clicked');
       await page.getByLabel('Recipient, subject or id').fill('clicked on');
-      await page.getByRole('row', { name: 'Clicked once' }).getByRole('cell').first().click();
+      const row = page.getByRole('row', { name: 'Clicked once' });
+      const [other] = await Promise.all([
+        page.context().waitForEvent('page'),
+        row
+          .getByRole('cell')
+          .first()
+          .click({ modifiers: ['ControlOrMeta'] }),
+      ]);
+      await heading(other, 'Clicked once').waitFor();
+      await other.close();
+      await page.getByLabel('Recipient, subject or id').fill('clicked');
+      await row.getByRole('cell').first().click();
       await heading(page, 'Clicked once').waitFor();
       expect(page.url()).toContain(id);
     });

@@ -49,7 +49,7 @@ function CopyAsCurl({ email, content }: Props) {
   const nowMs = useNow(MINUTE_MS);
   if (content === undefined) {
     return (
-      <Button kind="quiet" small icon="copy" disabled title="The content is not kept any more">
+      <Button kind="quiet" small icon="copy" disabled title="The command needs the content, which is not there">
         Copy as curl
       </Button>
     );

@@ -207,5 +207,5 @@ function csvOf(hours: readonly Hour[], step: number): string {
   const rows = inSteps(hours, step).map(({ hour, total, sent, delivered, bounced, opens, clicks, hours: counted }) =>
     [hour, total, sent, delivered, bounced, opens, clicks, counted].map(String),
   );
-  return toCsv([['time', 'accepted', 'sent', 'delivered', 'bounced', 'opens', 'clicks', 'hours counted'], ...rows]);
+  return toCsv([['time', 'accepted', 'sent', 'delivered', 'bounced', 'opens', 'clicks', 'hours'], ...rows]);
 }
