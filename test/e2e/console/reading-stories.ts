@@ -142,6 +142,24 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
       }
     });
 
+    it('are asked for seldom while nothing changes', async () => {
+      const quiet = await scene.tenants.create('quiet.example');
+      const page = await scene.open();
+      await page.clock.install();
+      await page.goto(scene.base + (await scene.tenants.signInLink(quiet.organizationId)));
+      await page.getByText('Nothing waits: all mail has come to its end.').waitFor();
+      let asked = 0;
+      page.on('request', (request) => {
+        if (new URL(request.url()).pathname.startsWith('/v1/')) asked += 1;
+      });
+      for (let seconds = 0; seconds < 300; seconds += 5) {
+        await page.clock.runFor(5_000);
+        await settled(page);
+      }
+      expect(asked).toBeGreaterThan(10);
+      expect(asked).toBeLessThan(50);
+    });
+
     it('are of UTC, in whichever zone the reader is, and a day is a day', async () => {
       const page = await scene.open({ timezoneId: 'Asia/Kolkata' });
       await page.goto(scene.base + (await scene.tenants.signInLink(scene.acme.organizationId)));
