@@ -1,13 +1,14 @@
 import { Component, type ReactNode, useEffect } from 'react';
 import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter';
-import { SessionProvider, useSessionQuery } from './api/session';
+import { SessionProvider, useSessionQuery, useSessionRefusal, useSignOut } from './api/session';
 import { useLink } from './api/sign-in-link';
 import { Page } from './parts/page';
 import { Shell } from './parts/shell';
 import { Empty, Failure, Loading } from './parts/states';
-import { ButtonLink } from './parts/button';
+import { Button, ButtonLink } from './parts/button';
+import { useToast } from './parts/toast';
 import { FollowLink, SignIn } from './pages/sign-in/sign-in';
-import { Screen, Shown } from './screen';
+import { NewRelease, Screen, Shown } from './screen';
 
 type Kind = 'tenant' | 'operator';
 
@@ -72,9 +73,19 @@ export function App() {
   useEffect(() => {
     if (kind) localStorage.setItem(KIND, kind);
   }, [kind]);
-  if (session.isPending) return <Loading />;
-  if (session.isError) return <Failure error={session.error} retry={() => void session.refetch()} />;
-  if (session.data === null) return <SignIn />;
+  if (session.data === undefined) {
+    if (!session.isError) return <Loading />;
+    return <Failure error={session.error} retry={() => void session.refetch()} />;
+  }
+  // Data stays when it cannot be read again, and with it what is open.
+  if (session.data === null) {
+    return (
+      <>
+        <Refused />
+        <SignIn />
+      </>
+    );
+  }
   if (link !== undefined) {
     return (
       <SessionProvider session={session.data}>
@@ -106,6 +117,23 @@ export function App() {
   );
 }
 
+/** The browser has a session that opens nothing: another one may take its place, and it can be left. */
+function Refused() {
+  const refusal = useSessionRefusal();
+  const signOut = useSignOut();
+  const toast = useToast();
+  if (!refusal) return null;
+  return (
+    <div className="notice bad" role="alert">
+      <div>
+        <strong>{refusal.message}.</strong> You are signed in to it. An operator can open it again; another key or link
+        opens another organization.
+      </div>
+      <Button onClick={() => void signOut(false).catch((error: Error) => toast(error.message))}>Sign out</Button>
+    </div>
+  );
+}
+
 function NotFound() {
   return (
     <Page title="Nothing here">
@@ -130,6 +158,17 @@ class Broken extends Component<{ path: string; children: ReactNode }, { error: u
 
   override render() {
     if (this.state.error === undefined) return this.props.children;
+    if (this.state.error instanceof NewRelease) {
+      return (
+        <Empty
+          icon="refresh"
+          title="The console has a new release"
+          action={<Button onClick={() => window.location.reload()}>Load the new release</Button>}
+        >
+          This page belongs to the one before.
+        </Empty>
+      );
+    }
     return <Failure error={this.state.error} retry={() => this.setState({ error: undefined })} />;
   }
 }

@@ -1,11 +1,12 @@
 import 'uplot/dist/uPlot.min.css';
 import './tokens.css';
 import './base.css';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Router } from 'wouter';
-import { ApiError, onSessionEnd } from './api/client';
+import { onSessionEnd } from './api/client';
+import { createQueryClient } from './api/query-client';
 import { endSession } from './api/session';
 import { App, preload } from './app';
 import { ToastProvider } from './parts/toast';
@@ -18,18 +19,7 @@ const BASE = '/console';
 applyTheme();
 preload(window.location.pathname.slice(BASE.length).replace(/\/$/, '') || '/');
 
-const client = new QueryClient({
-  defaultOptions: {
-    queries: {
-      // A client's error does not change; after an outage, the request is repeated.
-      retry: (failures, error) =>
-        failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
-      // The user sees the error soon, and can try again.
-      retryDelay: (failures) => 300 * 2 ** failures,
-      staleTime: 2_000,
-    },
-  },
-});
+const client = createQueryClient();
 
 // Any response may show that the session has ended, that of a change too: then the sign-in page is shown.
 onSessionEnd(() => endSession(client));

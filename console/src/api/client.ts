@@ -64,14 +64,22 @@ export async function getFile(path: string, accept: string): Promise<Blob> {
 }
 
 let sessionEnded = (): void => undefined;
+/** Counts the sessions of this page. */
+let generation = 0;
 
 /** Sets what happens when the service no longer knows the session, whatever was requested. */
 export function onSessionEnd(listener: () => void): void {
   sessionEnded = listener;
 }
 
+/** Another session has begun: what the service still says of the one before does not concern it. */
+export function beginSession(): void {
+  generation += 1;
+}
+
 async function request(method: string, path: string, options: CallOptions): Promise<Response> {
   const { query, body, signal, accept, idempotencyKey } = options;
+  const begunIn = generation;
   let response: Response;
   try {
     response = await fetch(withQuery(path, query), {
@@ -93,7 +101,8 @@ async function request(method: string, path: string, options: CallOptions): Prom
       suggestion: 'Check the network, then try again',
     });
   }
-  if (response.status === 401 && !path.startsWith('/console/session')) sessionEnded();
+  const isOfSession = begunIn === generation && !path.startsWith('/console/session');
+  if (response.status === 401 && isOfSession) sessionEnded();
   if (!response.ok) throw toError(response, parse(await response.text()));
   return response;
 }

@@ -1,38 +1,46 @@
-import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect } from 'react';
-import { ApiError, call, get, newId, post } from './client';
+import { ApiError, beginSession, call, get, newId, post } from './client';
 import type { Data, Session } from './types';
 
 const SESSION = ['session'] as const;
 /** Whether a session has ended without a sign-out in this tab. */
 const ENDED = ['session-ended'] as const;
 
-/** Null when no one is signed in. */
-async function readSession(): Promise<Session | null> {
-  try {
-    return (await get<Data<Session | null>>('/console/session')).data;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return null;
-    throw error;
-  }
-}
+/** Why the service refuses a session that it knows. */
+const REFUSED = ['session-refused'] as const;
+
+const isSuspended = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.code === 'account_suspended';
 
 /** Tabs share the cookie: the others learn from it that another session has begun, or that theirs has ended. */
 const CHANGED = 'waybill-session-changed';
 
-/** The session is read again where another tab may have changed it: otherwise this one would show and change another's data. */
+/**
+ * The session is read again where another tab may have changed it: otherwise this one would show and change another's data. Null when
+ * no one is signed in, or when nothing can be done with the session.
+ */
 export function useSessionQuery() {
   const client = useQueryClient();
-  const queryFn = async () => {
+  const queryFn = async ({ signal }: { signal: AbortSignal }): Promise<Session | null> => {
     const before = client.getQueryData<Session | null>(SESSION);
-    const session = await readSession();
-    if (before !== undefined && before?.key.id !== session?.key.id) forgetOthers(client);
-    if (before && session === null) client.setQueryData(ENDED, true);
-    return session;
+    try {
+      const { data: session } = await get<Data<Session | null>>('/console/session', undefined, signal);
+      client.setQueryData(REFUSED, null);
+      return changed(client, before, session);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) return changed(client, before, null);
+      // What is open stays: it may hold what the user has not saved.
+      if (before || !isSuspended(error)) throw error;
+      client.setQueryData(REFUSED, error);
+      return null;
+    }
   };
   useEffect(() => {
     const readAgain = ({ key }: StorageEvent) => {
-      if (key === CHANGED) void client.invalidateQueries({ queryKey: SESSION });
+      if (key !== CHANGED) return;
+      // One that is under way may be of the session before.
+      void client.cancelQueries({ queryKey: SESSION }).then(() => client.invalidateQueries({ queryKey: SESSION }));
     };
     window.addEventListener('storage', readAgain);
     return () => window.removeEventListener('storage', readAgain);
@@ -40,9 +48,35 @@ export function useSessionQuery() {
   return useQuery({ queryKey: SESSION, queryFn, staleTime: Infinity, refetchOnWindowFocus: 'always' });
 }
 
+/** The session as it was just read. */
+function changed(client: QueryClient, before: Session | null | undefined, session: Session | null): Session | null {
+  if (before !== undefined && before?.key.id !== session?.key.id) {
+    beginSession();
+    forgetOthers(client);
+  }
+  if (before && session === null) client.setQueryData(ENDED, true);
+  return session;
+}
+
+/** Why the browser's session is of no use, if that is so. */
+export function useSessionRefusal(): ApiError | undefined {
+  return useQuery<ApiError | null>({ queryKey: REFUSED, queryFn: skipToken, staleTime: Infinity }).data ?? undefined;
+}
+
 /** Data loaded with one key must not be shown with the next. */
 function forgetOthers(client: QueryClient): void {
-  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
+  const kept: readonly unknown[] = [SESSION[0], REFUSED[0]];
+  client.removeQueries({ predicate: ({ queryKey }) => !kept.includes(queryKey[0]) });
+}
+
+/** What was read of the session before, or will be, must not take the place of this one. */
+async function begin(client: QueryClient, session: Session | null): Promise<void> {
+  beginSession();
+  await client.cancelQueries({ queryKey: SESSION });
+  forgetOthers(client);
+  client.setQueryData(REFUSED, null);
+  client.setQueryData(SESSION, session);
+  localStorage.setItem(CHANGED, newId());
 }
 
 /** The service no longer knows the session: the page says so, and asks to sign in. */
@@ -56,20 +90,13 @@ export function useSessionEnded(): boolean {
   return useQueryClient().getQueryData(ENDED) === true;
 }
 
-function tellOtherTabs(): void {
-  localStorage.setItem(CHANGED, newId());
-}
-
 /** A key, or the token of a sign-in link. */
 export type Credential = { readonly key: string } | { readonly link: string };
 
 export function useSignIn() {
   const client = useQueryClient();
   return async (credential: Credential): Promise<void> => {
-    const { data } = await post<Data<Session>>('/console/session', credential);
-    forgetOthers(client);
-    client.setQueryData(SESSION, data);
-    tellOtherTabs();
+    await begin(client, (await post<Data<Session>>('/console/session', credential)).data);
   };
 }
 
@@ -77,9 +104,7 @@ export function useSignOut() {
   const client = useQueryClient();
   return async (everywhere: boolean): Promise<void> => {
     await call('DELETE', '/console/session', { query: { everywhere } });
-    forgetOthers(client);
-    client.setQueryData(SESSION, null);
-    tellOtherTabs();
+    await begin(client, null);
   };
 }
 

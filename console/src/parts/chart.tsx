@@ -1,6 +1,6 @@
-import { useEffect, useId, useRef } from 'react';
+import { useEffect, useId, useRef, useSyncExternalStore } from 'react';
 import type uPlot from 'uplot';
-import { count, shortMoment } from './format';
+import { count, utcMoment } from './format';
 
 export interface Series {
   readonly name: string;
@@ -16,6 +16,9 @@ interface ChartProps {
   /** ISO timestamps. */
   readonly times: readonly string[];
   readonly series: readonly Series[];
+  /** Those whose figures are not whole. */
+  readonly partial?: ReadonlySet<string>;
+  /** Dates in UTC unless it says otherwise. */
   readonly formatTime?: (iso: string) => string;
   /** Below the picture, where a date would say nothing. */
   readonly formatTick?: (iso: string) => string;
@@ -23,28 +26,43 @@ interface ChartProps {
 
 const HEIGHT = 240;
 
+function subscribeToTheme(listener: () => void): () => void {
+  const observer = new MutationObserver(listener);
+  observer.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  return () => observer.disconnect();
+}
+
 /** Lines over time, with the same figures as a table for screen readers and for copying. */
-export function Chart({ summary, times, series, formatTime = shortMoment, formatTick }: ChartProps) {
+export function Chart({ summary, times, series, partial, formatTime, formatTick }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
+  // A canvas has the colours that it was drawn with.
+  const theme = useSyncExternalStore(subscribeToTheme, () => document.documentElement.dataset.theme);
   useEffect(() => {
     const element = box.current;
     if (!element || times.length === 0) return undefined;
     let plot: uPlot | undefined;
     let gone = false;
     const fit = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT }));
-    void import('uplot').then(({ default: Plot }) => {
+    const draw = (Plot: typeof uPlot) => {
       if (gone) return;
       const data = [times.map((time) => new Date(time).getTime() / 1_000), ...series.map(({ values }) => [...values])];
-      plot = new Plot(options(element, series, formatTick), data as uPlot.AlignedData, element);
+      const inUtc = (seconds: number) => Plot.tzDate(new Date(seconds * 1_000), 'UTC');
+      const plotted = { ...options(element, series, formatTick), tzDate: inUtc };
+      plot = new Plot(plotted, data as uPlot.AlignedData, element);
       fit.observe(element);
-    });
+    };
+    // Of a release that is gone it does not come: the table has the figures.
+    import('uplot').then(
+      ({ default: Plot }) => draw(Plot),
+      () => undefined,
+    );
     return () => {
       gone = true;
       fit.disconnect();
       plot?.destroy();
     };
-  }, [times, series, formatTick]);
+  }, [times, series, formatTick, theme]);
   return (
     <figure className="stack" aria-labelledby={id}>
       <ul className="chart-legend">
@@ -75,7 +93,7 @@ export function Chart({ summary, times, series, formatTime = shortMoment, format
           <table>
             <thead>
               <tr>
-                <th scope="col">Time</th>
+                <th scope="col">{formatTime ? 'Time' : 'Time (UTC)'}</th>
                 {series.map(({ name }) => (
                   <th key={name} scope="col" className="number">
                     {name}
@@ -86,7 +104,10 @@ export function Chart({ summary, times, series, formatTime = shortMoment, format
             <tbody>
               {times.map((time, index) => (
                 <tr key={time}>
-                  <td className="nowrap">{formatTime(time)}</td>
+                  <td className="nowrap">
+                    {(formatTime ?? utcMoment)(time)}
+                    {partial?.has(time) && <span className="soft"> in part</span>}
+                  </td>
                   {series.map(({ name, values }) => (
                     <td key={name} className="number">
                       {count(values[index] ?? 0)}

@@ -15,9 +15,19 @@ export function useDomains(freshMs?: number) {
   });
 }
 
-/** To choose one of them, or all. */
-export function domainOptions(domains: readonly Domain[], all: string, nameOf = (name: string) => name): Option[] {
-  return [{ value: '', label: all }, ...domains.map(({ id, domain }) => ({ value: id, label: nameOf(domain) }))];
+/** To choose one of them, or all. @param chosen its id: of one that has been removed too, as the filter applies */
+export function domainOptions(
+  domains: readonly Domain[],
+  all: string,
+  nameOf = (name: string) => name,
+  chosen = '',
+): Option[] {
+  const isGone = chosen !== '' && domains.every(({ id }) => id !== chosen);
+  return [
+    { value: '', label: all },
+    ...domains.map(({ id, domain }) => ({ value: id, label: nameOf(domain) })),
+    ...(isGone ? [{ value: chosen, label: 'A removed domain' }] : []),
+  ];
 }
 
 /** Why a domain may not send as it likes. */

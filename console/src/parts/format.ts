@@ -7,11 +7,9 @@ const dateTime = new Intl.DateTimeFormat('en', {
   ...({ year: 'numeric', month: 'short', day: 'numeric' } as const),
   ...({ hour: 'numeric', minute: '2-digit', second: '2-digit', timeZoneName: 'short' } as const),
 });
-const shortDateTime = new Intl.DateTimeFormat('en', {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
+const utcDateTime = new Intl.DateTimeFormat('en', {
+  ...({ timeZone: 'UTC', month: 'short', day: 'numeric' } as const),
+  ...({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const),
 });
 const wholeNumber = new Intl.NumberFormat('en');
 
@@ -22,13 +20,19 @@ export function fromNow(iso: string, nowMs: number): string {
   if (size < 5) return 'just now';
   if (size < MINUTE) return relative.format(seconds, 'second');
   if (size < HOUR) return relative.format(Math.round(seconds / MINUTE), 'minute');
-  if (size < DAY) return relative.format(Math.round(seconds / HOUR), 'hour');
-  return relative.format(Math.round(seconds / DAY), 'day');
+  // “Yesterday” is a day of the calendar, however many hours ago.
+  const days = dayOf(new Date(iso)) - dayOf(new Date(nowMs));
+  if (size < DAY || days === 0) return relative.format(Math.round(seconds / HOUR), 'hour');
+  return relative.format(days, 'day');
 }
+
+/** Days of the reader's calendar, counted. */
+const dayOf = (date: Date): number => Date.UTC(date.getFullYear(), date.getMonth(), date.getDate()) / (DAY * 1_000);
 
 /** In the reader's own time zone, which it names, to the second: what is copied into a report has to be found in a log. */
 export const moment = (iso: string): string => dateTime.format(new Date(iso));
-export const shortMoment = (iso: string): string => shortDateTime.format(new Date(iso));
+/** In UTC, as figures are counted. */
+export const utcMoment = (iso: string): string => utcDateTime.format(new Date(iso));
 export const count = (value: number): string => wholeNumber.format(value);
 
 /** A share of 1, with one decimal, two where it would show as nothing. */

@@ -43,12 +43,17 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   if (error instanceof ApiError && error.status === 403 && error.code === 'insufficient_permissions') {
     return <NoPermission scope={requiredScope(error)} message={error.message} />;
   }
+  // The same request is refused for the same reason.
+  const isFinal = error instanceof ApiError && error.status === 400;
   return (
     <div className="state" role="alert">
       <Icon name="warn" size={28} />
       <h2>{error instanceof ApiError ? error.message : 'Something went wrong'}</h2>
+      {saidOf(error).map((said) => (
+        <p key={said}>{said}</p>
+      ))}
       <ErrorFacts error={error} />
-      {retry && (
+      {retry && !isFinal && (
         <Button icon="refresh" onClick={retry}>
           Try again
         </Button>
@@ -80,10 +85,14 @@ function ErrorFacts({ error }: { error: unknown }) {
   );
 }
 
+/** What a validation found, of every field. */
+const saidOf = (error: unknown): string[] =>
+  error instanceof ApiError ? [...new Set(Object.values(error.validation).flat())] : [];
+
 /** Below a form, or beside a button. */
 export function InlineError({ error }: { error: unknown }) {
   if (error === null || error === undefined) return null;
-  const said = error instanceof ApiError ? Object.values(error.validation).flat() : [];
+  const said = saidOf(error);
   return (
     <div className="notice bad" role="alert">
       <div>

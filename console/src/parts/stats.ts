@@ -1,18 +1,27 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { get } from '../api/client';
+import { slowing } from '../api/query-client';
 import type { Data, StatsByHour, StatsSummary } from '../api/types';
 import type { Series } from './chart';
-import { inSteps, type Period, weeksOf } from './status-range';
+import { HOUR_MS, inSteps, lastHours, type Period, weeksOf } from './status-range';
+import { useNow } from './text';
 
-const FRESH_MS = 30_000;
+/** How often figures are loaded again. */
+export const FRESH = slowing(30_000, 120_000);
+
+/** The period of so many hours that ends with the present one: another when the next hour begins. */
+export function usePeriod(hours: number): Period {
+  const now = useNow(HOUR_MS);
+  return useMemo(() => lastHours(hours, now), [hours, now]);
+}
 
 export function useStats({ from, to }: Period, domainId = '', enabled = true) {
   return useQuery({
     queryKey: ['stats', from, to, domainId],
     queryFn: () => get<Data<StatsSummary>>('/v1/stats', { start_date: from, end_date: to, domain_id: domainId }),
     placeholderData: keepPreviousData,
-    refetchInterval: FRESH_MS,
+    refetchInterval: FRESH,
     enabled,
   });
 }
@@ -30,12 +39,12 @@ export function useHours(period: Period, domainId = '', enabled = true) {
       return answers.flatMap(({ data }) => data.hourly);
     },
     placeholderData: keepPreviousData,
-    refetchInterval: FRESH_MS,
+    refetchInterval: FRESH,
     enabled,
   });
 }
 
-/** The four lines of the usual chart. */
+/** The four lines of the usual chart, and the steps that a period begins or ends in. */
 export function useSeries(hours: StatsByHour['hourly'] | undefined, step: number) {
   return useMemo(() => {
     const steps = inSteps(hours ?? [], step);
@@ -45,6 +54,7 @@ export function useSeries(hours: StatsByHour['hourly'] | undefined, step: number
       { name: 'Bounced', color: '--chart-3', values: steps.map(({ bounced }) => bounced), dash: [2, 2] },
       { name: 'Opened', color: '--chart-4', values: steps.map(({ opens }) => opens), dash: [8, 3, 2, 3] },
     ];
-    return { times: steps.map(({ hour }) => hour), series };
+    const partial = new Set(steps.filter(({ hours: counted }) => counted < step).map(({ hour }) => hour));
+    return { times: steps.map(({ hour }) => hour), series, partial };
   }, [hours, step]);
 }

@@ -5,11 +5,11 @@ export interface Period {
   readonly to: string;
 }
 
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 
 /** The period of so many hours that ends with the hour that has begun. */
-export function lastHours(hours: number, nowMs: number = Date.now()): Period {
-  const end = Math.ceil(nowMs / HOUR_MS) * HOUR_MS;
+export function lastHours(hours: number, nowMs: number): Period {
+  const end = (Math.floor(nowMs / HOUR_MS) + 1) * HOUR_MS;
   return { from: new Date(end - hours * HOUR_MS).toISOString(), to: new Date(end).toISOString() };
 }
 
@@ -35,13 +35,26 @@ export function weeksOf({ from, to }: Period): Period[] {
 export type Counts = Pick<Hour, 'total' | 'sent' | 'delivered' | 'bounced' | 'opens' | 'clicks'>;
 const COUNTS = ['total', 'sent', 'delivered', 'bounced', 'opens', 'clicks'] as const;
 
-/** Hours added up in steps of so many, each under the time of its first. */
-export function inSteps(hours: readonly Hour[], step: number): (Counts & { readonly hour: string })[] {
-  const steps: (Counts & { hour: string })[] = [];
-  hours.forEach((hour, index) => {
-    const open = steps.at(-1);
-    if (open === undefined || index % step === 0) steps.push({ ...hour });
-    else for (const name of COUNTS) open[name] += hour[name];
-  });
+export interface Step extends Counts {
+  /** When it begins, UTC. */
+  readonly hour: string;
+  /** How many of its hours are counted: fewer than it has at the ends of a period. */
+  readonly hours: number;
+}
+
+/** Hours added up in steps of so many, which begin at midnight UTC as days do. */
+export function inSteps(hours: readonly Hour[], step: number): Step[] {
+  const steps: (Counts & { hour: string; hours: number })[] = [];
+  const stepMs = step * HOUR_MS;
+  for (const hour of hours) {
+    const start = new Date(Math.floor(Date.parse(hour.hour) / stepMs) * stepMs).toISOString();
+    let open = steps.at(-1);
+    if (open?.hour !== start) {
+      open = { hour: start, hours: 0, total: 0, sent: 0, delivered: 0, bounced: 0, opens: 0, clicks: 0 };
+      steps.push(open);
+    }
+    open.hours += 1;
+    for (const name of COUNTS) open[name] += hour[name];
+  }
   return steps;
 }

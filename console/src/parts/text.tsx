@@ -18,12 +18,15 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** In whole ticks, so that it stays the same while a page is drawn. What is less than a tick away is “just now”. */
-const readNow = (): number => Math.floor(Date.now() / TICK_MS) * TICK_MS;
+/** The time, of which only whole steps count: what uses it is drawn again when the next one has begun. */
+export function useNow(stepMs: number): number {
+  return useSyncExternalStore(subscribe, () => Math.floor(Date.now() / stepMs) * stepMs);
+}
 
 /** How long ago, or until then; the moment itself as a tool tip and for programs. */
 export function Time({ at }: { at: string }) {
-  const now = useSyncExternalStore(subscribe, readNow);
+  // What is less than a tick away is “just now”.
+  const now = useNow(TICK_MS);
   return (
     <time dateTime={at} title={`${moment(at)} · ${at}`} className="nowrap">
       {fromNow(at, now)}

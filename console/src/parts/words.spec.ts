@@ -3,7 +3,6 @@ import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import { WAITING_REASONS } from '../../../src/delivery/queue/waiting';
 import type { Destination, EgressPool } from '../api/types';
 import { hostInZone } from '../pages/domains/host-in-zone';
-import { shellQuote, toCurl } from '../pages/email/to-curl';
 import { SCOPES } from '../pages/keys/scopes';
 import { isSpike } from '../pages/overview/is-spike';
 import { LISTENED_TYPES } from '../pages/webhooks/listened-types';
@@ -11,7 +10,6 @@ import { detailsOf, whoActed } from './audit-words';
 import { adviceFor, adviceForPool } from './destination-words';
 import { replyText, whyItWaits } from './email-words';
 import { fromNow, moment, percent, plural, words } from './format';
-import { before, inSteps, lastHours, weeksOf } from './status-range';
 
 const NOW = Date.parse('2026-03-04T12:00:00Z');
 
@@ -47,40 +45,6 @@ describe('figures and times', () => {
     expect([percent(0), percent(0.0004), percent(0.5), percent(1)]).toEqual(['0.0 %', '0.04 %', '50.0 %', '100.0 %']);
     expect([plural(1, 'email'), plural(2_000, 'address', 'addresses')]).toEqual(['1 email', '2,000 addresses']);
     expect(words('email.hard_bounce')).toBe('Email hard bounce');
-  });
-});
-
-describe('periods', () => {
-  it('end with the hour that has begun, and have one before them', () => {
-    const period = lastHours(24, NOW + 1);
-    expect(period).toEqual({ from: '2026-03-03T13:00:00.000Z', to: '2026-03-04T13:00:00.000Z' });
-    expect(before(period)).toEqual({ from: '2026-03-02T13:00:00.000Z', to: period.from });
-  });
-
-  it('are cut into weeks without a gap', () => {
-    const weeks = weeksOf(lastHours(720, NOW));
-    expect(weeks).toHaveLength(5);
-    expect(weeks.slice(1).map(({ from }) => from)).toEqual(weeks.slice(0, -1).map(({ to }) => to));
-    expect(weeks.at(-1)?.to).toBe('2026-03-04T12:00:00.000Z');
-  });
-
-  it('add their hours up in steps', () => {
-    const hour = (at: number) => ({
-      hour: `h${at}`,
-      timestamp: '',
-      total: 1,
-      sent: 1,
-      delivered: 1,
-      bounced: 0,
-      opens: 0,
-      clicks: at,
-    });
-    const steps = inSteps([0, 1, 2, 3, 4].map(hour), 2);
-    expect(steps.map(({ hour: at, total, clicks }) => [at, total, clicks])).toEqual([
-      ['h0', 2, 1],
-      ['h2', 2, 5],
-      ['h4', 1, 4],
-    ]);
   });
 });
 
@@ -159,26 +123,6 @@ describe('an entry of the audit log', () => {
       ['Fields', '["name"]'],
     ]);
     expect(detailsOf({})).toEqual([]);
-  });
-});
-
-describe('an email as a curl command', () => {
-  it('is what a shell reads back, whatever is in it', () => {
-    expect(shellQuote(`it's "$(x)" \`y\``)).toBe(`'it'\\''s "$(x)" \`y\`'`);
-    const email = {
-      fromEmail: 'a@x.example',
-      fromName: "O'Neill",
-      toEmails: ['b@x.example'],
-      subject: "it's",
-      tags: [],
-      events: [],
-      recipients: [],
-    };
-    const command = toCurl(email as never, { text: 'hi', headers: { 'X-Order': '7' } }, 'https://mail.example');
-    expect(command).toContain(`curl -sS 'https://mail.example/v1/emails'`);
-    expect(command).toContain('"Authorization: Bearer $WAYBILL_KEY"');
-    expect(command).toContain(`"name":"O'\\''Neill"`);
-    expect(command).toContain(`"text":"hi","headers":{"X-Order":"7"}`);
   });
 });
 

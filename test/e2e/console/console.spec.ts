@@ -3,6 +3,7 @@ import { failureStories } from './failure-stories';
 import { integrationStories } from './integration-stories';
 import { operatorStories } from './operator-stories';
 import { everyPage } from './pages';
+import { readingStories } from './reading-stories';
 import { tenantStories } from './tenant-stories';
 
 /** In a browser, on a real service with real mail: one for all of it, as both take seconds to start. */
@@ -20,6 +21,7 @@ describeInBrowser('the console', () => {
   describe('for those who send', () => tenantStories(() => scene));
   describe('for those who integrate', () => integrationStories(() => scene));
   describe('when something fails', () => failureStories(() => scene));
+  describe('when data is old or late', () => readingStories(() => scene));
   describe('for operators', () => operatorStories(() => scene));
   describe('on every page', () => everyPage(() => scene));
 });

@@ -8,8 +8,10 @@ import { Button, CopyButton } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { Confirm } from '../../parts/dialog';
 import { plural } from '../../parts/format';
+import { useNow } from '../../parts/text';
 import { toCurl } from './to-curl';
 
+const MINUTE_MS = 60_000;
 const CANCELLABLE = ['scheduled', 'queued'];
 
 interface Props {
@@ -25,11 +27,7 @@ export function EmailActions({ email, content }: Props) {
   const isCancellable = CANCELLABLE.includes(email.status);
   return (
     <>
-      <CopyButton
-        text={toCurl(email, content, window.location.origin)}
-        what="the email as a curl command"
-        label="Copy as curl"
-      />
+      <CopyAsCurl email={email} content={content} />
       {may('email:send') && content !== undefined && !isCancellable && (
         <Button icon="refresh" onClick={() => setAsks('resend')}>
           Send as new
@@ -43,6 +41,27 @@ export function EmailActions({ email, content }: Props) {
       {asks === 'cancel' && <CancelDialog email={email} onClose={close} />}
       {asks === 'resend' && <ResendDialog email={email} onClose={close} />}
     </>
+  );
+}
+
+/** The command would be refused without a content. */
+function CopyAsCurl({ email, content }: Props) {
+  const nowMs = useNow(MINUTE_MS);
+  if (content === undefined) {
+    return (
+      <Button kind="quiet" small icon="copy" disabled title="The command needs the content, which is not there">
+        Copy as curl
+      </Button>
+    );
+  }
+  const { length } = content.attachments;
+  const without = length === 0 ? '' : ` without its ${plural(length, 'attachment')}`;
+  return (
+    <CopyButton
+      text={toCurl(email, content, { origin: window.location.origin, nowMs })}
+      what={`The email${without} as a curl command`}
+      label="Copy as curl"
+    />
   );
 }
 

@@ -1,13 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'wouter';
 import { get, isMissing } from '../../api/client';
+import { useMay } from '../../api/session';
 import type { Data, EmailContent, EmailDetail, EmailRecipient } from '../../api/types';
+import { ButtonLink } from '../../parts/button';
 import { isFinal, whyItWaits, type Why } from '../../parts/email-words';
 import { plural } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
 import { idFact } from '../../parts/message';
 import { Card, Facts, Page } from '../../parts/page';
-import { LoadedPage, Requires } from '../../parts/states';
+import { Empty, LoadedPage, Requires } from '../../parts/states';
 import { Badge, Moment, Time } from '../../parts/text';
 import { EmailActions } from './actions';
 import { Preview } from './preview';
@@ -21,10 +23,29 @@ const NEW_MS = 15_000;
 
 export default function Email() {
   const { id = '' } = useParams();
+  const may = useMay();
+  if (!may('email:read') && may('email:send')) return <NotRead id={id} />;
   return (
     <Requires scope="email:read">
       <EmailPage key={id} id={id} />
     </Requires>
+  );
+}
+
+/** Where a key that may only send comes to after it has sent. */
+function NotRead({ id }: { id: string }) {
+  return (
+    <Page title="Email" lead="Your key sends mail, and does not read it.">
+      <Card>
+        <Empty
+          icon="emails"
+          title="What becomes of it is not shown to this key"
+          action={<ButtonLink to="/send">Send another</ButtonLink>}
+        >
+          A key with <code>email:read</code> follows it, by its id: <code className="break">{id}</code>
+        </Empty>
+      </Card>
+    </Page>
   );
 }
 

@@ -27,12 +27,18 @@ export function EmailFilters({ filters, change }: Props) {
   const [, navigate] = useLocation();
   const box = useRef<HTMLDivElement>(null);
   const domains = useDomains();
+  const searchField = () => box.current?.querySelector('input');
+  const isSearch = (element: HTMLElement) => element === searchField();
   useHotkeys({
     '/': (event) => {
       event.preventDefault();
-      box.current?.querySelector('input')?.focus();
+      searchField()?.focus();
     },
-    Escape: () => filters.q !== '' && change({ q: '', page: '' }),
+    Escape: ({ target }) => {
+      // In another field it is about that field.
+      const isOther = target instanceof HTMLElement && target.matches('input, select, textarea') && !isSearch(target);
+      if (!isOther && filters.q !== '') change({ q: '', page: '' });
+    },
   });
   const search = (wanted: string) => {
     if (UUID.test(wanted)) navigate(`/emails/${wanted.toLowerCase()}`);
@@ -52,7 +58,11 @@ export function EmailFilters({ filters, change }: Props) {
       />
       <SelectField label="Status" {...select('status')} options={anyOf(STATUSES)} />
       {domains.data && (
-        <SelectField label="Domain" {...select('domain')} options={domainOptions(domains.data.data, 'Any')} />
+        <SelectField
+          label="Domain"
+          {...select('domain')}
+          options={domainOptions(domains.data.data, 'Any', undefined, filters.domain)}
+        />
       )}
       <SelectField label="Time" {...select('span')} options={SPANS} />
       <FilterText label="Tag" value={filters.tag} onChange={(value) => change({ tag: value, page: '' })} />

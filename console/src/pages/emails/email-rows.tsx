@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { type MouseEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Email, Pagination } from '../../api/types';
 import { Button } from '../../parts/button';
@@ -38,17 +38,29 @@ function useStill(latest: readonly Email[], isHeld: boolean): Still {
 }
 
 interface EmailRowsProps {
+  /** The filters and the page: with others, no row is chosen. */
+  readonly of: string;
   readonly list: EmailList;
   /** They are of the filter before: those of the present one are on their way. */
   readonly isOld: boolean;
+  /** What is new shows by itself. */
+  readonly isLive: boolean;
   readonly page: number;
   readonly turn: (page: number) => void;
 }
 
-/** The rows, with a row that the keyboard has chosen. */
-export function EmailRows({ list, isOld, page, turn }: EmailRowsProps) {
+/**
+ * The rows, with a row that the keyboard has chosen. Other filters do not make them anew: a click on a row leaves the field of a
+ * filter, which applies it, and has to find the row where it began.
+ */
+export function EmailRows({ of, list, isOld, isLive, page, turn }: EmailRowsProps) {
   const [, navigate] = useLocation();
   const [selected, setSelected] = useState<string>();
+  const [known, setKnown] = useState(of);
+  if (known !== of) {
+    setKnown(of);
+    setSelected(undefined);
+  }
   const [isPointed, setPointed] = useState(false);
   const { pagination } = list;
   const { shown: data, fresh, showAll } = useStill(list.data, !isOld && (selected !== undefined || isPointed));
@@ -56,7 +68,10 @@ export function EmailRows({ list, isOld, page, turn }: EmailRowsProps) {
   const move = (step: number) => {
     const next = data[Math.min(data.length - 1, Math.max(0, at + step))];
     setSelected(next?.id);
-    if (next) document.getElementById(`row-${next.id}`)?.scrollIntoView({ block: 'nearest' });
+    const row = next && document.getElementById(`row-${next.id}`);
+    row?.scrollIntoView({ block: 'nearest' });
+    // Screen readers say what has the focus.
+    row?.querySelector('a')?.focus({ preventScroll: true });
   };
   useHotkeys({
     j: () => move(1),
@@ -74,7 +89,7 @@ export function EmailRows({ list, isOld, page, turn }: EmailRowsProps) {
             Show {plural(fresh, 'new email')}
           </Button>
         ) : (
-          page === 1 && 'Live'
+          isLive && 'Live'
         )}
       </div>
       {/* What somebody points at stays where it is. */}
@@ -107,13 +122,18 @@ export function EmailRows({ list, isOld, page, turn }: EmailRowsProps) {
   );
 }
 
+/** Whether a click asks for another tab or window. */
+const isForAnother = (event: { metaKey: boolean; ctrlKey: boolean; shiftKey: boolean }): boolean =>
+  event.metaKey || event.ctrlKey || event.shiftKey;
+
 function EmailRow({ email, isSelected, open }: { email: Email; isSelected: boolean; open: () => void }) {
   const { id, status, toEmails, ccEmails = [], bccEmails = [], subject, fromEmail, createdAt, tags } = email;
   const others = toEmails.length + ccEmails.length + bccEmails.length - 1;
   const first = [...toEmails, ...ccEmails, ...bccEmails][0] ?? '';
-  const onClick = (event: { target: EventTarget }) => {
+  const onClick = (event: MouseEvent) => {
     if (event.target instanceof HTMLElement && event.target.closest('a')) return;
-    if (window.getSelection()?.toString() === '') open();
+    if (isForAnother(event)) window.open(`/console/emails/${id}`, '_blank', 'noopener');
+    else if (window.getSelection()?.toString() === '') open();
   };
   return (
     <tr id={`row-${id}`} className={isSelected ? 'linked selected' : 'linked'} onClick={onClick}>
@@ -144,8 +164,8 @@ function EmailRow({ email, isSelected, open }: { email: Email; isSelected: boole
 
 function RowLink({ id, subject }: { id: string; subject: string }) {
   const [, navigate] = useLocation();
-  const go = (event: { metaKey: boolean; ctrlKey: boolean; preventDefault: () => void }) => {
-    if (event.metaKey || event.ctrlKey) return;
+  const go = (event: MouseEvent) => {
+    if (isForAnother(event)) return;
     event.preventDefault();
     navigate(`/emails/${id}`);
   };

@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
+import { slowing } from '../../api/query-client';
 import { useMay } from '../../api/session';
 import { Button, ButtonLink } from '../../parts/button';
 import { useFilters } from '../../parts/filters';
@@ -11,7 +12,7 @@ import { EmailRows, type EmailList } from './email-rows';
 
 const SPANS: Readonly<Record<string, number>> = { '1h': 3_600, '24h': 86_400, '7d': 604_800, '30d': 2_592_000 };
 const LIMIT = 50;
-const LIVE_MS = 2_000;
+const LIVE = slowing(2_000, 10_000);
 
 export default function Emails() {
   return (
@@ -29,7 +30,7 @@ function EmailsPage() {
     queryKey: ['emails', filters],
     queryFn: ({ signal }) => get<EmailList>('/v1/emails', toQuery(filters, page), signal),
     placeholderData: keepPreviousData,
-    refetchInterval: page === 1 ? LIVE_MS : false,
+    refetchInterval: page === 1 && LIVE,
   });
   const turn = (to: number) => change({ page: to === 1 ? '' : String(to) });
   const isFiltered = NAMES.some((name) => name !== 'page' && filters[name] !== '');
@@ -58,9 +59,10 @@ function EmailsPage() {
               />
             ) : (
               <EmailRows
-                key={JSON.stringify(filters)}
+                of={JSON.stringify(filters)}
                 list={list}
                 isOld={query.isPlaceholderData}
+                isLive={page === 1 && !query.isError && !query.isPaused}
                 page={page}
                 turn={turn}
               />

@@ -1,11 +1,12 @@
-import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { focusManager, type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
+import { waitAfter } from '../../api/query-client';
 import type { FeedEvent } from '../../api/types';
 import { Button } from '../../parts/button';
 import { bound, Segmented, SelectField } from '../../parts/field';
-import { words } from '../../parts/format';
+import { count, words } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
 import { Card, Page } from '../../parts/page';
 import { Empty, Loaded, Requires } from '../../parts/states';
@@ -23,6 +24,8 @@ const SPANS = [
   { value: '86400', label: '24 hours' },
 ];
 const LIVE_MS = 3_000;
+/** When nothing happens. */
+const QUIET_MS = 10_000;
 /** The oldest make room: more would make the page slow, and programs read the feed itself. */
 const MAX_SHOWN = 1_000;
 
@@ -68,7 +71,7 @@ function FeedCard({ seconds }: { seconds: number }) {
     getNextPageParam: ({ pagination }) => pagination.nextCursor,
     staleTime: Infinity,
   });
-  const { data, fetchNextPage, isError, isFetching, hasNextPage } = query;
+  const { data, error, fetchNextPage, isError, isFetching, hasNextPage } = query;
   useEffect(() => {
     const kept = data && newestOf(data);
     if (kept && kept.pages.length < data.pages.length) client.setQueryData(['feed', from], kept);
@@ -77,16 +80,26 @@ function FeedCard({ seconds }: { seconds: number }) {
   const hasMore = data?.pages.at(-1)?.pagination.hasMore === true;
   useEffect(() => {
     if (!isLive || isFetching || !hasNextPage) return undefined;
+    const readOn = () => {
+      // Nobody sees a hidden page: it reads on when it is returned to.
+      if (focusManager.isFocused()) void fetchNextPage();
+    };
+    const last = data?.pages.findLast((page) => page.data.length > 0)?.data.at(-1);
+    const quietMs = Math.min(QUIET_MS, Math.max(LIVE_MS, last ? Date.now() - Date.parse(last.timestamp) : QUIET_MS));
     // After an error too: a refusal comes at once.
-    const timer = setTimeout(() => void fetchNextPage(), hasMore && !isError ? 0 : LIVE_MS);
-    return () => clearTimeout(timer);
-  }, [isLive, isError, isFetching, hasNextPage, hasMore, fetchNextPage, data]);
+    const timer = setTimeout(readOn, isError ? waitAfter(error, QUIET_MS, 1) : hasMore ? 0 : quietMs);
+    const unsubscribe = focusManager.subscribe(readOn);
+    return () => {
+      clearTimeout(timer);
+      unsubscribe();
+    };
+  }, [isLive, isError, error, isFetching, hasNextPage, hasMore, fetchNextPage, data]);
   const types = [...new Set(all.map((event) => event.type))].sort();
   const shown = all.filter((event) => type === '' || event.type === type).toReversed();
   return (
     <Card
       flush
-      title={isLive ? 'Live' : 'Paused'}
+      title={!isLive ? 'Paused' : isError ? 'Interrupted' : hasMore ? 'Catching up, the oldest first' : 'Live'}
       actions={
         <>
           <SelectField
@@ -107,12 +120,19 @@ function FeedCard({ seconds }: { seconds: number }) {
               It shows by itself what happens from now on.
             </Empty>
           ) : (
-            <Table
-              caption="Events, newest first"
-              columns={COLUMNS}
-              rows={shown}
-              keyOf={({ data }) => String(data.eventId)}
-            />
+            <>
+              {all.length === MAX_SHOWN && !hasMore && (
+                <p className="keys-hint">
+                  These are of the newest {count(MAX_SHOWN)} events. Programs read all of them.
+                </p>
+              )}
+              <Table
+                caption="Events, newest first"
+                columns={COLUMNS}
+                rows={shown}
+                keyOf={({ data }) => String(data.eventId)}
+              />
+            </>
           )
         }
       </Loaded>

@@ -6,8 +6,7 @@ import type { Data, Domain, Suppression, Webhook } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
 import { CAUSES, useDomains } from '../../parts/domains';
 import { plural } from '../../parts/format';
-import { useStats } from '../../parts/stats';
-import { lastHours } from '../../parts/status-range';
+import { usePeriod, useStats } from '../../parts/stats';
 import { Time } from '../../parts/text';
 import { isSpike } from './is-spike';
 
@@ -19,15 +18,17 @@ interface Concern {
   readonly action: string;
 }
 
+const FRESH_MS = 120_000;
+
 /** Problems that need an action, each with a link. */
 export function Attention() {
   const may = useMay();
-  const domains = useDomains(60_000);
+  const domains = useDomains(FRESH_MS);
   const webhooks = useQuery({
     queryKey: ['webhooks'],
     queryFn: () => get<Data<Webhook[]>>('/v1/webhooks'),
     enabled: may('webhook:read'),
-    refetchInterval: 60_000,
+    refetchInterval: FRESH_MS,
   });
   const concerns = [
     ...(domains.data?.data ?? []).flatMap(concernsOf),
@@ -158,9 +159,9 @@ function useSpike(): Concern[] {
     queryKey: ['suppressions', 'new'],
     queryFn: readNewSuppressions,
     enabled: isSeen,
-    refetchInterval: 60_000,
+    refetchInterval: FRESH_MS,
   });
-  const stats = useStats(lastHours(24), '', isSeen);
+  const stats = useStats(usePeriod(24), '', isSeen);
   const { count: found = 0, orMore = false } = fresh.data ?? {};
   if (!isSpike(found, stats.data?.data.stats.total)) return [];
   const text = (

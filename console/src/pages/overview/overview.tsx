@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { get } from '../../api/client';
+import { slowing } from '../../api/query-client';
 import { useMay, useSession } from '../../api/session';
 import type { Email, Pagination } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
@@ -9,8 +10,7 @@ import { Segmented } from '../../parts/field';
 import { count, percent } from '../../parts/format';
 import { Card, Figures, Page } from '../../parts/page';
 import { Empty, Loaded } from '../../parts/states';
-import { useHours, useSeries, useStats } from '../../parts/stats';
-import { lastHours } from '../../parts/status-range';
+import { useHours, usePeriod, useSeries, useStats } from '../../parts/stats';
 import { Time } from '../../parts/text';
 import { Attention } from './attention';
 
@@ -36,17 +36,34 @@ export default function Overview() {
       actions={<Segmented label="Period" value={range} options={RANGES} onChange={setRange} />}
     >
       <Attention />
+      {!may('stats:read') && !may('email:read') && <NothingSeen />}
       {may('stats:read') && <Flow hours={Number(range)} step={STEPS[range] ?? 1} />}
       {may('email:read') && <OnTheWay />}
     </Page>
   );
 }
 
+/** For a key that a program sends with. */
+function NothingSeen() {
+  const may = useMay();
+  return (
+    <Card>
+      <Empty
+        icon="keys"
+        title="Your key shows neither mail nor figures"
+        action={may('email:send') && <ButtonLink to="/send">Send a test mail</ButtonLink>}
+      >
+        Sign in with a key that has <code>email:read</code> or <code>stats:read</code> to follow what is sent.
+      </Empty>
+    </Card>
+  );
+}
+
 function Flow({ hours, step }: { hours: number; step: number }) {
-  const period = lastHours(hours);
+  const period = usePeriod(hours);
   const stats = useStats(period);
   const hourly = useHours(period);
-  const { times, series } = useSeries(hourly.data, step);
+  const { times, series, partial } = useSeries(hourly.data, step);
   const may = useMay();
   return (
     <>
@@ -72,10 +89,10 @@ function Flow({ hours, step }: { hours: number; step: number }) {
                 title="Nothing was sent in this time"
                 action={may('email:send') && <ButtonLink to="/send">Send a test mail</ButtonLink>}
               >
-                What is sent shows up here within seconds.
+                What is sent shows up here by itself.
               </Empty>
             ) : (
-              <Chart summary={summaryOf(series)} times={times} series={series} />
+              <Chart summary={summaryOf(series)} times={times} series={series} partial={partial} />
             )
           }
         </Loaded>
@@ -88,14 +105,16 @@ function summaryOf(series: readonly { name: string; values: readonly number[] }[
   const sums = series.map(
     ({ name, values }) => `${name.toLowerCase()} ${count(values.reduce((sum, value) => sum + value, 0))}`,
   );
-  return `In all: ${sums.join(', ')}.`;
+  return `In all: ${sums.join(', ')}. Times are in UTC.`;
 }
 
 const OPEN = ['queued', 'sending', 'scheduled'] as const;
+const NAMES = { queued: 'Waiting', sending: 'Being sent', scheduled: 'Scheduled' } as const;
+const FRESH = slowing(10_000, 60_000);
 
 /** The mail in progress, and the oldest waiting one. */
 function OnTheWay() {
-  const query = useQuery({ queryKey: ['on-the-way'], queryFn: readOpen, refetchInterval: 5_000 });
+  const query = useQuery({ queryKey: ['on-the-way'], queryFn: readOpen, refetchInterval: FRESH });
   return (
     <Card title="On their way now">
       <Loaded query={query} lines={2}>
@@ -103,22 +122,28 @@ function OnTheWay() {
           <div className="stack">
             <Figures
               figures={open.map(({ status, total, oldest }) => ({
-                name: { queued: 'Waiting', sending: 'Being sent', scheduled: 'Scheduled' }[status],
+                name: NAMES[status],
                 value: count(total),
                 note: oldest ? (
                   <>
                     the oldest from <Time at={oldest.createdAt} />
                   </>
-                ) : (
+                ) : total === 0 ? (
                   'none'
-                ),
+                ) : undefined,
               }))}
             />
             {open.every(({ total }) => total === 0) ? (
               <p className="soft">Nothing waits: all mail has come to its end.</p>
             ) : (
               <div className="row">
-                <ButtonLink to="/emails?status=queued">Waiting emails</ButtonLink>
+                {open
+                  .filter(({ total }) => total > 0)
+                  .map(({ status }) => (
+                    <ButtonLink key={status} to={`/emails?status=${status}`}>
+                      {NAMES[status]} emails
+                    </ButtonLink>
+                  ))}
                 <span className="soft">Each says why it waits, until when, and what to do.</span>
               </div>
             )}
@@ -139,6 +164,8 @@ async function readOpen() {
     OPEN.map(async (status) => {
       const first = await get<EmailList>('/v1/emails', { status, limit: 1 });
       const { total, totalPages } = first.pagination;
+      // Only mail that waits for its turn may wait too long.
+      if (status !== 'queued') return { status, total, oldest: undefined };
       const last = totalPages > 1 ? await get<EmailList>('/v1/emails', { status, limit: 1, page: totalPages }) : first;
       return { status, total, oldest: last.data[0] };
     }),

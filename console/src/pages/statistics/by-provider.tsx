@@ -3,6 +3,7 @@ import { get } from '../../api/client';
 import type { Data, ProviderStats, StatsByProvider } from '../../api/types';
 import { count, percent, words } from '../../parts/format';
 import { type Column, ListCard } from '../../parts/list';
+import { FRESH } from '../../parts/stats';
 import type { Period } from '../../parts/status-range';
 
 const COLUMNS: readonly Column<ProviderStats>[] = [
@@ -31,6 +32,7 @@ export function ByProvider({ period: { from, to }, domain }: { period: Period; d
     queryFn: () =>
       get<Data<StatsByProvider>>('/v1/stats/providers', { start_date: from, end_date: to, domain_id: domain }),
     placeholderData: keepPreviousData,
+    refetchInterval: FRESH,
   });
   return (
     <ListCard

@@ -10,8 +10,8 @@ import { useFilters } from '../../parts/filters';
 import { count, percent } from '../../parts/format';
 import { Card, Figures, Page } from '../../parts/page';
 import { Empty, Loaded, Requires } from '../../parts/states';
-import { useHours, useSeries, useStats } from '../../parts/stats';
-import { before, inSteps, lastHours, type Period } from '../../parts/status-range';
+import { FRESH, useHours, usePeriod, useSeries, useStats } from '../../parts/stats';
+import { before, inSteps, type Period } from '../../parts/status-range';
 import { ByProvider } from './by-provider';
 
 const RANGES = [
@@ -44,7 +44,7 @@ function StatisticsPage() {
   const [{ range, domain, step }, change] = useFilters(['range', 'domain', 'step']);
   const hours = chosen(RANGES, range) ?? 168;
   const size = chosen(DETAILS, step) ?? (hours <= 24 ? 1 : hours <= 168 ? 6 : 24);
-  const period = lastHours(hours);
+  const period = usePeriod(hours);
   const domains = useDomains();
   const hourly = useHours(period, domain);
   return (
@@ -72,7 +72,7 @@ function StatisticsPage() {
           <SelectField
             label="Domain"
             value={domain}
-            options={domainOptions(domains.data.data, 'All domains')}
+            options={domainOptions(domains.data.data, 'All domains', undefined, domain)}
             onChange={({ target }) => change({ domain: target.value })}
           />
         )}
@@ -94,7 +94,7 @@ function StatisticsPage() {
 }
 
 function OverTime({ hours, step }: { hours: readonly Hour[]; step: number }) {
-  const { times, series } = useSeries(hours as Hour[], step);
+  const { times, series, partial } = useSeries(hours as Hour[], step);
   if (hours.every(({ total, delivered, bounced }) => total + delivered + bounced === 0)) {
     return (
       <Empty icon="statistics" title="Nothing was sent in this time">
@@ -104,9 +104,12 @@ function OverTime({ hours, step }: { hours: readonly Hour[]; step: number }) {
   }
   return (
     <Chart
-      summary="Recipients accepted, delivered, bounced and opened, by the time at which it happened (UTC hours)."
+      summary={`Recipients accepted, delivered, bounced and opened, by the time at which it happened (UTC).${
+        partial.size > 0 ? ' The period begins or ends within a step: that one is in part.' : ''
+      }`}
       times={times}
       series={series}
+      partial={partial}
     />
   );
 }
@@ -118,7 +121,8 @@ function Compared({ period, domain }: { period: Period; domain: string }) {
   return (
     <Loaded query={now} lines={2}>
       {({ data: { stats } }) => {
-        const earlier = then.data?.data.stats;
+        // Of the filter before, until those of the present one are there.
+        const earlier = then.isPlaceholderData ? undefined : then.data?.data.stats;
         return (
           <Figures
             figures={[
@@ -153,6 +157,7 @@ function ByDomain({ period: { from, to } }: { period: Period }) {
     queryKey: ['domain-stats', from, to],
     queryFn: () => get<Data<StatsByDomain>>('/v1/stats/domains', { start_date: from, end_date: to }),
     placeholderData: keepPreviousData,
+    refetchInterval: FRESH,
   });
   return (
     <Card title="By domain" flush>
@@ -199,8 +204,8 @@ function ByDomain({ period: { from, to } }: { period: Period }) {
 }
 
 function csvOf(hours: readonly Hour[], step: number): string {
-  const rows = inSteps(hours, step).map(({ hour, total, sent, delivered, bounced, opens, clicks }) =>
-    [hour, total, sent, delivered, bounced, opens, clicks].map(String),
+  const rows = inSteps(hours, step).map(({ hour, total, sent, delivered, bounced, opens, clicks, hours: counted }) =>
+    [hour, total, sent, delivered, bounced, opens, clicks, counted].map(String),
   );
-  return toCsv([['time', 'accepted', 'sent', 'delivered', 'bounced', 'opens', 'clicks'], ...rows]);
+  return toCsv([['time', 'accepted', 'sent', 'delivered', 'bounced', 'opens', 'clicks', 'hours'], ...rows]);
 }
