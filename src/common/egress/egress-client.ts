@@ -152,7 +152,7 @@ export class EgressClient {
   ): Promise<Answer> {
     const holder = holderOf(outgoing);
     const isSecure = outgoing.url.protocol === 'https:';
-    const handshake = isSecure ? await CLIENT_HANDSHAKES.begin(holder, signal) : undefined;
+    const handshake = isSecure ? await CLIENT_HANDSHAKES.begin(holder, () => undefined, signal) : undefined;
     const { request, received } = this.open(outgoing, addresses);
     const end = () => request.destroy(signal.reason as Error);
     signal.addEventListener('abort', end);

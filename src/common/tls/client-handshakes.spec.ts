@@ -6,7 +6,20 @@ import type { EgressGuard } from '../egress/egress-guard';
 import { ClientHandshakes } from './client-handshakes';
 
 const KIB = 1024;
-const LIMITS = { atATime: 2, freeBytes: KIB, msPerKib: 20, share: 10, rememberedMs: 60_000 };
+const LIMITS = { atATime: 2, freeBytes: KIB, msPerKib: 20, share: 10, rememberedMs: 60_000, revokingMs: 100 };
+
+const ignore = (): void => undefined;
+
+function scene() {
+  const handshakes = new ClientHandshakes(LIMITS);
+  const givenUp: number[] = [];
+  let count = 0;
+  const begin = (holder: string) => {
+    const number = (count += 1);
+    return handshakes.begin(holder, () => void givenUp.push(number));
+  };
+  return { handshakes, begin, givenUp };
+}
 
 /** Whether it has its place by the next turn of the event loop. */
 async function isHeld(begun: Promise<unknown>): Promise<boolean> {
@@ -16,40 +29,54 @@ async function isHeld(begun: Promise<unknown>): Promise<boolean> {
 
 describe('TLS handshakes of a client', () => {
   it('are few of one holder at a time, and others begin', async () => {
-    const handshakes = new ClientHandshakes(LIMITS);
-    const [first, second] = [await handshakes.begin('a'), await handshakes.begin('a')];
-    const third = handshakes.begin('a');
+    const { begin } = scene();
+    const [first, second] = [await begin('a'), await begin('a')];
+    const third = begin('a');
     expect(await isHeld(third)).toBe(false);
-    expect(await isHeld(handshakes.begin('b'))).toBe(true);
+    expect(await isHeld(begin('b'))).toBe(true);
     first.end(KIB);
     first.end(KIB);
     expect(await isHeld(third)).toBe(true);
-    const fourth = handshakes.begin('a');
+    const fourth = begin('a');
     expect(await isHeld(fourth)).toBe(false);
     second.end(KIB);
     expect(await isHeld(fourth)).toBe(true);
   });
 
   it('of a holder whose servers send long chains wait in proportion, and go one by one', async () => {
-    const handshakes = new ClientHandshakes(LIMITS);
-    const [first, second] = [await handshakes.begin('a'), await handshakes.begin('a')];
+    const { begin } = scene();
+    const [first, second] = [await begin('a'), await begin('a')];
     // Those that wait for a usual place find that it is none for them.
-    const later = [handshakes.begin('a'), handshakes.begin('a')] as const;
+    const later = [begin('a'), begin('a')] as const;
     first.end(2 * KIB);
     second.end(KIB);
     expect(await Promise.all(later.map(isHeld))).toEqual([false, false]);
-    expect(await isHeld(handshakes.begin('b'))).toBe(true);
+    expect(await isHeld(begin('b'))).toBe(true);
     const third = await later[0];
     expect(await isHeld(later[1])).toBe(false);
     third.end(0);
     (await later[1]).end(0);
   });
 
+  it('are given up beside one of their holder that cost much', async () => {
+    const { begin, givenUp } = scene();
+    const [first] = [await begin('a'), await begin('a'), await begin('b')];
+    first.end(5 * KIB);
+    expect(givenUp).toEqual([]);
+    const { begin: again, givenUp: later } = scene();
+    const [costly, second, other] = [await again('a'), await again('a'), await again('b')];
+    costly.end(6 * KIB);
+    expect(later).toEqual([2]);
+    second.end(0);
+    other.end(6 * KIB);
+    expect(later).toEqual([2]);
+  });
+
   it('are given up with their signal', async () => {
-    const handshakes = new ClientHandshakes(LIMITS);
-    (await handshakes.begin('a')).end(1_000 * KIB);
+    const { handshakes, begin } = scene();
+    (await begin('a')).end(1_000 * KIB);
     const [waits, queued] = [new AbortController(), new AbortController()];
-    const both = [handshakes.begin('a', waits.signal), handshakes.begin('a', queued.signal)];
+    const both = [handshakes.begin('a', ignore, waits.signal), handshakes.begin('a', ignore, queued.signal)];
     await isHeld(Promise.all(both));
     waits.abort();
     queued.abort();

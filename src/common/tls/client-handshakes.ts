@@ -26,14 +26,17 @@ export interface ClientHandshakeLimits {
   readonly share: number;
   /** For how long a holder's handshakes go one by one after a costly one. */
   readonly rememberedMs: number;
+  /** What a handshake may have cost at least for the others of its holder that are under way to be given up. */
+  readonly revokingMs: number;
 }
 
 const LIMITS: ClientHandshakeLimits = {
-  atATime: 8,
+  atATime: 64,
   freeBytes: 12 * 1024,
   msPerKib: 7,
   share: 10,
   rememberedMs: HOUR,
+  revokingMs: 100,
 };
 const MAX_HOLDERS = 10_000;
 
@@ -50,22 +53,28 @@ export interface ClientHandshake {
 
 /**
  * The TLS handshakes of our clients with servers that customers point to. OpenSSL checks the signatures of a whole chain in one turn of the
- * event loop, also where no certificate has to be valid, and Node has no limit for the chain. So a holder begins few at a time, and one
- * whose servers have sent long chains waits ten times as long as they may have cost, before its next one, which is bounded.
+ * event loop, also where no certificate has to be valid, and Node has no limit for the chain. So after a long chain the other handshakes
+ * of its holder are given up, and the holder waits ten times as long as it may have cost, before its next one, which is bounded.
  */
 export class ClientHandshakes {
   private readonly usual: HolderTurns;
   private readonly costly = new HolderTurns((own) => own < 1, Infinity);
   /** When holders of costly ones may begin the next, on a monotonic clock. */
   private readonly owing: LRUCache<string, number>;
+  /** How those under way are given up, by holder. */
+  private readonly running = new Map<string, Set<() => void>>();
 
   constructor(private readonly limits: ClientHandshakeLimits = LIMITS) {
     this.usual = new HolderTurns((own) => own < limits.atATime, Infinity);
     this.owing = new LRUCache({ ...atMost(MAX_HOLDERS), ttl: limits.rememberedMs });
   }
 
-  /** Waits for a place. @throws ClientGoneError, or the reason of the abort, when the signal is aborted while it waits */
-  async begin(holder: string, signal?: AbortSignal): Promise<ClientHandshake> {
+  /**
+   * Waits for a place.
+   * @param giveUp ends the handshake, where another one of the holder has cost much
+   * @throws ClientGoneError, or the reason of the abort, when the signal is aborted while it waits
+   */
+  async begin(holder: string, giveUp: () => void, signal?: AbortSignal): Promise<ClientHandshake> {
     const turns = await this.place(holder, signal);
     try {
       const waitMs = (this.owing.get(holder) ?? 0) - performance.now();
@@ -74,12 +83,13 @@ export class ClientHandshakes {
       turns.end(holder);
       throw error;
     }
-    let isOver = false;
+    const own = this.running.get(holder) ?? new Set();
+    this.running.set(holder, own.add(giveUp));
     return {
       isBounded: turns === this.costly,
       end: (bytes) => {
-        if (isOver) return;
-        isOver = true;
+        if (!own.delete(giveUp)) return;
+        if (own.size === 0) this.running.delete(holder);
         this.charge(holder, bytes);
         turns.end(holder);
       },
@@ -98,10 +108,12 @@ export class ClientHandshakes {
   }
 
   private charge(holder: string, bytes: number): void {
-    const { freeBytes, msPerKib, share } = this.limits;
+    const { freeBytes, msPerKib, share, revokingMs } = this.limits;
     const costMs = ((bytes - freeBytes) / 1024) * msPerKib;
     if (costMs <= 0) return;
     this.owing.set(holder, Math.max(performance.now(), this.owing.get(holder) ?? 0) + share * costMs);
+    // What they have been sent is read after this.
+    if (costMs >= revokingMs) for (const giveUp of this.running.get(holder) ?? []) giveUp();
   }
 }
 

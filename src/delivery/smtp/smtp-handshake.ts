@@ -93,7 +93,7 @@ async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   const tlsSessions = endpoint.tlsa ? undefined : session.tlsSessions;
   const earlier = tlsSessions?.find(endpoint);
   const options = { ...tlsOptionsFor(endpoint), ...(earlier && { session: earlier.ticket }) };
-  const handshake = await CLIENT_HANDSHAKES.begin(session.holder);
+  const handshake = await CLIENT_HANDSHAKES.begin(session.holder, () => wire.destroy());
   const keep = (ticket: Buffer) => tlsSessions?.keep(endpoint, { ticket, ...session.proof });
   const maxBytes = handshake.isBounded ? BOUNDED_BYTES : undefined;
   const fault = await wire.encrypt(options, session.timeouts.tls, keep, maxBytes);
