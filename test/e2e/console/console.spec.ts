@@ -4,6 +4,7 @@ import { integrationStories } from './integration-stories';
 import { operatorStories } from './operator-stories';
 import { everyPage } from './pages';
 import { tenantStories } from './tenant-stories';
+import { writingStories } from './writing-stories';
 
 /** In a browser, on a real service with real mail: one for all of it, as both take seconds to start. */
 describeInBrowser('the console', () => {
@@ -20,6 +21,7 @@ describeInBrowser('the console', () => {
   describe('for those who send', () => tenantStories(() => scene));
   describe('for those who integrate', () => integrationStories(() => scene));
   describe('when something fails', () => failureStories(() => scene));
+  describe('when something is written', () => writingStories(() => scene));
   describe('for operators', () => operatorStories(() => scene));
   describe('on every page', () => everyPage(() => scene));
 });
