@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Page, Route } from 'playwright-core';
 import { waitFor } from '../../setup/wait-for';
 import { button, type ConsoleScene, field, heading } from './console-scene';
@@ -111,5 +112,117 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     await heading(page, 'fresh').waitFor();
     await page.getByText('This is your draft from before').waitFor();
     expect(await field(page, 'Subject').inputValue()).toBe('Typed meanwhile');
+  });
+
+  it('names the version that is filled in, and shows the last answer', async () => {
+    const made = await scene
+      .api()
+      .post('/v1/templates', { name: 'filled', subject: 'Hello {{ name }}', html: '<p>x</p>' });
+    const path = `/templates/${made.body.data.id}`;
+    const page = await scene.signedIn();
+    await scene.visit(page, path);
+    await heading(page, 'Preview of version 1').waitFor();
+    const variables = field(page, 'Variables (JSON)');
+    const slow = await hold(page, '**/render', (route) => (route.request().postData() ?? '').includes('Slow'));
+    await variables.fill('{"name":"Slow"}');
+    await button(page, 'Fill in').click();
+    await waitFor(() => slow.waiting() > 0, { what: 'the first request' });
+    await variables.fill('{"name":"Quick"}');
+    await button(page, 'Fill in').click();
+    await heading(page, 'Hello Quick').waitFor();
+    const late = page.waitForResponse((response) => response.url().endsWith('/render'));
+    await slow.release();
+    await (await late).finished();
+    await field(page, 'Subject').fill('Hello {{ name }} of {{ town.name }}');
+    await button(page, 'Save as a new version').click();
+    await heading(page, 'Preview of version 2').waitFor();
+    expect(JSON.parse(await variables.inputValue())).toEqual({ name: 'Quick', town: { name: 'name' } });
+    expect(await heading(page, 'Hello Slow').count()).toBe(0);
+    await button(page, 'Fill in').click();
+    await heading(page, 'Hello Quick of name').waitFor();
+  });
+
+  it('shows a new key before the list is loaded again, until the user has it', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/keys');
+    await button(page, 'Create a key').click();
+    await field(page, 'Name').fill('Shown at once');
+    const list = await hold(page, '**/v1/api-keys', isGet);
+    await dialogOf(page).getByRole('button', { name: 'Create' }).click();
+    await waitFor(() => list.waiting() > 0, { what: 'the list to be loaded again' });
+    await page.getByTestId('secret').waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await page.getByTestId('secret').waitFor();
+    // What is said while a dialog is open is said within it: the rest of the page is covered.
+    await dialogOf(page).getByRole('button', { name: 'Copy' }).click();
+    await dialogOf(page)
+      .getByRole('status')
+      .getByText(/copied|does not let this page copy/)
+      .waitFor();
+    await button(page, 'I have it').click();
+    await list.release();
+    await page.getByText('Shown at once').waitFor();
+  });
+
+  it('shows the secret of a new webhook before the list is loaded again', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/webhooks');
+    await page.locator('.page-head').getByRole('button', { name: 'Add a webhook' }).click();
+    await field(page, 'Address').fill(scene.receiver.url('/at-once'));
+    const list = await hold(page, '**/v1/webhooks', isGet);
+    await dialogOf(page).getByRole('button', { name: 'Add' }).click();
+    await waitFor(() => list.waiting() > 0, { what: 'the list to be loaded again' });
+    expect(await page.getByTestId('secret').textContent()).toMatch(/^whsec_/);
+    await list.release();
+    await button(page, 'I have it').click();
+    await button(page, 'Remove').click();
+    await button(page, 'Remove the webhook').click();
+    await heading(page, 'Webhooks').waitFor();
+  });
+
+  it('keeps the report of an import, and says how many of the refused lines a file names', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/suppressions');
+    await button(page, 'Import CSV').click();
+    const lines = Array.from({ length: 150 }, (_, index) => `no address ${index},manual,`);
+    await page
+      .getByLabel('File', { exact: true })
+      .setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(lines.join('\n')) });
+    const importing = await hold(page, '**/v1/suppressions/import');
+    await button(page, /^Import$/).click();
+    await waitFor(() => importing.waiting() > 0, { what: 'the import to be under way' });
+    expect(await button(page, 'Close').isDisabled()).toBe(true);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await importing.release();
+    await page.getByText('0 added, 150 refused').waitFor();
+    const download = page.waitForEvent('download');
+    await button(page, 'Download the first 100 refused').click();
+    const file = await readFile(await (await download).path(), 'utf8');
+    expect(file.trim().split('\r\n')).toHaveLength(102);
+    expect(file).toContain('50 more lines were refused');
+  });
+
+  it('leaves the focus at the button while it is busy, and takes it to the first field that is refused', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/domains');
+    await page.locator('.page-head').getByRole('button', { name: 'Add a domain' }).click();
+    await field(page, 'Domain').fill('co.uk');
+    const adding = await hold(page, '**/v1/domains', (route) => !isGet(route));
+    const add = dialogOf(page).getByRole('button', { name: 'Add' });
+    await add.focus();
+    await page.keyboard.press('Enter');
+    await waitFor(() => adding.waiting() > 0, { what: 'the request to be under way' });
+    const focused = () => page.evaluate(`document.activeElement?.textContent || document.activeElement?.tagName`);
+    expect(await focused()).toBe('Add');
+    await page.keyboard.press('Enter');
+    await field(page, 'Domain').press('Enter');
+    await add.focus();
+    await adding.release();
+    await dialogOf(page).locator('.field-error').waitFor();
+    await waitFor(async () => (await focused()) === 'INPUT', { what: 'the focus at the field' });
+    // Neither Enter has sent it once more.
+    expect(adding.waiting()).toBe(1);
   });
 }

@@ -6,7 +6,7 @@ import type { Data, Template } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { readErrors } from '../../parts/dialog';
-import { TextArea, TextField } from '../../parts/field';
+import { TextArea, TextField, useRefusalFocus } from '../../parts/field';
 import { InlineError } from '../../parts/states';
 import { useMayChange } from './templates';
 
@@ -58,20 +58,16 @@ function useDraft(template: Template | undefined) {
   return { draft, setDraft, base, setBase, isChanged, isKept: kept !== undefined };
 }
 
-/** Makes a template, or a new version of one. */
-export function Editor({ template }: { template?: Template }) {
-  const mayChange = useMayChange();
+interface Saving {
+  readonly template: Template | undefined;
+  readonly draft: Draft;
+  readonly setBase: (base: Template) => void;
+}
+
+function useSave({ template, draft, setBase }: Saving) {
   const change = useChange();
   const client = useQueryClient();
   const [, navigate] = useLocation();
-  const { draft, setDraft, base, setBase, isChanged, isKept } = useDraft(template);
-  // The page may still show the version before the one that has just been saved here.
-  const isNewer = template !== undefined && template.version > (base?.version ?? 0);
-  const begin = (from: Template | undefined) => {
-    setBase(from);
-    setDraft(draftOf(from));
-  };
-  if (isNewer && !isChanged) begin(template);
   const latest = useRef(draft);
   useEffect(() => {
     latest.current = draft;
@@ -113,11 +109,27 @@ export function Editor({ template }: { template?: Template }) {
     }
     navigate(`/templates/${data.id}`);
   };
+  return { save, error, busy };
+}
+
+/** Makes a template, or a new version of one. */
+export function Editor({ template }: { template?: Template }) {
+  const mayChange = useMayChange();
+  const { draft, setDraft, base, setBase, isChanged, isKept } = useDraft(template);
+  // The page may still show the version before the one that has just been saved here.
+  const isNewer = template !== undefined && template.version > (base?.version ?? 0);
+  const begin = (from: Template | undefined) => {
+    setBase(from);
+    setDraft(draftOf(from));
+  };
+  if (isNewer && !isChanged) begin(template);
+  const { save, error, busy } = useSave({ template, draft, setBase });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void save();
   };
   const { said, rest } = readErrors(error);
+  const form = useRefusalFocus(error);
   const field = (name: keyof Draft) => ({
     readOnly: !mayChange,
     value: draft[name],
@@ -126,7 +138,7 @@ export function Editor({ template }: { template?: Template }) {
   });
   const code = { spellCheck: false, className: 'mono' };
   return (
-    <form className="form" onSubmit={submit}>
+    <form ref={form} className="form" onSubmit={submit}>
       <TextField
         label="Name"
         required

@@ -40,13 +40,14 @@ export function Manage({ webhook }: { webhook: Webhook }) {
       <Button
         kind="primary"
         icon="send"
-        disabled={!enabled || busy}
+        disabled={!enabled}
+        busy={busy}
         onClick={() => act(() => post(`${path}/test`), 'A test event is on its way')}
       >
         Send a test
       </Button>
       <Button onClick={() => setAsks('change')}>Change</Button>
-      <Button onClick={toggle} disabled={busy}>
+      <Button onClick={toggle} busy={busy}>
         {enabled ? 'Disable' : 'Enable'}
       </Button>
       <Button disabled={!enabled} onClick={() => setAsks('replay')}>
