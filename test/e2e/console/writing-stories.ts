@@ -225,4 +225,31 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     // Neither Enter has sent it once more.
     expect(adding.waiting()).toBe(1);
   });
+
+  it('follows no link of a previewed mail, and shows an error of the preview as a page', async () => {
+    const html = `<p><a title=">" href="https://links.example/a">A link</a></p>
+      <svg width="200" height="40"><a xlink:href="https://links.example/b"><text y="20">A drawing</text>
+        <animate attributeName="href" to="https://links.example/c" begin="0s" fill="freeze" /></a></svg>`;
+    const id = await scene.api().send({ from: 'hello@acme.example', to: ['ada@example.com'], subject: 'Linked', html });
+    const page = await scene.signedIn();
+    const outside: string[] = [];
+    page.on('request', (request) => {
+      if (new URL(request.url()).host !== new URL(scene.base).host) outside.push(request.url());
+    });
+    await scene.visit(page, `/emails/${id}`);
+    const frame = page.frameLocator('iframe');
+    await frame.getByText('A link').click();
+    await frame.getByText('A drawing').click();
+    // A link that is followed replaces the mail.
+    await frame.getByText('A link').click();
+    expect(outside).toEqual([]);
+
+    const missing = `${scene.base}/console/preview/018f0000-0000-7000-8000-000000000000`;
+    const asFrame = await page.context().request.get(missing, { headers: { accept: 'text/html,*/*;q=0.8' } });
+    expect([asFrame.status(), asFrame.headers()['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(await asFrame.text()).toMatch(/<h1>Email not found<\/h1>/);
+    expect(asFrame.headers()['content-security-policy']).toContain("sandbox; frame-ancestors 'self'");
+    const asProgram = await page.context().request.get(missing, { headers: { accept: '*/*' } });
+    expect(await asProgram.json()).toMatchObject({ error: { code: 'resource_not_found' } });
+  });
 }
