@@ -1,4 +1,11 @@
-import { type ButtonHTMLAttributes, type CSSProperties, type MouseEvent, type ReactNode, useState } from 'react';
+import {
+  type ButtonHTMLAttributes,
+  type CSSProperties,
+  type MouseEvent,
+  type ReactNode,
+  type Ref,
+  useState,
+} from 'react';
 import { Link } from 'wouter';
 import { Icon, type IconName } from './icons';
 import { useToast } from './toast';
@@ -6,6 +13,7 @@ import { useToast } from './toast';
 type Kind = 'primary' | 'danger' | 'danger primary' | 'quiet' | '';
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'className'> {
+  readonly ref?: Ref<HTMLButtonElement>;
   readonly kind?: Kind;
   readonly small?: boolean;
   readonly icon?: IconName;

@@ -14,9 +14,16 @@ const SHOWN_MS = 6_000;
 
 type Say = (message: string) => void;
 
+interface Toast {
+  readonly id: number;
+  readonly message: string;
+  /** Where it is shown, as long as that is there: once its dialog has closed, on the page. */
+  readonly place: string | undefined;
+}
+
 interface Shown {
-  readonly toasts: readonly { readonly id: number; readonly message: string }[];
-  /** The places where they may be shown; the last one does. */
+  readonly toasts: readonly Toast[];
+  /** Where toasts may be shown: the page, and open dialogs. */
   readonly places: readonly string[];
   /** Adds a place. Returns what takes it away again. */
   readonly join: (place: string) => () => void;
@@ -30,9 +37,14 @@ export function ToastProvider({ children }: { children: ReactNode }) {
   const [toasts, setToasts] = useState<Shown['toasts']>([]);
   const [places, setPlaces] = useState<readonly string[]>([]);
   const next = useRef(0);
+  const top = useRef<string>(undefined);
+  useEffect(() => {
+    top.current = places.at(-1);
+  }, [places]);
   const say = useCallback<Say>((message) => {
     const id = (next.current += 1);
-    setToasts((before) => [...before.slice(-2), { id, message }]);
+    const place = top.current;
+    setToasts((before) => [...before.slice(-2), { id, message, place }]);
     setTimeout(() => setToasts((before) => before.filter((toast) => toast.id !== id)), SHOWN_MS);
   }, []);
   const join = useCallback((place: string) => {
@@ -57,8 +69,9 @@ export function ToastPlace() {
   useEffect(() => join(id), [join, id]);
   return (
     <div className="toasts" role="status" aria-live="polite">
-      {places.at(-1) === id &&
-        toasts.map((toast) => (
+      {toasts
+        .filter(({ place }) => (place !== undefined && places.includes(place) ? place : places[0]) === id)
+        .map((toast) => (
           <div key={toast.id} className="toast">
             {toast.message}
           </div>

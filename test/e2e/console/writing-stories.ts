@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page, Route } from 'playwright-core';
+import { insertInboundEmail } from '../../factories/inbound-emails';
+import type { Scope } from '../../../src/common/http/scopes';
 import { waitFor } from '../../setup/wait-for';
 import { button, type ConsoleScene, field, heading } from './console-scene';
 
@@ -251,5 +253,89 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     expect(asFrame.headers()['content-security-policy']).toContain("sandbox; frame-ancestors 'self'");
     const asProgram = await page.context().request.get(missing, { headers: { accept: '*/*' } });
     expect(await asProgram.json()).toMatchObject({ error: { code: 'resource_not_found' } });
+  });
+
+  it('forgets what has been deleted: going back does not show it', async () => {
+    const { organizationId, domainId } = scene.acme;
+    const id = await insertInboundEmail(scene.db, { organizationId, domainId });
+    const page = await scene.signedIn();
+    await scene.visit(page, `/inbound/${id}`);
+    await button(page, 'Delete').click();
+    await button(page, 'Delete the mail').click();
+    await heading(page, 'Inbound mail').waitFor();
+    await page.getByText('The mail is deleted').waitFor();
+    await page.goBack();
+    await page.getByText('Inbound email not found').waitFor();
+    expect(await button(page, 'Delete').count()).toBe(0);
+  });
+
+  it('drops what a verification has found once the domain has another state', async () => {
+    const { domainId } = scene.acme;
+    const page = await scene.signedIn();
+    const { data: domain } = (await scene.api().get(`/v1/domains/${domainId}`)).body;
+    let status = 'pending';
+    await page.route(`**/v1/domains/${domainId}`, (route) =>
+      route.fulfill({ json: { data: { ...domain, verification_status: status } } }),
+    );
+    await page.route('**/verify', (route) =>
+      route.fulfill({
+        json: { data: { success: false, status, errors: ['Nothing is there'], records: domain.records } },
+      }),
+    );
+    await scene.visit(page, `/domains/${domainId}`);
+    await button(page, 'Verify now').click();
+    await page.getByText('Nothing is there').waitFor();
+    status = 'verified';
+    // As when a window is returned to, for which the page asks for news again.
+    await waitFor(
+      async () => {
+        await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
+        return (await page.getByText('Nothing is there').count()) === 0;
+      },
+      { what: 'the present state' },
+    );
+  });
+
+  it('shows keys of one domain, and test keys, only what they may use', async () => {
+    const { domainId } = scene.acme;
+    const manage: Scope[] = [
+      'domain:manage',
+      'template:manage',
+      'suppression:read',
+      'suppression:manage',
+      'privacy:read',
+    ];
+    const bound = await scene.signedIn(await scene.acme.key('live', manage, domainId));
+    await scene.visit(bound, '/domains');
+    const names = (page: Page) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents();
+    expect(await names(bound)).toEqual(expect.not.arrayContaining(['Templates', 'Suppressions', 'Privacy']));
+    expect(await button(bound, 'Add a domain').count()).toBe(0);
+    for (const path of ['/templates', '/templates/new', '/suppressions', '/privacy']) {
+      await scene.turnTo(bound, path);
+      await bound.getByText('It is bound to one domain').waitFor();
+    }
+    await scene.visit(bound, `/domains/${domainId}`);
+    await button(bound, 'Verify now').waitFor();
+    const test = await scene.signedIn(await scene.acme.key('test', manage));
+    await scene.visit(test, '/domains');
+    expect(await names(test)).toEqual(expect.arrayContaining(['Templates', 'Suppressions', 'Privacy']));
+    expect(await button(test, 'Add a domain').count()).toBe(0);
+    await scene.visit(test, `/domains/${domainId}`);
+    expect(await button(test, /Verify now|Rotate|Remove/).count()).toBe(0);
+    await scene.visit(test, '/suppressions');
+    await button(test, 'Add an address').waitFor();
+  });
+
+  it('closes the menu of a narrow window with Escape', async () => {
+    const page = await scene.signedIn();
+    await page.setViewportSize({ width: 360, height: 740 });
+    await scene.visit(page, '/keys');
+    await button(page, 'Menu').click();
+    const link = page.getByRole('link', { name: 'Statistics' });
+    await link.waitFor();
+    await link.focus();
+    await page.keyboard.press('Escape');
+    await link.waitFor({ state: 'hidden' });
+    expect(await page.evaluate(`document.activeElement?.textContent`)).toBe('Menu');
   });
 }

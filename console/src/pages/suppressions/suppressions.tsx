@@ -1,7 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { del, get, post } from '../../api/client';
-import { useMay } from '../../api/session';
 import type { Data, OffsetPagination, Suppression } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
@@ -11,7 +10,8 @@ import { useFilters } from '../../parts/filters';
 import { words } from '../../parts/format';
 import { type Column, FilterText, ListCard, OffsetPager } from '../../parts/list';
 import { Page } from '../../parts/page';
-import { Loaded, Requires } from '../../parts/states';
+import { RequiresRight, useRights } from '../../parts/rights';
+import { Loaded } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
 import { ImportDialog } from './import-dialog';
 
@@ -41,14 +41,14 @@ const COLUMNS: readonly Column<Suppression>[] = [
 
 export default function Suppressions() {
   return (
-    <Requires scope="suppression:read">
+    <RequiresRight scope="suppression:read">
       <SuppressionsPage />
-    </Requires>
+    </RequiresRight>
   );
 }
 
 function SuppressionsPage() {
-  const may = useMay();
+  const rights = useRights();
   const [{ email, reason, offset }, filter] = useFilters(['email', 'reason', 'offset']);
   const [open, setOpen] = useState<'add' | 'import'>();
   const [removes, setRemoves] = useState<Suppression>();
@@ -58,7 +58,7 @@ function SuppressionsPage() {
     queryFn: () => get<SuppressionList>('/v1/suppressions', { limit: LIMIT, offset, email, reason }),
     placeholderData: keepPreviousData,
   });
-  const add = may('suppression:manage') && (
+  const add = rights('suppression:manage') && (
     <>
       <Button onClick={() => setOpen('import')}>Import CSV</Button>
       <Button kind="primary" icon="plus" onClick={() => setOpen('add')}>
@@ -69,7 +69,7 @@ function SuppressionsPage() {
   const actions: Column<Suppression> = {
     name: 'Actions',
     isHidden: true,
-    cell: (entry) => may('suppression:manage') && <Removal entry={entry} ask={setRemoves} />,
+    cell: (entry) => rights('suppression:manage') && <Removal entry={entry} ask={setRemoves} />,
   };
   return (
     <Page

@@ -1,16 +1,17 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
-import { useLocation, useParams } from 'wouter';
+import { useParams } from 'wouter';
 import { del, get, post } from '../../api/client';
 import type { Data, RenderedTemplate, Template, TemplateVersion } from '../../api/types';
 import { Button } from '../../parts/button';
+import { useRemoval } from '../../parts/change';
 import { Confirm } from '../../parts/dialog';
 import { bound, TextArea } from '../../parts/field';
 import { Card, Page } from '../../parts/page';
-import { InlineError, Loaded, LoadedPage, Requires } from '../../parts/states';
+import { RequiresRight } from '../../parts/rights';
+import { InlineError, Loaded, LoadedPage } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
 import { Time } from '../../parts/text';
-import { useToast } from '../../parts/toast';
 import { Editor } from './editor';
 import { withMissing } from './example';
 import { useMayChange } from './templates';
@@ -20,7 +21,9 @@ const UP = { to: '/templates', name: 'Templates' };
 export default function TemplateScreen() {
   const { id = '' } = useParams();
   return (
-    <Requires scope="template:read">{id === 'new' ? <NewTemplate /> : <TemplatePage key={id} id={id} />}</Requires>
+    <RequiresRight scope="template:read">
+      {id === 'new' ? <NewTemplate /> : <TemplatePage key={id} id={id} />}
+    </RequiresRight>
   );
 }
 
@@ -170,15 +173,13 @@ function Versions({ id }: { id: string }) {
 
 function Remove({ template }: { template: Template }) {
   const [asks, setAsks] = useState(false);
-  const client = useQueryClient();
-  const [, navigate] = useLocation();
-  const toast = useToast();
-  const remove = async () => {
-    await del(`/v1/templates/${template.id}`);
-    await client.invalidateQueries({ queryKey: ['templates'] });
-    navigate('/templates');
-    toast(`${template.name} is deleted`);
-  };
+  const removal = useRemoval();
+  const { id } = template;
+  const remove = () =>
+    removal(del(`/v1/templates/${id}`), {
+      ...{ refresh: ['templates'], said: `${template.name} is deleted` },
+      ...{ to: '/templates', gone: ['template', 'template-versions', 'template-draft'].map((name) => [name, id]) },
+    });
   return (
     <>
       <Button kind="danger" onClick={() => setAsks(true)}>

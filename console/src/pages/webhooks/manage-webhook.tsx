@@ -1,9 +1,8 @@
 import { useState } from 'react';
-import { useLocation } from 'wouter';
 import { del, patch, post } from '../../api/client';
 import type { Data, Webhook } from '../../api/types';
 import { Button } from '../../parts/button';
-import { useChange } from '../../parts/change';
+import { useChange, useRemoval } from '../../parts/change';
 import { Confirm, FormDialog } from '../../parts/dialog';
 import { bound, TextField } from '../../parts/field';
 import { InlineError } from '../../parts/states';
@@ -123,12 +122,18 @@ function ReplayDialog({ path, onClose }: { path: string; onClose: () => void }) 
 }
 
 function RemoveDialog({ webhook: { id, url }, onClose }: { webhook: Webhook; onClose: () => void }) {
-  const change = useChange();
-  const [, navigate] = useLocation();
-  const remove = async () => {
-    await change(del(`/v1/webhooks/${id}`), { refresh: ['webhooks'], said: 'The webhook is removed' });
-    navigate('/webhooks');
-  };
+  const removal = useRemoval();
+  const remove = () =>
+    removal(del(`/v1/webhooks/${id}`), {
+      ...{ refresh: ['webhooks'], said: 'The webhook is removed' },
+      ...{
+        to: '/webhooks',
+        gone: [
+          ['webhook', id],
+          ['deliveries', id],
+        ],
+      },
+    });
   return (
     <Confirm title="Remove this webhook?" action="Remove the webhook" onClose={onClose} onConfirm={remove}>
       <p>
