@@ -338,4 +338,46 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     await link.waitFor({ state: 'hidden' });
     expect(await page.evaluate(`document.activeElement?.textContent`)).toBe('Menu');
   });
+
+  it('counts what waits for a destination beyond the largest shares, and sets a limit that equals the present one', async () => {
+    const page = await scene.signedIn(await scene.tenants.operatorKey());
+    const key = 'mx1.far.example';
+    const destination = {
+      ...{
+        key,
+        mxHosts: [key],
+        domains: ['far.example', 'near.example'],
+        state: 'open',
+        maxConnections: 20,
+        active: 0,
+      },
+      ...{ rules: [], lastHour: { delivered: 0, deferred: 0, bounced: 0 } },
+    };
+    const changes: unknown[] = [];
+    await page.route(`**/operator/v1/destinations/${key}`, (route) => {
+      if (!isGet(route)) changes.push(route.request().postDataJSON());
+      return route.fulfill({ json: { data: destination } });
+    });
+    const numbers = { ready: 1, waiting: 0, claimed: 0, held: 0 };
+    const shares = Array.from({ length: 499 }, (_, index) => ({ key: `d${index}.example`, ...numbers, ready: 9 }));
+    await page.route('**/operator/v1/queue?*', (route) =>
+      route.fulfill({ json: { data: [...shares, { key: 'near.example', ...numbers }] } }),
+    );
+    await page.route('**/operator/v1/queue/deliveries?*', (route) => {
+      const wanted = new URL(route.request().url()).searchParams.get('destination');
+      return route.fulfill({ json: { data: wanted === 'far.example' ? [{}, {}] : [] } });
+    });
+    await scene.visit(page, `/destinations/${key}`);
+    await button(page, 'Pause').click();
+    await dialogOf(page).getByText('3 open deliveries are for it now').waitFor();
+    await page.keyboard.press('Escape');
+    await button(page, 'Limit').click();
+    expect(await field(page, 'Connections at a time').inputValue()).toBe('');
+    await dialogOf(page).getByText('In force now: 20.').waitFor();
+    await field(page, 'Connections at a time').fill('20');
+    await field(page, 'Reason').fill('As it is');
+    await dialogOf(page).getByRole('button', { name: 'Limit' }).click();
+    await dialogOf(page).waitFor({ state: 'detached' });
+    expect(changes).toEqual([{ maxConnections: 20, reason: 'As it is' }]);
+  });
 }

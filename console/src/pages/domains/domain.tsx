@@ -70,7 +70,8 @@ function DomainPage({ id }: { id: string }) {
       toast(data.success ? 'Verified' : 'Looked into DNS: something is missing');
       await refresh();
       const after = client.getQueryData<Data<Domain>>(['domain', id]);
-      if (after) setFound({ verification: data, state: stateOf(after.data) });
+      // Unless they have been dropped meanwhile.
+      if (after) setFound((now) => now && { ...now, state: stateOf(after.data) });
     } catch (failed) {
       setError(failed);
     } finally {
