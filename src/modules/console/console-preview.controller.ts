@@ -72,6 +72,8 @@ class PreviewErrorFilter implements ExceptionFilter {
     const status = statusOf(error);
     if (status >= 500) request.failure = error.cause ?? error;
     if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', error.retryAfterSeconds);
+    // RFC 9110 section 11.6.1.
+    if (status === 401) response.setHeader('www-authenticate', 'Bearer');
     const headers = { ...PAGE_HEADERS, 'content-security-policy': policyOf(false), 'cache-control': 'no-store' };
     response.status(status).set(headers).send(errorPage(error, response));
   }

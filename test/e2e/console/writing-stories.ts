@@ -251,6 +251,10 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     expect([asFrame.status(), asFrame.headers()['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
     expect(await asFrame.text()).toMatch(/<h1>Email not found<\/h1>/);
     expect(asFrame.headers()['content-security-policy']).toContain("sandbox; frame-ancestors 'self'");
+    // Guards refuse, before the route has begun.
+    const unknown = await fetch(missing, { headers: { accept: 'text/html' } });
+    expect([unknown.status, unknown.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    expect(await unknown.text()).toContain('<code>invalid_api_key</code>');
     const asProgram = await page.context().request.get(missing, { headers: { accept: '*/*' } });
     expect(await asProgram.json()).toMatchObject({ error: { code: 'resource_not_found' } });
   });
