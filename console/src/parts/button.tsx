@@ -1,4 +1,11 @@
-import { type ButtonHTMLAttributes, type ReactNode, useState } from 'react';
+import {
+  type ButtonHTMLAttributes,
+  type CSSProperties,
+  type MouseEvent,
+  type ReactNode,
+  type Ref,
+  useState,
+} from 'react';
 import { Link } from 'wouter';
 import { Icon, type IconName } from './icons';
 import { useToast } from './toast';
@@ -6,20 +13,28 @@ import { useToast } from './toast';
 type Kind = 'primary' | 'danger' | 'danger primary' | 'quiet' | '';
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'className'> {
+  readonly ref?: Ref<HTMLButtonElement>;
   readonly kind?: Kind;
   readonly small?: boolean;
   readonly icon?: IconName;
-  /** While it is under way: not to be pressed again. */
+  /** While it is under way: not to be pressed again. It keeps the focus, which a disabled button would lose. */
   readonly busy?: boolean;
 }
 
-export function Button({ kind = '', small, icon, busy, children, disabled, type = 'button', ...rest }: ButtonProps) {
+/** As a disabled button looks. */
+const BUSY_LOOK: CSSProperties = { opacity: 0.6, cursor: 'not-allowed' };
+
+/** A form is not sent by its busy button, nor by Enter in a field, which presses that button. */
+const ignore = (event: MouseEvent): void => event.preventDefault();
+
+export function Button(props: ButtonProps) {
+  const { kind = '', small, icon, busy = false, children, type = 'button', onClick, ...rest } = props;
   return (
     <button
       {...rest}
       type={type}
-      disabled={disabled || busy}
-      aria-busy={busy || undefined}
+      onClick={busy ? ignore : onClick}
+      {...(busy && { 'aria-busy': true, 'aria-disabled': true, style: BUSY_LOOK })}
       className={`button ${kind}${small ? ' small' : ''}`}
     >
       {icon && <Icon name={icon} size={16} />}

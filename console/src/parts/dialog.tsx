@@ -1,8 +1,9 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { ApiError } from '../api/client';
 import { Button, CopyButton } from './button';
-import { bound, TextField } from './field';
+import { bound, TextField, useRefusalFocus } from './field';
 import { InlineError } from './states';
+import { ToastPlace } from './toast';
 
 interface DialogProps {
   readonly title: string;
@@ -27,9 +28,16 @@ export function Dialog({ title, onClose, busy = false, children }: DialogProps) 
     };
   }, []);
   return (
-    <dialog ref={dialog} aria-labelledby={id} onClose={() => (busy ? dialog.current?.showModal() : onClose())}>
+    <dialog
+      ref={dialog}
+      aria-labelledby={id}
+      onCancel={(event) => busy && event.preventDefault()}
+      // Escape pressed twice closes it all the same.
+      onClose={() => (busy ? dialog.current?.showModal() : onClose())}
+    >
       <h2 id={id}>{title}</h2>
       {children}
+      <ToastPlace />
     </dialog>
   );
 }
@@ -85,10 +93,11 @@ export function FormDialog(props: FormDialogProps) {
     }
   };
   const { said, rest } = readErrors(error);
+  const form = useRefusalFocus(error);
   const fields = children(said);
   return (
     <Dialog title={title} onClose={onClose} busy={busy}>
-      <form className="form" onSubmit={(event) => void submit(event)}>
+      <form ref={form} className="form" onSubmit={(event) => void submit(event)}>
         {fields}
         <InlineError error={rest()} />
         <div className="dialog-actions">
@@ -149,10 +158,10 @@ interface OnceProps {
   readonly onClose: () => void;
 }
 
-/** A secret that is not kept: now or never. */
+/** A secret that is not kept: now or never. Escape does not close it. */
 export function OnceDialog({ title, children, secret, what, onClose }: OnceProps) {
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} busy>
       <div className="stack">
         <p>{children}</p>
         <code className="secret" data-testid="secret">

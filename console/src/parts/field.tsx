@@ -3,7 +3,9 @@ import {
   type ReactNode,
   type SelectHTMLAttributes,
   type TextareaHTMLAttributes,
+  useEffect,
   useId,
+  useRef,
 } from 'react';
 import { words } from './format';
 
@@ -62,6 +64,17 @@ export function TextArea({ label, hint, error, ...rest }: Described & TextareaHT
       <textarea {...rest} {...describedBy(id, said)} id={id} />
     </Frame>
   );
+}
+
+/** After a refusal the focus goes to the first field that has a message. @returns the form's ref */
+export function useRefusalFocus(error: unknown) {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (error === undefined) return;
+    const first = form.current?.querySelector('[aria-invalid="true"]');
+    if (first instanceof HTMLElement) first.focus();
+  }, [error]);
+  return form;
 }
 
 export interface Option {

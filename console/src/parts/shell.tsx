@@ -1,9 +1,10 @@
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useSession, useSignOut } from '../api/session';
 import { Button } from './button';
 import { Confirm } from './dialog';
 import { Icon, type IconName } from './icons';
+import { useRights } from './rights';
 import { useTheme } from './theme';
 import { useToast } from './toast';
 
@@ -85,6 +86,18 @@ export function Shell({ children }: { children: ReactNode }) {
   // The menu belongs to the page that it was opened on: another page closes it.
   const [openOn, setOpenOn] = useState<string>();
   const isOpen = openOn === path;
+  const menu = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isOpen) return;
+    const close = ({ key, defaultPrevented }: KeyboardEvent) => {
+      // Escape in a dialog closes the dialog.
+      if (key !== 'Escape' || defaultPrevented || document.querySelector('dialog[open]')) return;
+      setOpenOn(undefined);
+      menu.current?.focus();
+    };
+    window.addEventListener('keydown', close);
+    return () => window.removeEventListener('keydown', close);
+  }, [isOpen]);
   return (
     <div className="shell">
       <a className="skip" href="#main">
@@ -93,6 +106,7 @@ export function Shell({ children }: { children: ReactNode }) {
       <div className="topbar">
         <Brand />
         <Button
+          ref={menu}
           kind="quiet"
           icon="menu"
           aria-expanded={isOpen}
@@ -115,12 +129,13 @@ export function Shell({ children }: { children: ReactNode }) {
 }
 
 function Navigation({ path }: { path: string }) {
-  const { kind, key, service } = useSession();
+  const { kind, service } = useSession();
+  const rights = useRights();
   const isHere = (to: string) => (to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`));
   return (
     <nav className="nav" aria-label="Pages">
       {(kind === 'operator' ? OPERATOR : TENANT).map(([heading, entries]) => {
-        const seen = entries.filter(({ scope }) => scope === undefined || key.scopes.includes(scope));
+        const seen = entries.filter(({ scope }) => scope === undefined || rights(scope));
         if (seen.length === 0) return null;
         return (
           <div key={heading}>

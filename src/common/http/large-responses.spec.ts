@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { escapeHtml } from './html-page';
 import { jsonInTurns } from '../async/text-in-turns';
-import { escapedInTurns, framelessInTurns } from './large-responses';
+import { escapedInTurns, framelessInTurns, inertInTurns } from './large-responses';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
 
 const PIECE = 64 * 1024;
@@ -30,6 +30,7 @@ describe('responses with long texts', () => {
       fc.asyncProperty(TEXT, async (text) => {
         expect((await escapedInTurns(text)).toString()).toBe(escapeHtml`${text}`.toString());
         expect((await framelessInTurns(text)).toString()).toBe(text);
+        expect((await inertInTurns(text)).toString()).toBe(text);
       }),
       { numRuns: 50 },
     );
@@ -45,10 +46,21 @@ describe('responses with long texts', () => {
     }
   });
 
+  it('have no link of a mail, wherever it begins', async () => {
+    const links = `<a href="https://spy.example">x</a><A\nhref=x><area/href=x><abbr><a><math href=x><set><ANIMATE to=x><iframe><b>`;
+    const shown = `<a href=#- href="https://spy.example">x</a><A href=#-\nhref=x><area href=#-/href=x><abbr><a><x-math href=x><x-set><x-ANIMATE to=x><x-iframe><b>`;
+    for (let before = PIECE - links.length; before <= PIECE; before += 1) {
+      const text = (before % 2 === 0 ? 'x' : '<').repeat(before);
+      const document = (await inertInTurns(`${text}${links}`)).toString();
+      expect(document === `${text}${shown}`).toBe(true);
+    }
+  });
+
   it('let others have their turn', async () => {
     const text = '"'.repeat(20 * PIECE);
     expect(await loopTurnsOf(() => jsonInTurns({ text, html: text }))).toBeGreaterThan(30);
     expect(await loopTurnsOf(() => escapedInTurns(text))).toBeGreaterThan(15);
     expect(await loopTurnsOf(() => framelessInTurns('<'.repeat(20 * PIECE)))).toBeGreaterThan(15);
+    expect(await loopTurnsOf(() => inertInTurns('<a '.repeat(7 * PIECE)))).toBeGreaterThan(15);
   });
 });

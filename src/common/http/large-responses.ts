@@ -14,6 +14,23 @@ export async function framelessInTurns(html: string): Promise<Buffer> {
   return Buffer.concat(await inTurns(html, write, FRAME_LENGTH));
 }
 
+/**
+ * What leads out of a document, though its policy lets it load nothing: links of MathML elements, and animations, which could give a link
+ * another address. Frames are left out as above.
+ */
+const LEADS_OUT = /<(?=i?frame|math|animate|set)/gi;
+const LINK = /<(a|area)(?=[\t\n\f\r /])/gi;
+const LEADS_OUT_LENGTH = '<animate'.length;
+
+/**
+ * The same, and none of its links leads anywhere: of two attributes with one name the first counts, however the other is written. Without
+ * quotes, as a tag within an attribute's value would otherwise end the value.
+ */
+export async function inertInTurns(html: string): Promise<Buffer> {
+  const write = (piece: string): Buffer => Buffer.from(piece.replace(LEADS_OUT, '<x-').replace(LINK, '<$1 href=#-'));
+  return Buffer.concat(await inTurns(html, write, LEADS_OUT_LENGTH));
+}
+
 /** The same as html, without markup of its own. */
 export async function escapedInTurns(text: string): Promise<Buffer> {
   return Buffer.concat(await inTurns(text, (piece) => Buffer.from(escapeHtml`${piece}`.toString())));

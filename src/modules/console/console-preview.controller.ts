@@ -1,12 +1,27 @@
-import { applyDecorators, Controller, Get, Header, Query, Res } from '@nestjs/common';
+import {
+  applyDecorators,
+  type ArgumentsHost,
+  Catch,
+  Controller,
+  type ExceptionFilter,
+  Get,
+  Header,
+  Query,
+  Res,
+  UseFilters,
+} from '@nestjs/common';
 import { ApiOperation, type ApiOperationOptions, ApiPropertyOptional, ApiResponse, ApiTags } from '@nestjs/swagger';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
+import type { AppError } from '../../common/errors/app-error';
 import { QueryBoolean } from '../../common/http/dto-decorators';
-import { escapedInTurns, framelessInTurns } from '../../common/http/large-responses';
+import { ErrorFilter, statusOf, toAppError } from '../../common/http/error-response';
+import { escapeHtml, PAGE_HEADERS, pageFrame } from '../../common/http/html-page';
+import { escapedInTurns, inertInTurns } from '../../common/http/large-responses';
 import { ApiErrors, PathId } from '../../common/http/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
+import { translateDatabaseError } from '../../database/database-errors';
 import { EmailContentService } from '../emails/email-content.service';
 import { InboundEmailsService } from '../inbound-mail/inbound-emails.service';
 
@@ -38,13 +53,43 @@ async function previewOf(
   response: Response,
 ): Promise<Buffer> {
   response.setHeader('content-security-policy', policyOf(remote));
-  if (typeof html === 'string') return framelessInTurns(html);
+  if (typeof html === 'string') return inertInTurns(html);
   return Buffer.concat([BEFORE_TEXT, await escapedInTurns(text ?? ''), AFTER_TEXT]);
+}
+
+/** A frame shows an error as a page; programs get the envelope of all errors. */
+@Catch()
+class PreviewErrorFilter implements ExceptionFilter {
+  catch(exception: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<Request>();
+    if (request.accepts(['json', 'html']) !== 'html') {
+      new ErrorFilter().catch(exception, host);
+      return;
+    }
+    const response = http.getResponse<Response>();
+    const error = toAppError(translateDatabaseError(exception));
+    const status = statusOf(error);
+    if (status >= 500) request.failure = error.cause ?? error;
+    if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', error.retryAfterSeconds);
+    // RFC 9110 section 11.6.1.
+    if (status === 401) response.setHeader('www-authenticate', 'Bearer');
+    const headers = { ...PAGE_HEADERS, 'content-security-policy': policyOf(false), 'cache-control': 'no-store' };
+    response.status(status).set(headers).send(errorPage(error, response));
+  }
+}
+
+function errorPage({ message, suggestion, code }: AppError, response: Response): string {
+  const request = String(response.getHeader('x-request-id') ?? '');
+  return pageFrame(
+    message,
+    escapeHtml`<p>${suggestion}</p><p><code>${code}</code> · request <code>${request}</code></p>`,
+  );
 }
 
 /**
  * A mail's html is hostile until proven otherwise: an origin of its own (`sandbox`, which also holds when the document is
- * opened outside its frame), no script, no form, no frame, no link that leads anywhere.
+ * opened outside its frame), no script, no form; `inertInTurns` leaves no frame, and no link that leads anywhere.
  */
 function policyOf(remote: boolean): string {
   const elsewhere = remote ? ' https: http:' : '';
@@ -61,6 +106,7 @@ function policyOf(remote: boolean): string {
 @ApiTags('Emails')
 @Controller('console/preview')
 @RequireScope('email:read')
+@UseFilters(PreviewErrorFilter)
 export class ConsolePreviewController {
   constructor(
     private readonly contents: EmailContentService,
@@ -90,6 +136,7 @@ export class ConsolePreviewController {
 @ApiTags('Inbound')
 @Controller('console/preview/inbound')
 @RequireScope('inbound:read')
+@UseFilters(PreviewErrorFilter)
 export class InboundPreviewController {
   constructor(
     private readonly emails: InboundEmailsService,

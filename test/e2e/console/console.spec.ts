@@ -5,6 +5,7 @@ import { operatorStories } from './operator-stories';
 import { everyPage } from './pages';
 import { readingStories } from './reading-stories';
 import { tenantStories } from './tenant-stories';
+import { writingStories } from './writing-stories';
 
 /** In a browser, on a real service with real mail: one for all of it, as both take seconds to start. */
 describeInBrowser('the console', () => {
@@ -22,6 +23,7 @@ describeInBrowser('the console', () => {
   describe('for those who integrate', () => integrationStories(() => scene));
   describe('when something fails', () => failureStories(() => scene));
   describe('when data is old or late', () => readingStories(() => scene));
+  describe('when something is written', () => writingStories(() => scene));
   describe('for operators', () => operatorStories(() => scene));
   describe('on every page', () => everyPage(() => scene));
 });

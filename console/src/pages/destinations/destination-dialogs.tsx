@@ -5,7 +5,7 @@ import type { Data, Destination, QueueShare } from '../../api/types';
 import { useChange } from '../../parts/change';
 import { FormDialog, type Said } from '../../parts/dialog';
 import { bound, TextField } from '../../parts/field';
-import { plural } from '../../parts/format';
+import { count, plural } from '../../parts/format';
 import { Loaded } from '../../parts/states';
 
 interface Props {
@@ -51,20 +51,37 @@ function useTerms() {
   return { terms: { reason: reason.trim(), ...(end !== undefined && { until: end }) }, fields };
 }
 
+const SHARES = 500;
+/** The service names this many domains of a destination: there may be more. */
+const KNOWN_DOMAINS = 20;
+
+/** Open deliveries to some domains: by the largest shares of the queue, and for the others one by one. */
+async function openFor(domains: readonly string[]): Promise<{ readonly open: number; readonly orMore: boolean }> {
+  const { data } = await get<Data<QueueShare[]>>('/operator/v1/queue', { by: 'destination', limit: SHARES });
+  const shares = data.filter(({ key }) => domains.includes(key));
+  let open = shares.reduce((sum, { ready, waiting, claimed, held }) => sum + ready + waiting + claimed + held, 0);
+  let orMore = domains.length >= KNOWN_DOMAINS;
+  const others = data.length < SHARES ? [] : domains.filter((domain) => !shares.some(({ key }) => key === domain));
+  for (const destination of others) {
+    const query = { destination, limit: 100 };
+    const page = await get<{ data: unknown[]; nextCursor?: string }>('/operator/v1/queue/deliveries', query);
+    open += page.data.length;
+    orMore ||= page.nextCursor !== undefined;
+  }
+  return { open, orMore };
+}
+
 /** The part of the queue for a destination, by its known domains. */
 function Waiting({ destination: { domains } }: { destination: Destination }) {
-  const query = useQuery({
-    queryKey: ['queue', 'destination', 'all'],
-    queryFn: () => get<Data<QueueShare[]>>('/operator/v1/queue', { by: 'destination', limit: 500 }),
-  });
+  const query = useQuery({ queryKey: ['queue', 'destination', domains], queryFn: () => openFor(domains) });
   return (
     <Loaded query={query} lines={1}>
-      {({ data }) => {
-        const open = data
-          .filter(({ key }) => domains.includes(key))
-          .reduce((sum, { ready, waiting, claimed, held }) => sum + ready + waiting + claimed + held, 0);
-        return <p>{plural(open, 'open delivery is', 'open deliveries are')} for it now.</p>;
-      }}
+      {({ open, orMore }) => (
+        <p>
+          {orMore && 'At least '}
+          {plural(open, 'open delivery is', 'open deliveries are')} for it now.
+        </p>
+      )}
     </Loaded>
   );
 }
@@ -115,6 +132,12 @@ export function ResumeDialog({ destination, onClose }: Props) {
   );
 }
 
+/** The operator's own limit, as its rule names it. What is in force may come from a reply or a profile. */
+function ownLimit({ rules }: Destination, effect: string): number | undefined {
+  const own = rules.find((rule) => rule.source === 'operator' && rule.effect.endsWith(` ${effect}`));
+  return own && Number.parseInt(own.effect, 10);
+}
+
 /** A number, or null to take the limit away; undefined leaves it as it is. */
 function limitOf(text: string, known: number | undefined): number | null | undefined {
   if (text === String(known ?? '')) return undefined;
@@ -125,9 +148,14 @@ export function LimitDialog({ destination, onClose }: Props) {
   const { key, maxConnections, ratePerMinute } = destination;
   const change = useDestinationChange(destination);
   const { terms, fields } = useTerms();
-  const [connections, setConnections] = useState(String(maxConnections ?? ''));
-  const [rate, setRate] = useState(String(ratePerMinute ?? ''));
-  const wanted = { maxConnections: limitOf(connections, maxConnections), ratePerMinute: limitOf(rate, ratePerMinute) };
+  const [own] = useState(() => ({
+    connections: ownLimit(destination, 'max connections'),
+    rate: ownLimit(destination, 'messages a minute'),
+  }));
+  const [connections, setConnections] = useState(String(own.connections ?? ''));
+  const [rate, setRate] = useState(String(own.rate ?? ''));
+  const wanted = { maxConnections: limitOf(connections, own.connections), ratePerMinute: limitOf(rate, own.rate) };
+  const inForce = (limit: number | undefined) => (limit === undefined ? '' : ` In force now: ${count(limit)}.`);
   return (
     <FormDialog
       title={`Limit ${key}`}
@@ -144,7 +172,7 @@ export function LimitDialog({ destination, onClose }: Props) {
             min={1}
             max={10_000}
             {...bound(connections, setConnections, said('maxConnections'))}
-            hint="Of all workers together. Empty: no limit of yours."
+            hint={`Of all workers together. Empty: no limit of yours.${inForce(maxConnections)}`}
           />
           <TextField
             label="Mails a minute"
@@ -152,7 +180,7 @@ export function LimitDialog({ destination, onClose }: Props) {
             min={1}
             max={1_000_000}
             {...bound(rate, setRate, said('ratePerMinute'))}
-            hint="Of all workers together. Empty: no limit of yours."
+            hint={`Of all workers together. Empty: no limit of yours.${inForce(ratePerMinute)}`}
           />
           {fields(said, true)}
         </>

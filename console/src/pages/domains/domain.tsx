@@ -1,15 +1,17 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useLocation, useParams } from 'wouter';
+import { useParams } from 'wouter';
 import { del, get, post, isMissing } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, Domain, DomainVerification, Reputation } from '../../api/types';
 import { Button } from '../../parts/button';
+import { useRemoval } from '../../parts/change';
 import { Confirm } from '../../parts/dialog';
 import { CAUSES } from '../../parts/domains';
 import { count, percent, words } from '../../parts/format';
 import { idFact } from '../../parts/message';
 import { Card, Facts, Figures, Page } from '../../parts/page';
+import { useRights } from '../../parts/rights';
 import { InlineError, Loaded, LoadedPage, Requires } from '../../parts/states';
 import { Badge, Moment } from '../../parts/text';
 import { useToast } from '../../parts/toast';
@@ -28,11 +30,20 @@ export default function DomainScreen() {
   );
 }
 
+interface Found {
+  readonly verification: DomainVerification;
+  /** Of the domain right after it. */
+  readonly state?: string;
+}
+
+const stateOf = ({ verification_status, dkim_status, records }: Domain): string =>
+  JSON.stringify([verification_status, dkim_status, records]);
+
 function DomainPage({ id }: { id: string }) {
-  const may = useMay();
+  const rights = useRights();
   const client = useQueryClient();
   const toast = useToast();
-  const [verification, setVerification] = useState<DomainVerification>();
+  const [found, setFound] = useState<Found>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const query = useQuery({
@@ -47,7 +58,7 @@ function DomainPage({ id }: { id: string }) {
     ]);
   /** What was found in DNS is about the records of before. */
   const renew = () => {
-    setVerification(undefined);
+    setFound(undefined);
     return refresh();
   };
   const verify = async () => {
@@ -55,9 +66,12 @@ function DomainPage({ id }: { id: string }) {
     setError(undefined);
     try {
       const { data } = await post<Data<DomainVerification>>(`/v1/domains/${id}/verify`);
-      setVerification(data);
+      setFound({ verification: data });
       toast(data.success ? 'Verified' : 'Looked into DNS: something is missing');
       await refresh();
+      const after = client.getQueryData<Data<Domain>>(['domain', id]);
+      // Unless they have been dropped meanwhile.
+      if (after) setFound((now) => now && { ...now, state: stateOf(after.data) });
     } catch (failed) {
       setError(failed);
     } finally {
@@ -66,47 +80,52 @@ function DomainPage({ id }: { id: string }) {
   };
   return (
     <LoadedPage query={query} title="Domain" up={UP}>
-      {({ data: domain }) => (
-        <Page
-          title={domain.domain}
-          badge={<Badge status={domain.verification_status} />}
-          up={UP}
-          actions={
-            may('domain:manage') && (
-              <>
-                <Button kind="primary" icon="refresh" busy={busy} onClick={verify}>
-                  {busy ? 'Looking into DNS…' : 'Verify now'}
-                </Button>
-                <Manage domain={domain} refresh={renew} />
-              </>
-            )
-          }
-        >
-          <InlineError error={error} />
-          <Restricted domain={domain} />
-          {verification && <Findings verification={verification} />}
-          <Records domain={domain} records={verification?.records ?? domain.records} />
-          <div className="columns">
-            <ReputationCard id={id} />
-            <div className="stack">
-              <WarmUp domain={domain} />
-              <Card title="Details">
-                <Facts
-                  facts={[
-                    ['Default', domain.is_default ? 'yes: used when a sender names no domain' : 'no'],
-                    ['DKIM', domain.dkim_status ? <Badge status={domain.dkim_status} /> : 'none yet'],
-                    ['Selector', domain.dkim_selector && <code>{domain.dkim_selector}</code>],
-                    ['Verified', domain.verified_at && <Moment at={domain.verified_at} />],
-                    ['Added', <Moment key="added" at={domain.created_at} />],
-                    idFact(domain.id),
-                  ]}
-                />
-              </Card>
+      {({ data: domain }) => {
+        // A later look into DNS has found something else: what is shown is the present state.
+        const isPresent = found?.state === undefined || found.state === stateOf(domain);
+        const verification = isPresent ? found?.verification : undefined;
+        return (
+          <Page
+            title={domain.domain}
+            badge={<Badge status={domain.verification_status} />}
+            up={UP}
+            actions={
+              rights('domain:manage') && (
+                <>
+                  <Button kind="primary" icon="refresh" busy={busy} onClick={verify}>
+                    {busy ? 'Looking into DNS…' : 'Verify now'}
+                  </Button>
+                  <Manage domain={domain} refresh={renew} />
+                </>
+              )
+            }
+          >
+            <InlineError error={error} />
+            <Restricted domain={domain} />
+            {verification && <Findings verification={verification} />}
+            <Records domain={domain} records={verification?.records ?? domain.records} />
+            <div className="columns">
+              <ReputationCard id={id} />
+              <div className="stack">
+                <WarmUp domain={domain} />
+                <Card title="Details">
+                  <Facts
+                    facts={[
+                      ['Default', domain.is_default ? 'yes: used when a sender names no domain' : 'no'],
+                      ['DKIM', domain.dkim_status ? <Badge status={domain.dkim_status} /> : 'none yet'],
+                      ['Selector', domain.dkim_selector && <code>{domain.dkim_selector}</code>],
+                      ['Verified', domain.verified_at && <Moment at={domain.verified_at} />],
+                      ['Added', <Moment key="added" at={domain.created_at} />],
+                      idFact(domain.id),
+                    ]}
+                  />
+                </Card>
+              </div>
             </div>
-          </div>
-          <Dmarc id={id} />
-        </Page>
-      )}
+            <Dmarc id={id} />
+          </Page>
+        );
+      }}
     </LoadedPage>
   );
 }
@@ -157,7 +176,8 @@ type Asked = 'rotate' | 'default' | 'remove';
 
 function Manage({ domain, refresh }: { domain: Domain; refresh: () => Promise<unknown> }) {
   const [asks, setAsks] = useState<Asked>();
-  const [, navigate] = useLocation();
+  const rights = useRights();
+  const removal = useRemoval();
   const toast = useToast();
   const close = () => setAsks(undefined);
   const act = async (path: string, said: string) => {
@@ -165,16 +185,17 @@ function Manage({ domain, refresh }: { domain: Domain; refresh: () => Promise<un
     await refresh();
     toast(said);
   };
-  const remove = async () => {
-    await del(`/v1/domains/${domain.id}`);
-    await refresh();
-    navigate('/domains');
-    toast(`${domain.domain} removed`);
-  };
+  const remove = () =>
+    removal(del(`/v1/domains/${domain.id}`), {
+      ...{ refresh: ['domains'], said: `${domain.domain} removed` },
+      ...{ to: '/domains', gone: ['domain', 'reputation', 'dmarc'].map((name) => [name, domain.id]) },
+    });
   return (
     <>
       <Button onClick={() => setAsks('rotate')}>Rotate DKIM key</Button>
-      {!domain.is_default && <Button onClick={() => setAsks('default')}>Make default</Button>}
+      {!domain.is_default && rights('domain:manage', { allDomains: true }) && (
+        <Button onClick={() => setAsks('default')}>Make default</Button>
+      )}
       <Button kind="danger" onClick={() => setAsks('remove')}>
         Remove
       </Button>

@@ -2,7 +2,6 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { post } from '../../api/client';
-import { useMay } from '../../api/session';
 import type { Data, Domain } from '../../api/types';
 import { Button } from '../../parts/button';
 import { FormDialog } from '../../parts/dialog';
@@ -11,6 +10,7 @@ import { bound, TextField } from '../../parts/field';
 import { count } from '../../parts/format';
 import { type Column, ListCard } from '../../parts/list';
 import { Page } from '../../parts/page';
+import { useRights } from '../../parts/rights';
 import { Requires } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
 
@@ -51,10 +51,10 @@ export default function Domains() {
 }
 
 function DomainsPage() {
-  const may = useMay();
+  const rights = useRights();
   const [adds, setAdds] = useState(false);
   const query = useDomains(30_000);
-  const add = may('domain:manage') && (
+  const add = rights('domain:manage', { allDomains: true }) && (
     <Button kind="primary" icon="plus" onClick={() => setAdds(true)}>
       Add a domain
     </Button>

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useLocation, useParams } from 'wouter';
+import { useParams } from 'wouter';
 import { del, get } from '../../api/client';
-import { useMay, useSession } from '../../api/session';
 import type { Data, InboundEmail } from '../../api/types';
 import { Button } from '../../parts/button';
-import { useChange } from '../../parts/change';
+import { useRemoval } from '../../parts/change';
 import { Confirm } from '../../parts/dialog';
 import { bytes, words } from '../../parts/format';
 import { idFact, messageTabs } from '../../parts/message';
 import { Card, Facts, Page } from '../../parts/page';
+import { useRights } from '../../parts/rights';
 import { LoadedPage, Requires } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
 import { Badge, Moment } from '../../parts/text';
@@ -83,21 +83,20 @@ function InboundEmailPage({ id }: { id: string }) {
 }
 
 function Actions({ email: { id } }: { email: InboundEmail }) {
-  const may = useMay();
-  const { key } = useSession();
-  const change = useChange();
-  const [, navigate] = useLocation();
+  const rights = useRights();
+  const removal = useRemoval();
   const [asks, setAsks] = useState(false);
-  const remove = async () => {
-    await change(del(`/v1/inbound-emails/${id}`), { refresh: ['inbound'], said: 'The mail is deleted' });
-    navigate('/inbound');
-  };
+  const remove = () =>
+    removal(del(`/v1/inbound-emails/${id}`), {
+      ...{ refresh: ['inbound'], said: 'The mail is deleted' },
+      ...{ to: '/inbound', gone: [['inbound-email', id]] },
+    });
   return (
     <>
       <a className="button" href={`/v1/inbound-emails/${id}/raw`} download={`${id}.eml`}>
         Download
       </a>
-      {may('inbound:manage') && key.mode === 'live' && (
+      {rights('inbound:manage') && (
         <Button kind="danger" onClick={() => setAsks(true)}>
           Delete
         </Button>

@@ -9,6 +9,7 @@ import { useChange } from '../../parts/change';
 import { Confirm, FormDialog } from '../../parts/dialog';
 import { bound, SelectField, TextField } from '../../parts/field';
 import { type Column, ListCard, PagesPager } from '../../parts/list';
+import { useRights } from '../../parts/rights';
 import { Badge, Time } from '../../parts/text';
 
 interface RouteList {
@@ -41,7 +42,7 @@ const COLUMNS: readonly Column<InboundRoute>[] = [
 
 /** The addresses whose mail is accepted. Keys that are bound to a domain see none of them. */
 export function Routes() {
-  const may = useMay();
+  const rights = useRights();
   const { key } = useSession();
   const [page, setPage] = useState(1);
   const [adds, setAdds] = useState(false);
@@ -53,7 +54,7 @@ export function Routes() {
     enabled: key.domainId === undefined,
   });
   if (key.domainId !== undefined) return null;
-  const canManage = may('inbound:manage') && key.mode === 'live';
+  const canManage = rights('inbound:manage');
   const add = canManage && (
     <Button kind="primary" icon="plus" onClick={() => setAdds(true)}>
       Add a route

@@ -1,8 +1,8 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { post } from '../../api/client';
 import { useSession } from '../../api/session';
 import type { CreatedApiKey, Data } from '../../api/types';
-import { useChange } from '../../parts/change';
 import { FormDialog, OnceDialog } from '../../parts/dialog';
 import { domainOptions, useDomains } from '../../parts/domains';
 import { bound, Check, SelectField, TextField } from '../../parts/field';
@@ -10,7 +10,7 @@ import { SCOPES } from './scopes';
 
 export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
   const { key: own } = useSession();
-  const change = useChange();
+  const client = useQueryClient();
   const domains = useDomains();
   const [name, setName] = useState('');
   const [mode, setMode] = useState<string>(own.mode ?? 'live');
@@ -33,7 +33,9 @@ export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
       ...(domainId && { domainId }),
       ...(expires && { expiresAt: new Date(expires).toISOString() }),
     };
-    setCreated((await change(post<Data<CreatedApiKey>>('/v1/api-keys', body), { refresh: ['keys'] })).data);
+    setCreated((await post<Data<CreatedApiKey>>('/v1/api-keys', body)).data);
+    // The key is shown this once: it waits for no list.
+    void client.invalidateQueries({ queryKey: ['keys'] });
   };
   return (
     <FormDialog

@@ -1,13 +1,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { get } from '../../api/client';
-import { useMay } from '../../api/session';
 import type { Data, PrivacyHistory } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useFilters } from '../../parts/filters';
 import { type Column, ListCard, OffsetPager } from '../../parts/list';
 import { Page } from '../../parts/page';
-import { Requires } from '../../parts/states';
+import { RequiresRight, useRights } from '../../parts/rights';
 import { Badge, Time } from '../../parts/text';
 import { AskErasure, AskExport } from './ask-dialogs';
 import { ErasureDialog, ExportDialog } from './result-dialogs';
@@ -19,9 +18,9 @@ const LIMIT = 50;
 
 export default function Privacy() {
   return (
-    <Requires scope="privacy:read">
+    <RequiresRight scope="privacy:read">
       <PrivacyPage />
-    </Requires>
+    </RequiresRight>
   );
 }
 
@@ -34,7 +33,7 @@ const COLUMNS: readonly Column<Entry>[] = [
 ];
 
 function PrivacyPage() {
-  const may = useMay();
+  const rights = useRights();
   const [asks, setAsks] = useState<'export' | 'erasure'>();
   const [shown, setShown] = useState<Entry>();
   const [{ offset }, filter] = useFilters(['offset']);
@@ -48,7 +47,7 @@ function PrivacyPage() {
     refetchInterval: ({ state }) =>
       state.data?.data.requests.some(({ status }) => status === 'pending' || status === 'processing') ? 1_000 : 30_000,
   });
-  const ask = may('privacy:manage') && (
+  const ask = rights('privacy:manage') && (
     <>
       <Button onClick={() => setAsks('export')}>Export a person's data</Button>
       <Button kind="danger" onClick={() => setAsks('erasure')}>

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { get, post } from '../../api/client';
+import { get, isMissing, post } from '../../api/client';
 import type { Data, QueueAction, QueueFilter, QueueShare } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
@@ -130,11 +130,17 @@ export function ActionDialog({ action, filter, onClose }: ActionProps) {
   );
 }
 
+/** An outage lasts longer than a step of the action. */
+const AFTER_ERROR_MS = 5_000;
+
 function Progress({ id, onClose }: { id: string; onClose: () => void }) {
   const query = useQuery({
     queryKey: ['queue-action', id],
     queryFn: () => get<Data<QueueAction>>(`/operator/v1/queue/actions/${id}`),
-    refetchInterval: ({ state }) => (state.data?.data.status === 'completed' ? false : 500),
+    refetchInterval: ({ state }) => {
+      if (state.data?.data.status === 'completed' || isMissing(state.error)) return false;
+      return state.error ? AFTER_ERROR_MS : 500;
+    },
   });
   const client = useQueryClient();
   const isDone = query.data?.data.status === 'completed';

@@ -6,7 +6,7 @@ import { useSession } from '../../api/session';
 import type { Data } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useDomains } from '../../parts/domains';
-import { bound, TextArea, TextField } from '../../parts/field';
+import { bound, TextArea, TextField, useRefusalFocus } from '../../parts/field';
 import { Card, Page } from '../../parts/page';
 import { InlineError, Requires } from '../../parts/states';
 import { useToast } from '../../parts/toast';
@@ -79,6 +79,7 @@ function SendForm() {
   const [html, setHtml] = useState('<h1>It works</h1>\n<p>This is a <strong>test</strong> mail.</p>');
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
+  const form = useRefusalFocus(error);
   const fieldError = (name: string) =>
     error instanceof ApiError
       ? Object.entries(error.validation)
@@ -108,7 +109,7 @@ function SendForm() {
   };
   return (
     <Card>
-      <form className="form" onSubmit={submit}>
+      <form ref={form} className="form" onSubmit={submit}>
         {key.mode === 'test' && <Simulator to={to} choose={setTo} />}
         <TextField
           label="From"

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { post } from '../../api/client';
 import type { Data, ImportedFile } from '../../api/types';
 import { Button } from '../../parts/button';
@@ -51,7 +51,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
     await client.invalidateQueries({ queryKey: ['suppressions'] });
   };
   return (
-    <Dialog title="Import addresses" onClose={onClose}>
+    <Dialog title="Import addresses" onClose={onClose} busy={busy}>
       <div className="stack">
         <SelectField label="The file is from" {...bound(from, chooseFormat)} options={FORMS} disabled={busy} />
         <p>
@@ -79,7 +79,9 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
         {report && <ReportOf report={report} />}
       </div>
       <div className="dialog-actions">
-        <Button onClick={onClose}>Close</Button>
+        <Button onClick={onClose} disabled={busy}>
+          Close
+        </Button>
         {!report && (
           <Button kind="primary" busy={busy} disabled={!file} onClick={run}>
             {busy ? 'Importing' : 'Import'}
@@ -91,8 +93,11 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
 }
 
 function ReportOf({ report: { added, duplicates, invalid, refused } }: { report: ImportedFile }) {
+  const box = useRef<HTMLDivElement>(null);
+  // The button that had the focus is gone.
+  useEffect(() => box.current?.focus(), []);
   return (
-    <div className={`notice ${invalid > 0 ? 'warn' : 'good'}`} role="status">
+    <div ref={box} tabIndex={-1} className={`notice ${invalid > 0 ? 'warn' : 'good'}`} role="status">
       <div>
         <strong>
           {count(added)} added, {count(invalid)} refused
@@ -108,20 +113,20 @@ function ReportOf({ report: { added, duplicates, invalid, refused } }: { report:
         {invalid > 10 && <p>And {count(invalid - 10)} more.</p>}
       </div>
       {refused.length > 0 && (
-        <Button
-          onClick={() =>
-            download(
-              'not-imported.csv',
-              toCsv([
-                ['line', 'email', 'error'],
-                ...refused.map(({ line, email, error }) => [String(line), email ?? '', error]),
-              ]),
-            )
-          }
-        >
-          Download the refused
+        <Button onClick={() => download('not-imported.csv', refusedCsv(refused, invalid))}>
+          {invalid > refused.length ? `Download the first ${count(refused.length)} refused` : 'Download the refused'}
         </Button>
       )}
     </div>
   );
+}
+
+/** The service names the first refused lines only; the last row says how many more there are. */
+function refusedCsv(refused: ImportedFile['refused'], invalid: number): string {
+  const more = invalid - refused.length;
+  return toCsv([
+    ['line', 'email', 'error'],
+    ...refused.map(({ line, email, error }) => [String(line), email ?? '', error]),
+    ...(more > 0 ? [['', '', `${count(more)} more lines were refused, which are not listed here`]] : []),
+  ]);
 }

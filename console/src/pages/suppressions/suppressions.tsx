@@ -1,17 +1,17 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { del, get, post } from '../../api/client';
-import { useMay } from '../../api/session';
 import type { Data, OffsetPagination, Suppression } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
-import { Confirm, FormDialog } from '../../parts/dialog';
+import { Confirm, Dialog, FormDialog } from '../../parts/dialog';
 import { anyOf, bound, SelectField, TextField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { words } from '../../parts/format';
 import { type Column, FilterText, ListCard, OffsetPager } from '../../parts/list';
 import { Page } from '../../parts/page';
-import { Requires } from '../../parts/states';
+import { RequiresRight, useRights } from '../../parts/rights';
+import { Loaded } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
 import { ImportDialog } from './import-dialog';
 
@@ -29,6 +29,7 @@ const WHY_NOT: Readonly<Record<string, string>> = {
   blocklist: 'The operator keeps it on the list.',
 };
 const LIMIT = 50;
+const TITLE = 'Remove this address from the list?';
 
 const COLUMNS: readonly Column<Suppression>[] = [
   { name: 'Address', look: 'break', cell: ({ email }) => <bdi>{email}</bdi> },
@@ -40,14 +41,14 @@ const COLUMNS: readonly Column<Suppression>[] = [
 
 export default function Suppressions() {
   return (
-    <Requires scope="suppression:read">
+    <RequiresRight scope="suppression:read">
       <SuppressionsPage />
-    </Requires>
+    </RequiresRight>
   );
 }
 
 function SuppressionsPage() {
-  const may = useMay();
+  const rights = useRights();
   const [{ email, reason, offset }, filter] = useFilters(['email', 'reason', 'offset']);
   const [open, setOpen] = useState<'add' | 'import'>();
   const [removes, setRemoves] = useState<Suppression>();
@@ -57,7 +58,7 @@ function SuppressionsPage() {
     queryFn: () => get<SuppressionList>('/v1/suppressions', { limit: LIMIT, offset, email, reason }),
     placeholderData: keepPreviousData,
   });
-  const add = may('suppression:manage') && (
+  const add = rights('suppression:manage') && (
     <>
       <Button onClick={() => setOpen('import')}>Import CSV</Button>
       <Button kind="primary" icon="plus" onClick={() => setOpen('add')}>
@@ -68,7 +69,7 @@ function SuppressionsPage() {
   const actions: Column<Suppression> = {
     name: 'Actions',
     isHidden: true,
-    cell: (entry) => may('suppression:manage') && <Removal entry={entry} ask={setRemoves} />,
+    cell: (entry) => rights('suppression:manage') && <Removal entry={entry} ask={setRemoves} />,
   };
   return (
     <Page
@@ -100,9 +101,7 @@ function SuppressionsPage() {
         empty={{
           icon: 'suppressions',
           title: email || reason ? 'No entry is like that' : 'No address is suppressed',
-          text: email
-            ? 'Mail to this address is sent.'
-            : 'Addresses that bounce or complain show up here by themselves.',
+          text: emptyText(email, reason),
         }}
         pager={({ data, pagination: { total, offset: at, limit } }) => (
           <OffsetPager offset={at} shown={data.length} total={total} limit={limit} turn={turn} />
@@ -115,6 +114,12 @@ function SuppressionsPage() {
   );
 }
 
+/** Only without a reason does an empty list say that an address is not suppressed. */
+function emptyText(email: string, reason: string): string {
+  if (email === '') return 'Addresses that bounce or complain show up here by themselves.';
+  return reason === '' ? 'Mail to this address is sent.' : 'Not with this reason: it may be listed with another one.';
+}
+
 function Removal({ entry, ask }: { entry: Suppression; ask: (entry: Suppression) => void }) {
   if (!REMOVABLE.includes(entry.reason)) return <span className="hint">{WHY_NOT[entry.reason]}</span>;
   return (
@@ -124,26 +129,90 @@ function Removal({ entry, ask }: { entry: Suppression; ask: (entry: Suppression)
   );
 }
 
-function RemoveDialog({ entry: { email, reason }, onClose }: { entry: Suppression; onClose: () => void }) {
+/** What goes off the list: an address has an entry for each reason, and all of them are removed together. */
+function RemoveDialog({ entry: { email }, onClose }: { entry: Suppression; onClose: () => void }) {
   const change = useChange();
+  const query = useQuery({
+    queryKey: ['suppressions', 'of', email],
+    queryFn: () => get<SuppressionList>('/v1/suppressions', { limit: LIMIT, email }),
+    // What is shown here is what the user agrees to.
+    staleTime: 0,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+  });
+  const entries = query.data?.data;
+  const staying = entries?.filter(({ reason }) => !REMOVABLE.includes(reason)) ?? [];
+  if (entries === undefined || entries.length === 0 || staying.length > 0) {
+    return (
+      <Dialog title={staying.length > 0 ? 'This address stays on the list' : TITLE} onClose={onClose}>
+        <Loaded query={query} lines={2}>
+          {() =>
+            staying.length > 0 ? (
+              <>
+                <p>
+                  <bdi>{email}</bdi> cannot be removed, for any reason, while this holds:
+                </p>
+                <Entries entries={staying} />
+              </>
+            ) : (
+              <p>
+                <bdi>{email}</bdi> is on the list no more.
+              </p>
+            )
+          }
+        </Loaded>
+        <div className="dialog-actions">
+          <Button onClick={onClose}>Close</Button>
+        </div>
+      </Dialog>
+    );
+  }
+  const remove = async () => {
+    const { data: present, error } = await query.refetch();
+    if (error) throw error;
+    if (idsOf(present?.data ?? []) !== idsOf(entries)) {
+      throw new Error('The entries of this address have changed. Look at them once more.');
+    }
+    await change(del(`/v1/suppressions/${encodeURIComponent(email)}`), {
+      refresh: ['suppressions'],
+      said: `${email} is off the list`,
+    });
+  };
   return (
-    <Confirm
-      title="Remove this address from the list?"
-      action="Remove"
-      onConfirm={() =>
-        change(del(`/v1/suppressions/${encodeURIComponent(email)}`), {
-          refresh: ['suppressions'],
-          said: `${email} may be sent to again`,
-        })
-      }
-      onClose={onClose}
-    >
+    <Confirm title={TITLE} action="Remove" onConfirm={remove} onClose={onClose}>
       <p>
-        Mail to <bdi>{email}</bdi> is sent again.{' '}
-        {reason === 'unsubscribe' && 'Its owner has asked for no more mail: be sure that they have changed their mind.'}{' '}
-        It can be added again at any time.
+        Mail to <bdi>{email}</bdi> is sent again. {entries.length > 1 && 'All of its entries are removed:'}
       </p>
+      <Entries entries={entries} />
+      {entries.some(({ reason }) => reason === 'unsubscribe') && (
+        <p>
+          <strong>Its owner has asked for no more mail:</strong> be sure that they have changed their mind.
+        </p>
+      )}
+      <p>It can be added again at any time.</p>
     </Confirm>
+  );
+}
+
+const idsOf = (entries: readonly Suppression[]): string =>
+  entries
+    .map(({ id }) => id)
+    .toSorted()
+    .join();
+
+function Entries({ entries }: { entries: readonly Suppression[] }) {
+  return (
+    <ul>
+      {entries.map(({ id, reason, suppressedAt, notes }) => (
+        <li key={id}>
+          <Badge status={reason} />{' '}
+          <span className="soft">
+            <Time at={suppressedAt} />
+          </span>{' '}
+          {WHY_NOT[reason]} <bdi className="break">{notes ?? ''}</bdi>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -1,12 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useEffect, useState } from 'react';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { patch, post } from '../../api/client';
 import type { Data, Template } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { readErrors } from '../../parts/dialog';
-import { TextArea, TextField } from '../../parts/field';
+import { TextArea, TextField, useRefusalFocus } from '../../parts/field';
 import { InlineError } from '../../parts/states';
 import { useMayChange } from './templates';
 
@@ -58,18 +58,20 @@ function useDraft(template: Template | undefined) {
   return { draft, setDraft, base, setBase, isChanged, isKept: kept !== undefined };
 }
 
-/** Makes a template, or a new version of one. */
-export function Editor({ template }: { template?: Template }) {
-  const mayChange = useMayChange();
+interface Saving {
+  readonly template: Template | undefined;
+  readonly draft: Draft;
+  readonly setBase: (base: Template) => void;
+}
+
+function useSave({ template, draft, setBase }: Saving) {
   const change = useChange();
+  const client = useQueryClient();
   const [, navigate] = useLocation();
-  const { draft, setDraft, base, setBase, isChanged, isKept } = useDraft(template);
-  const isNewer = template !== undefined && template.version !== base?.version;
-  const begin = (from: Template | undefined) => {
-    setBase(from);
-    setDraft(draftOf(from));
-  };
-  if (isNewer && !isChanged) begin(template);
+  const latest = useRef(draft);
+  useEffect(() => {
+    latest.current = draft;
+  }, [draft]);
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const save = async () => {
@@ -80,26 +82,54 @@ export function Editor({ template }: { template?: Template }) {
       const saved = template
         ? patch<Data<Template>>(`/v1/templates/${template.id}`, body)
         : post<Data<Template>>('/v1/templates', body);
-      const kept = saved.then((answer) => {
-        // Before the page shows it: it is not someone else's.
-        setBase(answer.data);
+      const shown = saved.then(async (answer) => {
+        await show(answer);
         return answer;
       });
-      const { data } = await change(kept, {
+      await change(shown, {
         refresh: ['templates', 'template', 'template-versions'],
         said: `${draft.name} is saved`,
       });
-      if (!template) navigate(`/templates/${data.id}`);
     } catch (failed) {
       setError(failed);
     }
     setBusy(false);
   };
+  /** The answer is the newest version, before the page has loaded it: it is not someone else's. What was typed meanwhile builds on it. */
+  const show = async (answer: Data<Template>) => {
+    const { data } = answer;
+    const queryKey = ['template', data.id];
+    await client.cancelQueries({ queryKey });
+    client.setQueryData(queryKey, answer);
+    setBase(data);
+    if (template) return;
+    client.removeQueries({ queryKey: draftKey() });
+    if (!isSame(latest.current, draft)) {
+      client.setQueryData<Begun>(draftKey(data.id), { draft: latest.current, base: data });
+    }
+    navigate(`/templates/${data.id}`);
+  };
+  return { save, error, busy };
+}
+
+/** Makes a template, or a new version of one. */
+export function Editor({ template }: { template?: Template }) {
+  const mayChange = useMayChange();
+  const { draft, setDraft, base, setBase, isChanged, isKept } = useDraft(template);
+  // The page may still show the version before the one that has just been saved here.
+  const isNewer = template !== undefined && template.version > (base?.version ?? 0);
+  const begin = (from: Template | undefined) => {
+    setBase(from);
+    setDraft(draftOf(from));
+  };
+  if (isNewer && !isChanged) begin(template);
+  const { save, error, busy } = useSave({ template, draft, setBase });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void save();
   };
   const { said, rest } = readErrors(error);
+  const form = useRefusalFocus(error);
   const field = (name: keyof Draft) => ({
     readOnly: !mayChange,
     value: draft[name],
@@ -108,7 +138,7 @@ export function Editor({ template }: { template?: Template }) {
   });
   const code = { spellCheck: false, className: 'mono' };
   return (
-    <form className="form" onSubmit={submit}>
+    <form ref={form} className="form" onSubmit={submit}>
       <TextField
         label="Name"
         required

@@ -1,18 +1,19 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import { useLocation, useParams } from 'wouter';
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useRef, useState } from 'react';
+import { useParams } from 'wouter';
 import { del, get, post } from '../../api/client';
 import type { Data, RenderedTemplate, Template, TemplateVersion } from '../../api/types';
 import { Button } from '../../parts/button';
+import { useRemoval } from '../../parts/change';
 import { Confirm } from '../../parts/dialog';
 import { bound, TextArea } from '../../parts/field';
 import { Card, Page } from '../../parts/page';
-import { InlineError, Loaded, LoadedPage, Requires } from '../../parts/states';
+import { RequiresRight } from '../../parts/rights';
+import { InlineError, Loaded, LoadedPage } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
 import { Time } from '../../parts/text';
-import { useToast } from '../../parts/toast';
 import { Editor } from './editor';
-import { example } from './example';
+import { withMissing } from './example';
 import { useMayChange } from './templates';
 
 const UP = { to: '/templates', name: 'Templates' };
@@ -20,7 +21,9 @@ const UP = { to: '/templates', name: 'Templates' };
 export default function TemplateScreen() {
   const { id = '' } = useParams();
   return (
-    <Requires scope="template:read">{id === 'new' ? <NewTemplate /> : <TemplatePage key={id} id={id} />}</Requires>
+    <RequiresRight scope="template:read">
+      {id === 'new' ? <NewTemplate /> : <TemplatePage key={id} id={id} />}
+    </RequiresRight>
   );
 }
 
@@ -64,28 +67,26 @@ function TemplatePage({ id }: { id: string }) {
   );
 }
 
-function Preview({ template }: { template: Template }) {
-  const [variables, setVariables] = useState(() => JSON.stringify(example(template.variables), null, 2));
-  const [rendered, setRendered] = useState<RenderedTemplate>();
-  const [error, setError] = useState<unknown>();
+/** Fills in the saved version: a draft beside it is not known to the service. */
+function Preview({ template: { id, version, variables: names } }: { template: Template }) {
+  const [variables, setVariables] = useState(() => withMissing('{}', names));
+  const [seen, setSeen] = useState(version);
+  const [result, setResult] = useState<Result>();
+  const asked = useRef(0);
+  if (seen !== version) {
+    setSeen(version);
+    setVariables(withMissing(variables, names));
+  }
   const render = async (event: FormEvent) => {
     event.preventDefault();
-    setError(undefined);
-    try {
-      setRendered(
-        (
-          await post<Data<RenderedTemplate>>(`/v1/templates/${template.id}/render`, {
-            variables: JSON.parse(variables) as unknown,
-          })
-        ).data,
-      );
-    } catch (failed) {
-      setRendered(undefined);
-      setError(failed instanceof SyntaxError ? new Error(`The variables are no JSON: ${failed.message}`) : failed);
-    }
+    const turn = (asked.current += 1);
+    const outcome = await filledIn(id, variables);
+    // A slow answer does not replace a later one.
+    if (turn === asked.current) setResult({ ...outcome, version });
   };
+  const shown = result?.version === version ? result : undefined;
   return (
-    <Card title="Preview">
+    <Card title={`Preview of version ${version}`}>
       <form className="form" onSubmit={render}>
         <TextArea
           label="Variables (JSON)"
@@ -93,31 +94,52 @@ function Preview({ template }: { template: Template }) {
           rows={5}
           spellCheck={false}
           {...bound(variables, setVariables)}
+          hint="The saved version is filled in; save a draft to see it here."
         />
-        <InlineError error={error} />
+        <InlineError error={shown?.error} />
         <div className="row">
           <Button type="submit">Fill in</Button>
         </div>
       </form>
-      {rendered && (
-        <div className="stack" role="status">
-          <h3>
-            <bdi>{rendered.subject}</bdi>
-          </h3>
-          <Tabs
-            label="The filled-in template"
-            tabs={[
-              ...(rendered.text !== undefined
-                ? [{ name: 'Text', content: <pre className="code">{rendered.text}</pre> }]
-                : []),
-              ...(rendered.html !== undefined
-                ? [{ name: 'HTML', content: <pre className="code">{rendered.html}</pre> }]
-                : []),
-            ]}
-          />
-        </div>
-      )}
+      {shown?.rendered && <FilledIn rendered={shown.rendered} />}
     </Card>
+  );
+}
+
+interface Outcome {
+  readonly rendered?: RenderedTemplate;
+  readonly error?: unknown;
+}
+
+interface Result extends Outcome {
+  /** What was filled in. */
+  readonly version: number;
+}
+
+async function filledIn(id: string, variables: string): Promise<Outcome> {
+  try {
+    const body = { variables: JSON.parse(variables) as unknown };
+    return { rendered: (await post<Data<RenderedTemplate>>(`/v1/templates/${id}/render`, body)).data };
+  } catch (failed) {
+    const isJson = !(failed instanceof SyntaxError);
+    return { error: isJson ? failed : new Error(`The variables are no JSON: ${failed.message}`) };
+  }
+}
+
+function FilledIn({ rendered: { subject, text, html } }: { rendered: RenderedTemplate }) {
+  return (
+    <div className="stack" role="status">
+      <h3>
+        <bdi>{subject}</bdi>
+      </h3>
+      <Tabs
+        label="The filled-in template"
+        tabs={[
+          ...(text !== undefined ? [{ name: 'Text', content: <pre className="code">{text}</pre> }] : []),
+          ...(html !== undefined ? [{ name: 'HTML', content: <pre className="code">{html}</pre> }] : []),
+        ]}
+      />
+    </div>
   );
 }
 
@@ -151,15 +173,13 @@ function Versions({ id }: { id: string }) {
 
 function Remove({ template }: { template: Template }) {
   const [asks, setAsks] = useState(false);
-  const client = useQueryClient();
-  const [, navigate] = useLocation();
-  const toast = useToast();
-  const remove = async () => {
-    await del(`/v1/templates/${template.id}`);
-    await client.invalidateQueries({ queryKey: ['templates'] });
-    navigate('/templates');
-    toast(`${template.name} is deleted`);
-  };
+  const removal = useRemoval();
+  const { id } = template;
+  const remove = () =>
+    removal(del(`/v1/templates/${id}`), {
+      ...{ refresh: ['templates'], said: `${template.name} is deleted` },
+      ...{ to: '/templates', gone: ['template', 'template-versions', 'template-draft'].map((name) => [name, id]) },
+    });
   return (
     <>
       <Button kind="danger" onClick={() => setAsks(true)}>

@@ -1,13 +1,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
-import { useMay, useSession } from '../../api/session';
 import type { Pagination, TemplateListItem } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
 import { useFilters } from '../../parts/filters';
 import { type Column, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
-import { Requires } from '../../parts/states';
+import { RequiresRight, useRights } from '../../parts/rights';
 import { Time } from '../../parts/text';
 
 interface TemplateList {
@@ -17,15 +16,14 @@ interface TemplateList {
 
 /** Test keys read and use templates, live keys make them. */
 export function useMayChange(): boolean {
-  const may = useMay();
-  return useSession().key.mode === 'live' && may('template:manage');
+  return useRights()('template:manage');
 }
 
 export default function Templates() {
   return (
-    <Requires scope="template:read">
+    <RequiresRight scope="template:read">
       <TemplatesPage />
-    </Requires>
+    </RequiresRight>
   );
 }
 

@@ -1,9 +1,8 @@
 import { useState } from 'react';
-import { useLocation } from 'wouter';
 import { del, patch, post } from '../../api/client';
 import type { Data, Webhook } from '../../api/types';
 import { Button } from '../../parts/button';
-import { useChange } from '../../parts/change';
+import { useChange, useRemoval } from '../../parts/change';
 import { Confirm, FormDialog } from '../../parts/dialog';
 import { bound, TextField } from '../../parts/field';
 import { InlineError } from '../../parts/states';
@@ -40,13 +39,14 @@ export function Manage({ webhook }: { webhook: Webhook }) {
       <Button
         kind="primary"
         icon="send"
-        disabled={!enabled || busy}
+        disabled={!enabled}
+        busy={busy}
         onClick={() => act(() => post(`${path}/test`), 'A test event is on its way')}
       >
         Send a test
       </Button>
       <Button onClick={() => setAsks('change')}>Change</Button>
-      <Button onClick={toggle} disabled={busy}>
+      <Button onClick={toggle} busy={busy}>
         {enabled ? 'Disable' : 'Enable'}
       </Button>
       <Button disabled={!enabled} onClick={() => setAsks('replay')}>
@@ -122,12 +122,18 @@ function ReplayDialog({ path, onClose }: { path: string; onClose: () => void }) 
 }
 
 function RemoveDialog({ webhook: { id, url }, onClose }: { webhook: Webhook; onClose: () => void }) {
-  const change = useChange();
-  const [, navigate] = useLocation();
-  const remove = async () => {
-    await change(del(`/v1/webhooks/${id}`), { refresh: ['webhooks'], said: 'The webhook is removed' });
-    navigate('/webhooks');
-  };
+  const removal = useRemoval();
+  const remove = () =>
+    removal(del(`/v1/webhooks/${id}`), {
+      ...{ refresh: ['webhooks'], said: 'The webhook is removed' },
+      ...{
+        to: '/webhooks',
+        gone: [
+          ['webhook', id],
+          ['deliveries', id],
+        ],
+      },
+    });
   return (
     <Confirm title="Remove this webhook?" action="Remove the webhook" onClose={onClose} onConfirm={remove}>
       <p>

@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { patch, post } from '../../api/client';
@@ -12,6 +13,7 @@ const REFRESH = ['webhooks', 'webhook'];
 /** Adds a webhook, or changes one. */
 export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose: () => void }) {
   const change = useChange();
+  const client = useQueryClient();
   const [, navigate] = useLocation();
   const [url, setUrl] = useState(webhook?.url ?? '');
   const [description, setDescription] = useState(webhook?.description ?? '');
@@ -33,7 +35,9 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose
       onClose();
       return;
     }
-    setCreated((await change(post<Data<CreatedWebhook>>('/v1/webhooks', body), { refresh: REFRESH })).data);
+    setCreated((await post<Data<CreatedWebhook>>('/v1/webhooks', body)).data);
+    // The secret is shown this once: it waits for no list.
+    for (const name of REFRESH) void client.invalidateQueries({ queryKey: [name] });
   };
   const every = events.includes('*');
   return (

@@ -1,0 +1,40 @@
+import type { ReactNode } from 'react';
+import { useMay, useSession } from '../api/session';
+import { Page } from './page';
+import { NoPermission, Requires } from './states';
+
+/** What concerns all domains of the organization: the service refuses it to a key that is bound to one (`Unbound`). */
+const OF_ALL_DOMAINS = new Set([
+  ...['suppression:read', 'suppression:manage', 'template:read', 'template:manage'],
+  ...['privacy:read', 'privacy:manage'],
+]);
+/** What live mail depends on: the service refuses it to test keys (`LiveOnly`). */
+const OF_LIVE_MAIL = new Set(['domain:manage', 'inbound:manage', 'template:manage']);
+
+interface Reach {
+  /** Whether it concerns all domains, though the scope's other actions may concern one. */
+  readonly allDomains?: boolean;
+}
+
+/** Whether the key may use a scope. Its mode and its domain take some away that its scopes name. */
+export function useRights(): (scope: string, reach?: Reach) => boolean {
+  const may = useMay();
+  const { key } = useSession();
+  return (scope, { allDomains = OF_ALL_DOMAINS.has(scope) } = {}) =>
+    may(scope) && !(allDomains && key.domainId !== undefined) && !(key.mode === 'test' && OF_LIVE_MAIL.has(scope));
+}
+
+/** As `Requires`, for a page about all domains of the organization: it names why a key that is bound to one does not open it. */
+export function RequiresRight({ scope, children }: { scope: string; children: ReactNode }) {
+  const rights = useRights();
+  const may = useMay();
+  if (rights(scope) || !may(scope)) return <Requires scope={scope}>{children}</Requires>;
+  return (
+    <Page title="Not open to this key">
+      <NoPermission
+        scope=""
+        message="It is bound to one domain, and this page is about all of them. Sign in with a key that is bound to none."
+      />
+    </Page>
+  );
+}
