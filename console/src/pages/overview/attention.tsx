@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { get } from '../../api/client';
 import { useMay } from '../../api/session';
+import { useRights } from '../../parts/rights';
 import type { Data, Domain, Suppression, Webhook } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
 import { CAUSES, useDomains } from '../../parts/domains';
@@ -153,7 +154,7 @@ async function readNewSuppressions(): Promise<NewSuppressions> {
 
 /** More bounces and complaints than a list of living addresses has. */
 function useSpike(): Concern[] {
-  const may = useMay();
+  const may = useRights();
   const isSeen = may('suppression:read') && may('stats:read');
   const fresh = useQuery({
     queryKey: ['suppressions', 'new'],
