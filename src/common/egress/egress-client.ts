@@ -153,17 +153,21 @@ export class EgressClient {
     const holder = holderOf(outgoing);
     const isSecure = outgoing.url.protocol === 'https:';
     const handshake = isSecure ? await CLIENT_HANDSHAKES.begin(holder, () => undefined, signal) : undefined;
-    const { request, received } = this.open(outgoing, addresses);
-    const end = () => request.destroy(signal.reason as Error);
-    signal.addEventListener('abort', end);
-    const endHandshake = () => handshake?.end(received());
-    request.once('socket', (socket: Socket) => socket.once('secureConnect', endHandshake));
+    let bytes = 0;
     try {
-      return await read(await this.responseTo(request, holder));
+      const { request, received } = this.open(outgoing, addresses);
+      const end = () => request.destroy(signal.reason as Error);
+      signal.addEventListener('abort', end);
+      request.once('socket', (socket: Socket) => socket.once('secureConnect', () => handshake?.end(received())));
+      try {
+        return await read(await this.responseTo(request, holder));
+      } finally {
+        signal.removeEventListener('abort', end);
+        bytes = received();
+        request.destroy();
+      }
     } finally {
-      signal.removeEventListener('abort', end);
-      endHandshake();
-      request.destroy();
+      handshake?.end(bytes);
     }
   }
 
@@ -174,7 +178,11 @@ export class EgressClient {
     // A name goes through `lookup`; an address is what was checked.
     const host = url.hostname.replace(/^\[|\]$/g, '');
     const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
-    const plain = connectTcp({ host, port, lookup: answering(addresses), ...NEXT_ADDRESS });
+    let plain: Socket | undefined;
+    const connect = (): Socket => {
+      plain = connectTcp({ host, port, lookup: answering(addresses), ...NEXT_ADDRESS });
+      return isSecure ? this.secured(plain, host) : plain;
+    };
     const options: RequestOptions = {
       ...{ method: body === undefined ? 'GET' : 'POST', host, port, path: url.pathname + url.search },
       headers: {
@@ -182,31 +190,28 @@ export class EgressClient {
         'accept-encoding': 'identity',
         ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
       },
-      createConnection: () => (isSecure ? this.secured(plain, host) : plain),
+      createConnection: connect,
       maxHeaderSize: 16_384,
     };
     const request = requestPlain(options);
-    plain.once('connect', () => {
-      if (!isAmong(plain.remoteAddress, addresses)) request.destroy(new EgressError('refused'));
+    plain?.once('connect', () => {
+      if (!isAmong(plain?.remoteAddress, addresses)) request.destroy(new EgressError('refused'));
     });
-    return { request: request.end(body), received: () => plain.bytesRead };
+    return { request: request.end(body), received: () => plain?.bytesRead ?? 0 };
   }
 
   private secured(plain: Socket, host: string): Socket {
     const servername = isIP(host) === 0 ? host : '';
-    const { secureContext } = this;
-    const options = { host, servername, secureContext, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'] };
+    const trust = { secureContext: this.secureContext, rejectUnauthorized: true };
+    const options = { host, servername, ...trust, ALPNProtocols: ['http/1.1'] };
     return connectBounded(plain, BOUNDED_BYTES, options);
   }
 
   /** Made once: the authorities of the platform take two milliseconds. */
   private get secureContext(): SecureContext {
     const { authorities } = this.limits;
-    this.context ??= createSecureContext({
-      ...CLIENT_TLS,
-      ...(authorities !== undefined && { ca: authorities }),
-    });
-    return this.context;
+    const options = { ...CLIENT_TLS, ...(authorities !== undefined && { ca: authorities }) };
+    return (this.context ??= createSecureContext(options));
   }
 
   private responseTo(request: ClientRequest, holder: string): Promise<IncomingMessage> {

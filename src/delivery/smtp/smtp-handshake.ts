@@ -96,8 +96,9 @@ async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   const handshake = await CLIENT_HANDSHAKES.begin(session.holder, () => wire.destroy());
   const keep = (ticket: Buffer) => tlsSessions?.keep(endpoint, { ticket, ...session.proof });
   const maxBytes = handshake.isBounded ? BOUNDED_BYTES : undefined;
-  const fault = await wire.encrypt(options, session.timeouts.tls, keep, maxBytes);
-  handshake.end(wire.bytesOfHandshake);
+  const fault = await wire
+    .encrypt(options, session.timeouts.tls, keep, maxBytes)
+    .finally(() => handshake.end(wire.bytesOfHandshake));
   if (fault !== undefined) {
     // It may have been the session: the next handshake is a whole one.
     tlsSessions?.forget(endpoint);
