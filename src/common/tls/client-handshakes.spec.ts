@@ -100,4 +100,17 @@ describe('TLS handshakes of a client', () => {
     expect(ended).toEqual(['costly', 'other', 'costly']);
     await new Promise((resolve) => server.close(resolve));
   });
+
+  it('return their places where nothing can be sent', async () => {
+    const guard = { check: () => Promise.resolve({ kind: 'allowed', addresses: ['127.0.0.1'] }) };
+    const client = new EgressClient(guard as unknown as EgressGuard);
+    const url = new URL('https://unsent.example:1/');
+    // One more than there are places; the next would wait for ever.
+    for (let count = 0; count < 65; count += 1) {
+      const result = await client.post({ url, headers: { 'x-odd': 'a\nb' }, body: '', holder: 'unsent' });
+      expect(result.kind).toBe('failed');
+    }
+    const next = await client.post({ url, headers: {}, body: '', holder: 'unsent' });
+    expect(next).toMatchObject({ kind: 'failed', failure: { reason: 'the connection was refused' } });
+  });
 });
