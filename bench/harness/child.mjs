@@ -81,8 +81,9 @@ async function stop(child, signal) {
 /** A CPU profile of the process is written when it stops. */
 function profilerArguments(folder, process) {
   if (folder === undefined) return [];
-  const name = `${process}-${Date.now()}.cpuprofile`;
-  return ['--cpu-prof', '--cpu-prof-interval=500', `--cpu-prof-dir=${path.resolve(folder)}`, `--cpu-prof-name=${name}`];
+  // Node names the files by process and thread: with one name, that of a thread would overwrite that of the process.
+  const own = path.resolve(folder, `${process}-${Date.now()}`);
+  return ['--cpu-prof', '--cpu-prof-interval=500', `--cpu-prof-dir=${own}`];
 }
 
 /** The product's configuration comes from the bench only, not from the caller's environment. */
