@@ -1,18 +1,13 @@
-import {
-  request as requestPlain,
-  type ClientRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type RequestOptions,
-} from 'node:http';
+import { request as requestPlain, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { EVENT_LOOP } from '../async/fair-turns';
 import { parseInTurns } from '../async/parse-in-turns';
 import { SECOND } from '../clock';
-import { connectBounded } from '../tls/bounded-socket';
-import { BOUNDED_BYTES, CLIENT_HANDSHAKES, CLIENT_TLS } from '../tls/client-handshakes';
+import { BOUNDED_BYTES, CLIENT_HANDSHAKES, CLIENT_TLS, type HandshakeCost } from '../tls/client-handshakes';
+import { connectMeasured, type MeasuredConnection } from '../tls/measured-socket';
 import { answering, type EgressGuard, isAmong } from './egress-guard';
+import { collectBody, drainBody, joinHeaders } from './egress-body';
 import { EgressError, toEgressFailure, type EgressFailure } from './egress-failure';
 
 export interface EgressGet {
@@ -83,8 +78,6 @@ export const EGRESS_LIMITS: EgressLimits = {
 const MAX_INTERIM_ANSWERS = 10;
 /** Of all that comes beside the body: heads, what frames the chunks of a body, empty lines before the answer. */
 const FRAMING = { perBodyByte: 8, bytes: 256 * 1024 };
-/** Of a body whose end does not matter: each chunk costs this process more than who sends it. */
-const MAX_DRAINED_PIECES = 1_000;
 
 /** An address that does not answer leaves time for the next one. */
 const NEXT_ADDRESS = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1_500 };
@@ -105,7 +98,7 @@ export class EgressClient {
   post(post: EgressPost): Promise<EgressResult> {
     return this.send(post, async (response) => {
       const { statusCode: status = 0, headers } = response;
-      const answer = { ...(await this.drain(response)), headers: joinHeaders(headers) };
+      const answer = { ...(await drainBody(response, this.limits)), headers: joinHeaders(headers) };
       return { kind: 'answered', status, retryAfter: headers['retry-after'], answer };
     });
   }
@@ -114,7 +107,12 @@ export class EgressClient {
   get(get: EgressGet): Promise<EgressFile> {
     return this.send(get, async (response) => {
       const { statusCode: status = 0, headers } = response;
-      return { kind: 'answered', status, contentType: headers['content-type'], body: await this.collect(response) };
+      return {
+        kind: 'answered',
+        status,
+        contentType: headers['content-type'],
+        body: await collectBody(response, this.limits.maxResponseBytes),
+      };
     });
   }
 
@@ -152,36 +150,44 @@ export class EgressClient {
   ): Promise<Answer> {
     const holder = holderOf(outgoing);
     const isSecure = outgoing.url.protocol === 'https:';
-    const handshake = isSecure ? await CLIENT_HANDSHAKES.begin(holder, () => undefined, signal) : undefined;
-    let bytes = 0;
+    let giveUp = (): void => undefined;
+    const place = { holder, giveUp: () => giveUp(), signal };
+    const handshake = isSecure ? await CLIENT_HANDSHAKES.begin(place) : undefined;
+    let cost: HandshakeCost = { bytes: 0, ms: 0 };
     try {
-      const { request, received } = this.open(outgoing, addresses);
+      const { request, handshakeCost } = this.open(outgoing, addresses);
+      giveUp = () => void request.destroy(new EgressError('stopped'));
       const end = () => request.destroy(signal.reason as Error);
       signal.addEventListener('abort', end);
-      request.once('socket', (socket: Socket) => socket.once('secureConnect', () => handshake?.end(received())));
+      request.once('socket', (socket: Socket) => socket.once('secureConnect', () => handshake?.end(handshakeCost())));
       try {
         return await read(await this.responseTo(request, holder));
       } finally {
         signal.removeEventListener('abort', end);
-        bytes = received();
+        cost = handshakeCost();
         request.destroy();
       }
     } finally {
-      handshake?.end(bytes);
+      handshake?.end(cost);
     }
   }
 
-  /** With what the host has sent so far, TLS included. */
-  private open(outgoing: Outgoing, addresses: readonly string[]): { request: ClientRequest; received: () => number } {
+  /** With what its handshake has cost so far. */
+  private open(
+    outgoing: Outgoing,
+    addresses: readonly string[],
+  ): { request: ClientRequest; handshakeCost: () => HandshakeCost } {
     const { url, headers, body } = outgoing;
     const isSecure = url.protocol === 'https:';
     // A name goes through `lookup`; an address is what was checked.
     const host = url.hostname.replace(/^\[|\]$/g, '');
     const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
     let plain: Socket | undefined;
+    let measured: MeasuredConnection | undefined;
     const connect = (): Socket => {
       plain = connectTcp({ host, port, lookup: answering(addresses), ...NEXT_ADDRESS });
-      return isSecure ? this.secured(plain, host) : plain;
+      if (isSecure) measured = this.secured(plain, host);
+      return measured?.encrypted ?? plain;
     };
     const options: RequestOptions = {
       ...{ method: body === undefined ? 'GET' : 'POST', host, port, path: url.pathname + url.search },
@@ -197,14 +203,15 @@ export class EgressClient {
     plain?.once('connect', () => {
       if (!isAmong(plain?.remoteAddress, addresses)) request.destroy(new EgressError('refused'));
     });
-    return { request: request.end(body), received: () => plain?.bytesRead ?? 0 };
+    const handshakeCost = () => ({ bytes: plain?.bytesRead ?? 0, ms: measured?.handshakeMs() });
+    return { request: request.end(body), handshakeCost };
   }
 
-  private secured(plain: Socket, host: string): Socket {
+  private secured(plain: Socket, host: string): MeasuredConnection {
     const servername = isIP(host) === 0 ? host : '';
     const trust = { secureContext: this.secureContext, rejectUnauthorized: true };
     const options = { host, servername, ...trust, ALPNProtocols: ['http/1.1'] };
-    return connectBounded(plain, BOUNDED_BYTES, options);
+    return connectMeasured(plain, BOUNDED_BYTES, options);
   }
 
   /** Made once: the authorities of the platform take two milliseconds. */
@@ -242,56 +249,10 @@ export class EgressClient {
       if (socket.bytesRead > most) end();
     });
   }
-
-  /** The whole body; undefined when it is longer than the limit. Rejects when it breaks off. */
-  private collect(response: IncomingMessage): Promise<Buffer | undefined> {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    return new Promise((resolve, reject) => {
-      response.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes <= this.limits.maxResponseBytes) return void chunks.push(chunk);
-        response.destroy();
-        resolve(undefined);
-      });
-      response.on('error', reject);
-      response.once('end', () => resolve(Buffer.concat(chunks)));
-      response.once('close', () => reject(new EgressError('connection')));
-    });
-  }
-
-  /** Reads to the end or to the limit. An end that is late or broken changes nothing: the status is known. */
-  private drain(response: IncomingMessage): Promise<Pick<EgressResponse, 'body' | 'isCut'>> {
-    const { maxResponseBytes, keptResponseBytes } = this.limits;
-    const kept: Buffer[] = [];
-    let [bytes, pieces] = [0, 0];
-    return new Promise((resolve) => {
-      response.on('data', (chunk: Buffer) => {
-        pieces += 1;
-        // A copy: the chunk's memory is a large one's.
-        if (bytes < keptResponseBytes) kept.push(Buffer.from(chunk.subarray(0, keptResponseBytes - bytes)));
-        bytes += chunk.length;
-        if (bytes >= maxResponseBytes || pieces >= MAX_DRAINED_PIECES) response.destroy();
-      });
-      response.on('error', () => undefined);
-      response.once('close', () => {
-        const isCut = bytes > keptResponseBytes || !response.complete;
-        resolve({ body: Buffer.concat(kept), isCut });
-      });
-    });
-  }
 }
 
 function holderOf({ holder, url }: Outgoing): string {
   return holder ?? url.host;
-}
-
-function joinHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  const joined = Object.entries(headers).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? value.join(', ') : value,
-  ]);
-  return Object.fromEntries(joined) as Record<string, string>;
 }
 
 function failed(failure: EgressFailure): Extract<EgressResult, { kind: 'failed' }> {

@@ -6,19 +6,24 @@ import type { EgressGuard } from '../egress/egress-guard';
 import { ClientHandshakes } from './client-handshakes';
 
 const KIB = 1024;
-const LIMITS = { atATime: 2, freeBytes: KIB, msPerKib: 20, share: 10, rememberedMs: 60_000, revokingMs: 100 };
+const LIMITS = {
+  ...{ atATime: 2, freeMs: 10, revokingMs: 50, oneByOne: 2, share: 1_000, sample: 8 },
+  ...{ knownMs: 60_000, freeBytes: 4 * KIB, msPerKib: 10 },
+};
+const CHEAP = { bytes: 3 * KIB, ms: 2 };
+const COSTLY = { bytes: 3 * KIB, ms: 60 };
+const UNMEASURED = { bytes: 3 * KIB, ms: undefined };
 
-const ignore = (): void => undefined;
-
-function scene() {
-  const handshakes = new ClientHandshakes(LIMITS);
+function scene(random = () => 0.5) {
+  const handshakes = new ClientHandshakes(LIMITS, random);
   const givenUp: number[] = [];
   let count = 0;
-  const begin = (holder: string) => {
+  const begin = (holder: string, server?: string, signal?: AbortSignal) => {
     const number = (count += 1);
-    return handshakes.begin(holder, () => void givenUp.push(number));
+    const giveUp = () => void givenUp.push(number);
+    return handshakes.begin({ holder, giveUp, ...(server && { server }), ...(signal && { signal }) });
   };
-  return { handshakes, begin, givenUp };
+  return { begin, givenUp };
 }
 
 /** Whether it has its place by the next turn of the event loop. */
@@ -34,49 +39,100 @@ describe('TLS handshakes of a client', () => {
     const third = begin('a');
     expect(await isHeld(third)).toBe(false);
     expect(await isHeld(begin('b'))).toBe(true);
-    first.end(KIB);
-    first.end(KIB);
+    first.end(CHEAP);
+    first.end(CHEAP);
     expect(await isHeld(third)).toBe(true);
     const fourth = begin('a');
     expect(await isHeld(fourth)).toBe(false);
-    second.end(KIB);
+    second.end(CHEAP);
     expect(await isHeld(fourth)).toBe(true);
   });
 
-  it('of a holder whose servers send long chains wait in proportion, and go one by one', async () => {
-    const { begin } = scene();
-    const [first, second] = [await begin('a'), await begin('a')];
-    // Those that wait for a usual place find that it is none for them.
-    const later = [begin('a'), begin('a')] as const;
-    first.end(2 * KIB);
-    second.end(KIB);
-    expect(await Promise.all(later.map(isHeld))).toEqual([false, false]);
-    expect(await isHeld(begin('b'))).toBe(true);
-    const third = await later[0];
-    expect(await isHeld(later[1])).toBe(false);
-    third.end(0);
-    (await later[1]).end(0);
+  it('are measured until the server is known to cost little, and then a sample of them', async () => {
+    let sampled = 0.5;
+    const { begin } = scene(() => sampled);
+    const first = await begin('a', 'mx');
+    expect([first.isMeasured, (await begin('b', 'mx')).isMeasured]).toEqual([true, true]);
+    // One that fails says nothing of the next.
+    first.end(CHEAP);
+    const second = await begin('a', 'mx');
+    expect(second.isMeasured).toBe(true);
+    second.end(CHEAP, true);
+    const third = await begin('a', 'mx');
+    expect(third.isMeasured).toBe(false);
+    third.end(UNMEASURED, true);
+    sampled = 0.1;
+    expect((await begin('c', 'mx')).isMeasured).toBe(true);
+    sampled = 0.2;
+    expect((await begin('c', 'mx')).isMeasured).toBe(false);
+    expect((await begin('d', 'other')).isMeasured).toBe(true);
+    expect((await begin('d')).isMeasured).toBe(true);
   });
 
-  it('are given up beside one of their holder that cost much', async () => {
+  it('of a holder whose servers cost wait in proportion', async () => {
+    const { begin } = scene();
+    (await begin('a', 'mx')).end({ ...CHEAP, ms: 10 });
+    expect(await isHeld(begin('a', 'mx'))).toBe(true);
+    (await begin('b', 'mx')).end({ ...CHEAP, ms: 11 });
+    expect(await isHeld(begin('b', 'mx'))).toBe(false);
+    expect(await isHeld(begin('c', 'mx'))).toBe(true);
+  });
+
+  it('with a server that sends more than when it was measured are charged by its bytes, and the next is measured', async () => {
+    const { begin } = scene();
+    (await begin('a', 'mx')).end({ bytes: 6 * KIB, ms: 2 }, true);
+    (await begin('a', 'mx')).end({ bytes: 6 * KIB, ms: undefined }, true);
+    (await begin('a', 'mx')).end({ bytes: 5 * KIB, ms: undefined }, true);
+    const last = await begin('a', 'mx');
+    expect(last.isMeasured).toBe(false);
+    last.end({ bytes: 7 * KIB, ms: undefined }, true);
+    expect(await isHeld(begin('a', 'mx'))).toBe(false);
+    expect((await begin('b', 'mx')).isMeasured).toBe(true);
+  });
+
+  it('are given up beside one of their holder that took long, and go one by one until some have cost little', async () => {
     const { begin, givenUp } = scene();
-    const [first] = [await begin('a'), await begin('a'), await begin('b')];
-    first.end(5 * KIB);
-    expect(givenUp).toEqual([]);
-    const { begin: again, givenUp: later } = scene();
-    const [costly, second, other] = [await again('a'), await again('a'), await again('b')];
-    costly.end(6 * KIB);
-    expect(later).toEqual([2]);
-    second.end(0);
-    other.end(6 * KIB);
-    expect(later).toEqual([2]);
+    (await begin('a', 'mx')).end({ ...COSTLY, ms: 0 }, true);
+    const [costly, second] = [await begin('a', 'mx'), await begin('a', 'mx'), await begin('b', 'mx')];
+    // Those that wait for a usual place find that it is none for them.
+    const later = begin('a', 'mx');
+    costly.end({ ...COSTLY, ms: 50 });
+    expect(givenUp).toEqual([3]);
+    second.end({ bytes: 0, ms: undefined });
+    expect(await isHeld(later)).toBe(false);
+    expect(givenUp).toEqual([3]);
+  });
+
+  it('go one by one until some have cost little', async () => {
+    const handshakes = new ClientHandshakes({ ...LIMITS, share: 0 });
+    const begin = () => handshakes.begin({ holder: 'a', server: 'mx', giveUp: () => undefined });
+    (await begin()).end(COSTLY);
+    for (let cheap = 0; cheap < LIMITS.oneByOne; cheap += 1) {
+      const own = await begin();
+      const next = begin();
+      expect([own.isMeasured, await isHeld(next)]).toEqual([true, false]);
+      own.end(CHEAP, true);
+      (await next).end(UNMEASURED);
+    }
+    expect([await isHeld(begin()), await isHeld(begin())]).toEqual([true, true]);
+  });
+
+  it('that stand for others in a sample are charged for these', async () => {
+    const handshakes = new ClientHandshakes({ ...LIMITS, share: 0.01 }, () => 0);
+    const begin = () => handshakes.begin({ holder: 'a', server: 'mx', giveUp: () => undefined });
+    (await begin()).end(CHEAP, true);
+    const startedMs = performance.now();
+    (await begin()).end({ ...CHEAP, ms: 49 });
+    (await begin()).end(CHEAP);
+    // Without the weight it would be 0.49 ms.
+    expect(performance.now() - startedMs).toBeGreaterThan(2);
   });
 
   it('are given up with their signal', async () => {
-    const { handshakes, begin } = scene();
-    (await begin('a')).end(1_000 * KIB);
+    const { begin } = scene();
+    (await begin('a')).end({ ...COSTLY, ms: 1_000 });
     const [waits, queued] = [new AbortController(), new AbortController()];
-    const both = [handshakes.begin('a', ignore, waits.signal), handshakes.begin('a', ignore, queued.signal)];
+    const both = [begin('a', 'mx', waits.signal), begin('a', 'mx', queued.signal)];
     await isHeld(Promise.all(both));
     waits.abort();
     queued.abort();
@@ -84,7 +140,7 @@ describe('TLS handshakes of a client', () => {
   });
 
   it('with a webhook that shows a chain made to cost are charged to whose it is', async () => {
-    const server = createServer(hostileChain(20), (_request, response) => response.end());
+    const server = createServer(hostileChain(15), (_request, response) => response.end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const guard = { check: () => Promise.resolve({ kind: 'allowed', addresses: ['127.0.0.1'] }) };
     const client = new EgressClient(guard as unknown as EgressGuard);

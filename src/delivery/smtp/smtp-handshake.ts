@@ -93,12 +93,13 @@ async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   const tlsSessions = endpoint.tlsa ? undefined : session.tlsSessions;
   const earlier = tlsSessions?.find(endpoint);
   const options = { ...tlsOptionsFor(endpoint), ...(earlier && { session: earlier.ticket }) };
-  const handshake = await CLIENT_HANDSHAKES.begin(session.holder, () => wire.destroy());
+  const { holder } = session;
+  const handshake = await CLIENT_HANDSHAKES.begin({ holder, server: endpoint.address, giveUp: () => wire.destroy() });
   const keep = (ticket: Buffer) => tlsSessions?.keep(endpoint, { ticket, ...session.proof });
-  const maxBytes = handshake.isBounded ? BOUNDED_BYTES : undefined;
+  const maxBytes = handshake.isMeasured ? BOUNDED_BYTES : undefined;
   const fault = await wire
     .encrypt(options, session.timeouts.tls, keep, maxBytes)
-    .finally(() => handshake.end(wire.bytesOfHandshake));
+    .finally(() => handshake.end(wire.handshakeCost, wire.isSecure));
   if (fault !== undefined) {
     // It may have been the session: the next handshake is a whole one.
     tlsSessions?.forget(endpoint);

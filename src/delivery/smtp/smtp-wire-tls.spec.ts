@@ -108,8 +108,9 @@ describe('a wire with TLS', () => {
     await serve(hostileChain(3));
     const { wire, fault } = await encrypted(options);
     expect(fault === undefined).toBe('rejectUnauthorized' in options);
-    expect(wire.bytesOfHandshake).toBeGreaterThan(4_000);
-    expect(wire.bytesOfHandshake).toBeLessThan(8_000);
+    expect(wire.handshakeCost.bytes).toBeGreaterThan(4_000);
+    expect(wire.handshakeCost.bytes).toBeLessThan(8_000);
+    expect(wire.handshakeCost.ms).toBeUndefined();
   });
 
   describe('with a limit for the handshake', () => {
@@ -121,6 +122,16 @@ describe('a wire with TLS', () => {
       const { wire, fault } = await bounded();
       expect(fault).toMatchObject({ cause: 'tls', detail: expect.stringContaining('8192 bytes') });
       expect(wire.isSecure).toBe(false);
+    });
+
+    it.each([
+      ['taken', { rejectUnauthorized: false }],
+      ['refused', {}],
+    ])('measures the check of a costly chain that is %s, in whose turn it happens', async (_, options) => {
+      await serve(hostileChain(4));
+      const { wire } = await bounded(options);
+      // Each of the four takes some 8 ms.
+      expect(wire.handshakeCost.ms).toBeGreaterThan(8);
     });
 
     it('takes a shorter one, and what comes after it', async () => {

@@ -4,7 +4,8 @@ import { connect as connectTls } from 'node:tls';
 import { TLSSocket, type ConnectionOptions } from 'node:tls';
 import type { X509Certificate } from 'node:crypto';
 import { MAX_CHAIN } from './tlsa';
-import { connectBounded } from '../../common/tls/bounded-socket';
+import type { HandshakeCost } from '../../common/tls/client-handshakes';
+import { connectMeasured, type MeasuredConnection } from '../../common/tls/measured-socket';
 import { Deadline } from './smtp-timeouts';
 import { SmtpReplyParser } from './smtp-reply';
 import type { SmtpReply } from './smtp-reply';
@@ -32,7 +33,7 @@ export class SmtpWire {
   private wakeCaller: (() => void) | undefined;
   private firstFault: WireFault | undefined;
   private secure = false;
-  private handshakeBytes = 0;
+  private handshake: HandshakeCost = { bytes: 0, ms: undefined };
 
   /** @param onClosed called once, at the first fault. */
   constructor(private readonly onClosed: () => void) {}
@@ -72,9 +73,9 @@ export class SmtpWire {
     return chain;
   }
 
-  /** What the server has sent in the TLS handshake. */
-  get bytesOfHandshake(): number {
-    return this.handshakeBytes;
+  /** What the server has sent in the TLS handshake, and what that took of the event loop, if it was measured. */
+  get handshakeCost(): HandshakeCost {
+    return this.handshake;
   }
 
   get remoteAddress(): string | undefined {
@@ -99,7 +100,7 @@ export class SmtpWire {
   /**
    * Puts TLS on the connection. Plaintext already received would have been a fault (RFC 3207 section 4.2).
    * @param onSession gets what the server gives to continue with on the next connection, once this one stands
-   * @param maxBytes that the server may send before; no limit when undefined
+   * @param maxBytes that the server may send before, while the handshake is measured; no limit, and no measurement, when undefined
    */
   async encrypt(
     options: ConnectionOptions,
@@ -111,8 +112,9 @@ export class SmtpWire {
     if (this.firstFault !== undefined || plain === undefined) return this.firstFault;
     const before = plain.bytesRead;
     this.detach(plain);
-    const encrypted =
-      maxBytes === undefined ? connectTls({ ...options, socket: plain }) : connectBounded(plain, maxBytes, options);
+    let measured: MeasuredConnection | undefined;
+    if (maxBytes !== undefined) measured = connectMeasured(plain, maxBytes, options);
+    const encrypted = measured?.encrypted ?? connectTls({ ...options, socket: plain });
     this.attach(encrypted);
     let early: Buffer | undefined;
     // With TLS 1.2 it comes before the certificate has been checked, with 1.3 after.
@@ -122,7 +124,7 @@ export class SmtpWire {
       this.wake();
     });
     await this.wait(seconds);
-    this.handshakeBytes = plain.bytesRead - before;
+    this.handshake = { bytes: plain.bytesRead - before, ms: measured?.handshakeMs() };
     // After the caller has taken note of the handshake.
     if (early !== undefined && this.firstFault === undefined) setImmediate(onSession, early);
     return this.firstFault;
