@@ -1,4 +1,5 @@
 import { ConnectionError, type ErrorFields, errorOf, TimeoutError, type WaybillError } from './errors.js';
+import { baseOf, idempotencyKeyOf, queryString, requireKey, requirePath } from './request-parts.js';
 
 export interface WaybillOptions {
   /** `wb_live_…` or `wb_test_…` */
@@ -60,8 +61,8 @@ export class Core {
   private readonly maxRetries: number;
 
   constructor(private readonly options: WaybillOptions) {
-    if (!options.apiKey) throw new TypeError('apiKey is missing');
-    this.base = options.baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');
+    requireKey(options.apiKey);
+    this.base = baseOf(options.baseUrl);
     this.fetch = options.fetch ?? ((...args) => globalThis.fetch(...args));
     this.timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.maxRetries = options.maxRetries ?? DEFAULT_RETRIES;
@@ -91,11 +92,9 @@ export class Core {
       accept: 'application/json',
     };
     if (body !== undefined) headers['content-type'] = 'application/json';
-    if (isKeyed) {
-      headers['idempotency-key'] = options.idempotencyKey ?? keyIn(body) ?? crypto.randomUUID();
-    }
+    if (isKeyed) headers['idempotency-key'] = idempotencyKeyOf(options.idempotencyKey, body);
     return {
-      url: `${this.base}${path}${queryString(query)}`,
+      url: `${this.base}${requirePath(path)}${queryString(query)}`,
       init: { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) },
       timeoutMs: timeoutOf(options.timeoutMs ?? this.timeoutMs),
       signal: options.signal,
@@ -217,19 +216,6 @@ function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> 
     const timer = setTimeout(end, delayMs);
     signal?.addEventListener('abort', abort, { once: true });
   });
-}
-
-function keyIn(body: unknown): string | undefined {
-  const key = (body as { idempotencyKey?: unknown } | undefined)?.idempotencyKey;
-  return typeof key === 'string' ? key : undefined;
-}
-
-function queryString(query: object | undefined): string {
-  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null);
-  const text = new URLSearchParams(
-    given.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : String(value)]),
-  ).toString();
-  return text === '' ? '' : `?${text}`;
 }
 
 interface Pagination {

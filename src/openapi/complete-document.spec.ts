@@ -4,14 +4,16 @@ import type { Operation } from './document';
 
 const SUCCESS = { '200': { description: 'Success' } };
 
-function complete(operation: Partial<Operation>): Operation {
+function complete(operation: Partial<Operation>, method: 'get' | 'post' = 'get'): Operation {
   const document: OpenAPIObject = {
     openapi: '3.1.0',
     info: { title: 'Test', version: '1' },
-    paths: { '/things': { get: { tags: ['Emails'], security: [{ bearer: [] }], responses: SUCCESS, ...operation } } },
+    paths: {
+      '/things': { [method]: { tags: ['Emails'], security: [{ bearer: [] }], responses: SUCCESS, ...operation } },
+    },
     components: { schemas: {} },
   };
-  return completeDocument(document).paths['/things']?.get as Operation;
+  return completeDocument(document).paths['/things']?.[method] as Operation;
 }
 
 const headersOf = ({ responses }: Operation, status: string) =>
@@ -47,6 +49,11 @@ describe('completeDocument', () => {
     expect(Object.keys(complete({}).responses)).toEqual(['200', '400', '405']);
   });
 
+  it('adds the refusals of a body to every route with a key that reads one, declared or not', () => {
+    expect(Object.keys(complete({}, 'post').responses)).toEqual(['200', '400', '405', '413', '415']);
+    expect(Object.keys(complete({ security: [{}] }, 'post').responses)).toEqual(['200', '405']);
+  });
+
   it('keeps what a route says itself, and adds to it only what is missing', () => {
     const responses = {
       ...SUCCESS,
@@ -69,6 +76,7 @@ describe('completeDocument', () => {
         ...SUCCESS,
         ...Object.fromEntries(statuses),
         '409': { description: '`idempotency_in_progress`: …', headers: { Own: {} } },
+        '422': { description: '`recipient_suppressed`: …' },
       },
     });
     expect(headersOf(keyed, '200')).toEqual(['X-Request-Id', ...limits, 'X-Test-Mode', 'Idempotent-Replayed']);
@@ -76,6 +84,7 @@ describe('completeDocument', () => {
     expect(headersOf(keyed, '403')).toEqual(['X-Request-Id', ...limits, 'X-Test-Mode']);
     expect(headersOf(keyed, '405')).toEqual(['X-Request-Id', 'Allow']);
     expect(headersOf(keyed, '409')).toEqual(['X-Request-Id', ...limits, 'X-Test-Mode', 'Retry-After', 'Own']);
+    expect(headersOf(keyed, '422')).toEqual(['X-Request-Id', ...limits, 'X-Test-Mode', 'Idempotent-Replayed']);
     expect(headersOf(keyed, '429')).toContain('Retry-After');
     expect(headersOf(complete({ security: [{}] }), '200')).toEqual(['X-Request-Id']);
   });

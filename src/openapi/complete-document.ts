@@ -12,7 +12,15 @@ import { ERROR_CODES, type ErrorCode } from '../common/errors/app-error';
 import { describeErrors, ERROR_SCHEMA } from '../common/http/openapi.decorators';
 import { TAG_DESCRIPTIONS } from './api-description';
 import { withExamples } from './examples';
-import { isPublic, listOperations, mapOperations, normalizeSchemas, type Operation, withPlainNames } from './document';
+import {
+  isPublic,
+  listOperations,
+  mapOperations,
+  type Method,
+  normalizeSchemas,
+  type Operation,
+  withPlainNames,
+} from './document';
 import { describeWebhooks } from './webhook-payloads';
 
 const integer = (description: string): HeaderObject => ({ description, schema: { type: 'integer' } });
@@ -47,7 +55,7 @@ const UNKNOWN_CALLER: ReadonlySet<string> = new Set(['401', '405']);
  */
 export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   const normal = normalizeSchemas(document);
-  const paths = mapOperations(normal.paths, (operation) => completeOperation(operation, normal));
+  const paths = mapOperations(normal.paths, (operation, method) => completeOperation(operation, method, normal));
   const used = new Set(listOperations(paths).flatMap(({ operation }) => operation.tags ?? []));
   const known = Object.entries(TAG_DESCRIPTIONS).filter(([name]) => used.has(name));
   const { openapi, info, servers } = normal;
@@ -62,7 +70,7 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   });
 }
 
-function completeOperation(operation: Operation, document: OpenAPIObject): Operation {
+function completeOperation(operation: Operation, method: Method, document: OpenAPIObject): Operation {
   const { 'x-required-scope': scope, ...rest } = operation;
   const open = isPublic(operation);
   return {
@@ -71,7 +79,7 @@ function completeOperation(operation: Operation, document: OpenAPIObject): Opera
     description: withAccess(operation.description, open ? undefined : scope),
     security: open ? [] : withScope(operation.security ?? [], scope),
     parameters: (operation.parameters ?? []).map(withFormat),
-    responses: withExamples(document, completeResponses(operation)),
+    responses: withExamples(document, completeResponses(operation, method)),
   };
 }
 
@@ -94,9 +102,9 @@ function withFormat(parameter: ParameterObject | ReferenceObject): ParameterObje
   return { ...parameter, schema: { type: 'string', format: 'uuid' } };
 }
 
-function completeResponses(operation: Operation): ResponsesObject {
+function completeResponses(operation: Operation, method: Method): ResponsesObject {
   const responses: ResponsesObject = { ...operation.responses };
-  for (const code of impliedErrors(operation)) {
+  for (const code of impliedErrors(operation, method)) {
     const { status } = ERROR_CODES[code];
     responses[status] = withError(responses[status], code);
   }
@@ -105,15 +113,20 @@ function completeResponses(operation: Operation): ResponsesObject {
   );
 }
 
-/** A route with a key refuses every query field that it does not declare; public routes take any, but no broken `%` in the path. */
-function impliedErrors(operation: Operation): ErrorCode[] {
+/**
+ * A route with a key refuses every query field that it does not declare; public routes take any, but no broken `%` in the path.
+ * A body is read, and refused, also where none is declared, except that of GET.
+ */
+function impliedErrors(operation: Operation, method: Method): ErrorCode[] {
   const { parameters = [], requestBody } = operation;
   const isIn = (place: string) => (parameter: ParameterObject | ReferenceObject) =>
     'in' in parameter && parameter.in === place;
   const codes: ErrorCode[] = ['method_not_allowed'];
   if (parameters.some(isIn('path'))) codes.push('resource_not_found');
   if (!isPublic(operation) || requestBody || parameters.length > 0) codes.push('invalid_request');
-  if (requestBody) codes.push('payload_too_large', 'unsupported_media_type');
+  if (requestBody || (!isPublic(operation) && method !== 'get')) {
+    codes.push('payload_too_large', 'unsupported_media_type');
+  }
   return codes;
 }
 
@@ -143,7 +156,7 @@ function headerNames(operation: OperationObject, status: string, description: st
   if (keyed && !isOperators(operation) && !UNKNOWN_CALLER.has(status)) names.push('X-Test-Mode');
   if (hasRetryAfter(status, description)) names.push('Retry-After');
   if (status === '405') names.push('Allow');
-  if (status.startsWith('2') && isIdempotent(operation)) names.push('Idempotent-Replayed');
+  if (isStored(status, description) && isIdempotent(operation)) names.push('Idempotent-Replayed');
   return names;
 }
 
@@ -154,6 +167,11 @@ function isOperators({ security = [] }: OperationObject): boolean {
 
 function hasRetryAfter(status: string, description: string): boolean {
   return status === '429' || /`(service_unavailable|idempotency_in_progress)`/.test(description);
+}
+
+/** Responses that are stored under an idempotency key: acceptances and final refusals. */
+function isStored(status: string, description: string): boolean {
+  return status.startsWith('2') || /`(domain_not_verified|recipient_suppressed)`/.test(description);
 }
 
 function isIdempotent({ parameters = [] }: OperationObject): boolean {

@@ -5,7 +5,7 @@ import { isRecord } from '../common/values';
 export type Operation = OperationObject & { 'x-required-scope'?: string };
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
-type Method = (typeof METHODS)[number];
+export type Method = (typeof METHODS)[number];
 
 /** Whether the route needs no key: `@Public()` adds an empty security requirement, which overrides a scope, as in the guards. */
 export function isPublic({ security = [] }: OperationObject): boolean {
@@ -15,7 +15,7 @@ export function isPublic({ security = [] }: OperationObject): boolean {
 /** A copy of the paths in which `change` has replaced every operation. */
 export function mapOperations(
   paths: OpenAPIObject['paths'],
-  change: (operation: Operation) => Operation,
+  change: (operation: Operation, method: Method) => Operation,
 ): OpenAPIObject['paths'] {
   return Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, mapItem(item, change)]));
 }
@@ -32,10 +32,10 @@ export function listOperations(
   );
 }
 
-function mapItem(item: PathItemObject, change: (operation: Operation) => Operation): PathItemObject {
+function mapItem(item: PathItemObject, change: (operation: Operation, method: Method) => Operation): PathItemObject {
   const changed = METHODS.flatMap((method) => {
     const operation = item[method];
-    return operation ? [[method, change(operation)]] : [];
+    return operation ? [[method, change(operation, method)]] : [];
   });
   return { ...item, ...(Object.fromEntries(changed) as PathItemObject) };
 }

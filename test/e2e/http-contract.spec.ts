@@ -281,11 +281,14 @@ describe('idempotency', () => {
 
   it('refuses two idempotency keys of one name, and fields of SMTP as headers', async () => {
     const headers = { authorization: `Bearer ${acme.liveKey}`, 'content-type': 'application/json' };
-    const twice = request({ port: service.port, method: 'POST', path: '/v1/emails', headers: { ...headers, 'x-idempotency-key': ['a', 'b'] } }); // prettier-ignore
-    twice.end(JSON.stringify(EMAIL));
-    const [response] = (await once(twice, 'response')) as [IncomingMessage];
-    expect(response.statusCode).toBe(400);
-    response.resume();
+    for (const name of ['X-Idempotency-Key', 'Idempotency-Key']) {
+      const twice = request({ port: service.port, method: 'POST', path: '/v1/emails', headers: { ...headers, [name]: ['a', 'b'] } }); // prettier-ignore
+      twice.end(JSON.stringify(EMAIL));
+      const [response] = (await once(twice, 'response')) as [IncomingMessage];
+      const body = JSON.parse(Buffer.concat(await response.toArray()).toString()) as object;
+      expect(response.statusCode).toBe(400);
+      expect(body).toMatchObject({ error: { details: { validation: { [name]: [`${name} must be given once`] } } } });
+    }
     const own = await api.post('/v1/emails', { ...EMAIL, headers: { 'X-Waybill-Category': 'bulk' } });
     expectError(own, 400, 'invalid_request');
   });

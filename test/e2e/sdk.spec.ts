@@ -214,6 +214,24 @@ describe('@waybill/client', () => {
     await expect(away.emails.list()).rejects.toBeInstanceOf(sdk.ConnectionError);
   });
 
+  it('sends nothing where an option or an id cannot be what it is for', async () => {
+    const { requests, client: watched } = through();
+    // `/v1/emails/../events` is the feed of all events.
+    for (const id of ['.', '..']) await expect(watched.emails.events(id)).rejects.toThrow(TypeError);
+    for (const idempotencyKey of ['', 'a\nb', '\u65e5', 'k'.repeat(256)]) {
+      await expect(watched.emails.send(MAIL, { idempotencyKey })).rejects.toThrow('idempotencyKey must be');
+    }
+    expect(requests).toEqual([]);
+    for (const wrong of [undefined, '', 'localhost:3000', '127.0.0.1:3000', 'ftp://mail.example.com']) {
+      expect(() => new sdk.Waybill({ apiKey, baseUrl: wrong })).toThrow('baseUrl must begin with');
+    }
+    const twoLines = () => new sdk.Waybill({ apiKey: `${apiKey}\nx`, baseUrl });
+    expect(twoLines).toThrow('apiKey must be one line');
+    expect(twoLines).not.toThrow(apiKey);
+    const read = new sdk.Waybill({ apiKey: `${apiKey}\n`, baseUrl: `${baseUrl}/v1/` });
+    expect(await read.emails.list({ limit: 1 })).toMatchObject({ pagination: { page: 1 } });
+  });
+
   it('ends when it takes too long, and when it is aborted', async () => {
     const never = (_url: string, { signal }: RequestInit) =>
       new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));

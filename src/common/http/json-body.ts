@@ -47,9 +47,11 @@ export async function parseInTurns(
 function requireJson(headers: IncomingHttpHeaders): void {
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw unsupported('Compressed bodies are not accepted');
+    throw unsupported('Compressed bodies are not accepted', 'Send the body as it is, without Content-Encoding');
   }
-  if (!isJsonInUtf8(headers['content-type'])) throw unsupported('Only application/json in UTF-8 is accepted');
+  if (!isJsonInUtf8(headers['content-type'])) {
+    throw unsupported('Only application/json in UTF-8 is accepted', 'Send Content-Type: application/json');
+  }
 }
 
 function isJsonInUtf8(contentType: string | undefined): boolean {
@@ -61,8 +63,8 @@ function isJsonInUtf8(contentType: string | undefined): boolean {
   );
 }
 
-function unsupported(message: string): AppError {
-  return new AppError('unsupported_media_type', message, { suggestion: 'Send Content-Type: application/json' });
+function unsupported(message: string, suggestion: string): AppError {
+  return new AppError('unsupported_media_type', message, { suggestion });
 }
 
 /**

@@ -75,16 +75,13 @@ class PreviewErrorFilter implements ExceptionFilter {
     // RFC 9110 section 11.6.1.
     if (status === 401) response.setHeader('www-authenticate', 'Bearer');
     const headers = { ...PAGE_HEADERS, 'content-security-policy': policyOf(false), 'cache-control': 'no-store' };
-    response.status(status).set(headers).send(errorPage(error, response));
+    response.status(status).set(headers).send(errorPage(error, request.id));
   }
 }
 
-function errorPage({ message, suggestion, code }: AppError, response: Response): string {
-  const request = String(response.getHeader('x-request-id') ?? '');
-  return pageFrame(
-    message,
-    escapeHtml`<p>${suggestion}</p><p><code>${code}</code> · request <code>${request}</code></p>`,
-  );
+function errorPage({ message, suggestion, code }: AppError, requestId: string): string {
+  const advice = suggestion === undefined ? undefined : escapeHtml`<p>${suggestion}</p>`;
+  return pageFrame(message, escapeHtml`${advice}<p><code>${code}</code> · request <code>${requestId}</code></p>`);
 }
 
 /**

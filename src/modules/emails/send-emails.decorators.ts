@@ -9,14 +9,16 @@ import { RateLimitClass } from '../../common/http/request-limits';
 import type { Submitter } from './accept/send-emails.service';
 import { AcceptedEmailDto } from './dto/send-email.dto';
 
+const KEY_HEADERS = ['X-Idempotency-Key', 'Idempotency-Key'] as const;
+
 /** The idempotency key under either header name. @throws ValidationError when two are given that may differ */
 export const KeyHeader = createParamDecorator((_data: unknown, context: ExecutionContext): string | undefined => {
   const { headers, rawHeaders } = context.switchToHttp().getRequest<Request>();
   const [one, other] = [headers['x-idempotency-key'], headers['idempotency-key']].map((value) => value?.toString());
   // Node joins two of one name: a repetition with one of them would be another key.
-  if ([one, other].some((value) => value?.includes(', ') === true) && hasTwice(rawHeaders)) {
-    throw new ValidationError({ 'X-Idempotency-Key': ['X-Idempotency-Key must be given once'] });
-  }
+  const isJoined = [one, other].some((value) => value?.includes(', ') === true);
+  const repeated = isJoined ? KEY_HEADERS.find((name) => isRepeated(name, rawHeaders)) : undefined;
+  if (repeated !== undefined) throw new ValidationError({ [repeated]: [`${repeated} must be given once`] });
   if (one !== undefined && other !== undefined && one !== other) {
     throw new ValidationError({
       'Idempotency-Key': ['Idempotency-Key must equal X-Idempotency-Key; send one of them'],
@@ -25,9 +27,9 @@ export const KeyHeader = createParamDecorator((_data: unknown, context: Executio
   return one ?? other;
 });
 
-function hasTwice(rawHeaders: readonly string[]): boolean {
+function isRepeated(header: string, rawHeaders: readonly string[]): boolean {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-  return ['x-idempotency-key', 'idempotency-key'].some((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  return names.indexOf(header.toLowerCase()) !== names.lastIndexOf(header.toLowerCase());
 }
 
 /** The caller, with the span of a traced request, and the request's memory budget. */

@@ -1,11 +1,11 @@
 import { parseDocument } from 'htmlparser2';
 import * as liquidjs from 'liquidjs';
-import { countCreatedText } from './rendering/render-thread';
+import { adaptLiquid } from './rendering/adapt-liquid';
 import { TemplateEngine } from './rendering/template-engine';
 import { COLOURS, LIBRARY } from './library';
 
 // Time stands still: a busy machine must not end a rendering.
-const engine = new TemplateEngine(liquidjs, () => 0, countCreatedText);
+const engine = new TemplateEngine(liquidjs, () => 0, adaptLiquid);
 const GIVEN = {
   product_name: 'Ada & Co.',
   action_url: 'https://example.com/start?a=1&b=2',

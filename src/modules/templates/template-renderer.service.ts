@@ -133,17 +133,23 @@ function requireRendered(result: RenderResult | undefined, path: string): Templa
 }
 
 function requireContent({ subject, html, text }: TemplateParts): TemplateParts {
-  if (subject === '' || subject.length > MAX_SUBJECT) {
+  if (subject === '' || isLonger(subject, MAX_SUBJECT)) {
     throw failed({ subject: [`subject must render to 1 to ${MAX_SUBJECT} characters`] });
   }
   if (!html?.trim() && !text?.trim()) throw failed({ html: ['html or text must render to something'] });
   return { subject, html: html || undefined, text: text || undefined };
 }
 
+/** Whether a text has more characters (code points); a long one is not taken apart. */
+function isLonger(text: string, max: number): boolean {
+  return text.length > 2 * max || (text.length > max && [...text].length > max);
+}
+
 function missing(names: readonly string[], path: string): AppError {
   const validation = names.map((name) => {
     const variable = `${path}variables.${name}`;
-    return [variable, [`${variable} is missing; give it, or write {{ ${name} | default: "" }} in the template`]];
+    const advice = `write {{ ${name} | default: "" }} or {% if ${name} %} in the template`;
+    return [variable, [`${variable} is missing; give it, or ${advice}`]];
   });
   return failed(Object.fromEntries(validation) as FieldErrors, 'Variables of the template are missing');
 }

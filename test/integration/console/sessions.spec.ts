@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { ApiKeysService, MAX_ACTIVE_KEYS } from '../../../src/auth/api-keys.service';
 import { ConsoleLinksService, type LinkTarget } from '../../../src/auth/console-links.service';
 import { ConsoleSessionsService } from '../../../src/auth/console-sessions.service';
@@ -364,6 +365,10 @@ describe('the console', () => {
     expect((await preview('?remote=true')).headers.get('content-security-policy')).toMatch(
       /img-src data: https: http:;/,
     );
+    const missing = `/console/preview/${randomUUID()}`;
+    const page = await visitor.call('GET', missing, undefined, { accept: 'text/html' });
+    expect([page.status, page.body]).toEqual([404, expect.stringContaining(page.headers.get('x-request-id')!)]);
+    expect(page.body).not.toContain('<p></p>');
   });
 
   it('shows the pictures that a mail brings with it, and no other files', async () => {

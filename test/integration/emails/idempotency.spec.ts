@@ -213,6 +213,13 @@ describe('idempotency keys', () => {
       await expect(sendBatch(bodies.slice(1), 'k')).rejects.toMatchObject({ code: 'idempotency_key_reused' });
     });
 
+    it('cover the whole request of one item that is refused', async () => {
+      const first = await sendBatch([sendBody({ subject: '' })], 'k');
+      expect(await sendBatch([sendBody({ subject: '' })], 'k')).toEqual({ ...first, replayed: true });
+      await expect(sendBatch([sendBody()], 'k')).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+      expect(await emails()).toBe(0);
+    });
+
     it('cover a single item', async () => {
       const body = sendBody({ idempotencyKey: 'k' });
       const [first] = (await sendBatch([body, sendBody()])).results;

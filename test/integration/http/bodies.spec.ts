@@ -46,7 +46,11 @@ describe('bodies', () => {
   it('refuses a body without a type, and a compressed one, with 415', async () => {
     expectEnvelope(await send(request('POST /v1/things', ['Content-Length: 2'], '{}')), 415, 'unsupported_media_type');
     const compressed = typed('application/json', '{}', ['Content-Encoding: gzip']);
-    expectEnvelope(await send(compressed), 415, 'unsupported_media_type');
+    const refusal = await send(compressed);
+    expectEnvelope(refusal, 415, 'unsupported_media_type');
+    expect(JSON.parse(refusal.body)).toMatchObject({
+      error: { suggestion: expect.stringContaining('Content-Encoding') },
+    });
     expect((await send(typed('application/json', '{"name":"x"}', ['Content-Encoding: identity']))).status).toBe(201);
   });
 

@@ -172,6 +172,13 @@ describe('sending with a template', () => {
     expect((await send({ name: 'welcome', version: 9, variables: {} })).body.error.code).toBe('template_not_found');
   });
 
+  it('counts the characters of a subject as a send without a template does', async () => {
+    await add({ subject: '{{ name }}' });
+    const statusOf = async (characters: number) =>
+      (await send({ name: 'welcome', variables: { name: '😀'.repeat(characters) } })).status;
+    expect([await statusOf(998), await statusOf(999), await statusOf(2_000)]).toEqual([202, 422, 422]);
+  });
+
   it('returns the first response to a repetition, whatever has become of the template', async () => {
     const { id } = await add();
     const template = { name: 'welcome', variables: { name: 'Ada' } };

@@ -87,7 +87,8 @@ describe('a plan of submissions without keys', () => {
 describe('a key of a whole submission', () => {
   const claim = claimOf('k');
   const one = { items: [{ outcome: email('a') }], idempotency: claim };
-  const many = { items: [{ outcome: email('a') }, { outcome: refused('invalid_request') }], idempotency: claim };
+  const ofBatch = { ...claim, ofBatch: true as const };
+  const many = { items: [{ outcome: email('a') }, { outcome: refused('invalid_request') }], idempotency: ofBatch };
 
   it('that is free is remembered with the results', () => {
     for (const states of [[], [[claim, { kind: 'free' }]]] as [IdempotencyClaim, KeyState][][]) {
@@ -134,7 +135,11 @@ describe('a key of a whole submission', () => {
     expect(single('domain_not_verified')).toEqual([{ claim, response: [refused('domain_not_verified')] }]);
     expect(plan([one]).responsesToStore(new Map([['a', quota]]))).toEqual([]);
     expect(plan([many]).responsesToStore(NONE)).toEqual([
-      { claim, response: [accepted('a'), refused('invalid_request')] },
+      { claim: ofBatch, response: [accepted('a'), refused('invalid_request')] },
+    ]);
+    const batchOfOne = { items: [{ outcome: refused('invalid_request') }], idempotency: ofBatch };
+    expect(plan([batchOfOne]).responsesToStore(NONE)).toEqual([
+      { claim: ofBatch, response: [refused('invalid_request')] },
     ]);
   });
 });
@@ -180,7 +185,7 @@ describe('keys of items', () => {
   });
 
   it('are remembered beside that of the request, when their result is final', () => {
-    const whole = claimOf('whole');
+    const whole = { ...claimOf('whole'), ofBatch: true as const };
     const made = plan([
       {
         items: [

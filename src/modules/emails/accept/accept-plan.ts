@@ -57,13 +57,9 @@ export class AcceptPlan {
         const response = results[position];
         return remember && response && isFinal(response) ? [{ claim: remember, response }] : [];
       });
-      const {
-        idempotency,
-        items: { length },
-      } = this.submissions[index] as ScreenedSubmission;
-      // A batch always returns 202, so its response is stored; that of a single email only if its result is final.
-      const whole =
-        idempotency && (length > 1 || results.every(isFinal)) ? [{ claim: idempotency, response: results }] : [];
+      const { idempotency } = this.submissions[index] as ScreenedSubmission;
+      const isStored = idempotency && (idempotency.ofBatch === true || results.every(isFinal));
+      const whole = isStored ? [{ claim: idempotency, response: results }] : [];
       return [...whole, ...items];
     });
   }

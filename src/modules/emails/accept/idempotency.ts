@@ -11,6 +11,8 @@ export interface IdempotencyClaim {
   readonly path: string;
   readonly key: string;
   readonly fingerprint: Buffer;
+  /** It covers a batch, which always returns 202: its response is stored whatever became of the items. */
+  readonly ofBatch?: true;
 }
 
 /** A unique text for a claim's key. */

@@ -18,6 +18,7 @@ const COMPOSITE = /^(multipart|message)\//i;
 const CONTENT_ID = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.@-]{1,200}$/;
 
 const UNKNOWN_TYPE = 'application/octet-stream';
+const UNENCODED = `must not be message/… or multipart/…: leave it out, or use ${UNKNOWN_TYPE}`;
 const FILENAME = /^[^\u0000-\u001f\u007f\\/]{1,255}$/;
 /** Extensions of executable files, which mail providers refuse. */
 const EXECUTABLE =
@@ -111,8 +112,10 @@ function readFilename(reader: FieldReader, value: unknown, path: string): string
 /** Reads `contentType`; its default is derived from the name's extension. */
 function readContentType(reader: FieldReader, value: unknown, filename: string, path: string): string {
   if (value === undefined) return typeOfName(filename);
-  if (typeof value === 'string' && CONTENT_TYPE.test(value) && !COMPOSITE.test(value)) return value;
-  reader.add(`${path}.contentType`, 'must be a media type such as application/pdf');
+  const isType = typeof value === 'string' && CONTENT_TYPE.test(value);
+  if (isType && !COMPOSITE.test(value)) return value;
+  const problem = isType ? UNENCODED : 'must be a media type such as application/pdf';
+  reader.add(`${path}.contentType`, problem);
   return '';
 }
 

@@ -206,6 +206,12 @@ describe('parseSendRequest', () => {
     expect(errorsOf(fields)).toContain(path);
   });
 
+  it('says what to declare instead of a type that no attachment may have', () => {
+    const parsed = parse({ attachments: [{ filename: 'a.eml', content: '', contentType: 'message/rfc822' }] });
+    const advice = expect.stringContaining('use application/octet-stream');
+    expect(parsed).toMatchObject({ error: { details: { validation: { 'attachments[0].contentType': [advice] } } } });
+  });
+
   it('puts the item before field paths of a batch', () => {
     const parsed = parseSendRequest({ ...MINIMAL, subject: '' }, NOW, '3.');
     expect(parsed).toMatchObject({

@@ -127,7 +127,8 @@ export class SendEmailsService {
     tenant: Submitter,
   ): Promise<SubmissionResult> {
     const key = idempotencyKeyOf(keyHeader, undefined);
-    const idempotency = await claimOf(BATCH_PATH, key, bodies, tenant);
+    const whole = await claimOf(BATCH_PATH, key, bodies, tenant);
+    const idempotency = whole && { ...whole, ofBatch: true as const };
     const send = async (): Promise<SubmissionResult> =>
       this.submit({ items: await this.batchItems(bodies, tenant), idempotency }, tenant);
     return bodies.length > 1 ? this.batches.run(tenant.organizationId, send) : send();

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
-import type { Context, Emitter, Liquid, Template } from 'liquidjs';
 import { UnavailableError } from '../../../common/errors/app-error';
+import { adaptLiquid } from './adapt-liquid';
 import {
   type CheckResult,
   type RenderResult,
@@ -24,7 +24,7 @@ const PROGRAM = `
     thread = readlinkSync('/proc/thread-self').split('/').pop();
   } catch {}
   const clock = (${cpuClock.toString()})((path) => readFileSync(path, 'latin1'), '/proc/self/task/' + thread + '/schedstat');
-  const engine = new (${TemplateEngine.toString()})(require(workerData.library), clock, ${countCreatedText.toString()});
+  const engine = new (${TemplateEngine.toString()})(require(workerData.library), clock, ${adaptLiquid.toString()});
   parentPort.on('message', (task) => {
     parentPort.postMessage(
       task.kind === 'check' ? engine.check(task.source) : engine.render(task.template, task.variables),
@@ -148,32 +148,4 @@ export function cpuClock(read: (path: string) => string, path: string): () => nu
     return (user + system) / 1_000;
   };
   return ofThread() >= 0 ? ofThread : ofProcess;
-}
-
-/**
- * Counts text that the library does not count: captures, which double with every capture of themselves, and what `replace` splits
- * before it counts its result.
- *
- * Passed to threads as text: it uses nothing outside itself.
- */
-export function countCreatedText(liquid: Liquid, toText: (value: unknown) => string): void {
-  type Capture = new () => { templates: Template[]; variable: string; liquid: Liquid };
-  class CountedCapture extends (liquid.tags.capture as unknown as Capture) {
-    *render(context: Context): Generator<unknown, void> {
-      let captured = '';
-      const write = (value: unknown): void => {
-        const text = toText(value);
-        context.memoryLimit.use(text.length);
-        captured += text;
-      };
-      yield this.liquid.renderer.renderTemplates(this.templates, context, { write } as Emitter);
-      (context.bottom() as Record<string, unknown>)[this.variable] = captured;
-    }
-  }
-  liquid.registerTag('capture', CountedCapture as never);
-  const replace = liquid.filters.replace as (this: unknown, ...values: unknown[]) => unknown;
-  liquid.registerFilter('replace', function (value: unknown, ...others: unknown[]) {
-    this.context.memoryLimit.use(toText(value).length);
-    return replace.call(this, value, ...others);
-  });
 }

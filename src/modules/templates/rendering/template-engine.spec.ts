@@ -1,6 +1,6 @@
 import * as liquidjs from 'liquidjs';
 import { Metrics } from '../../../common/metrics/metrics';
-import { countCreatedText } from './render-thread';
+import { adaptLiquid } from './adapt-liquid';
 import { RenderThreads } from './render-threads';
 import { type CheckResult, type RenderResult, TemplateEngine, type TemplateParts } from './template-engine';
 
@@ -9,7 +9,7 @@ const cpuMs = () => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 };
-const engine = new TemplateEngine(liquidjs, cpuMs, countCreatedText);
+const engine = new TemplateEngine(liquidjs, cpuMs, adaptLiquid);
 let versions = 0;
 
 function render(parts: Partial<TemplateParts>, variables: object = {}) {
@@ -95,7 +95,7 @@ describe('TemplateEngine', () => {
     expect(render({ text }, { list: [1, 2, 3] })).toMatchObject({ kind: 'rendered', text: '[1,2]' });
     expect(render({ text: '{% capture a %}{{ b }}{% endcapture %}{{ a }}' })).toEqual({
       kind: 'missing',
-      names: ['b', 'a'],
+      names: ['b'],
     });
     expect(htmlOf('{% capture a %}<i>{{ b }}</i>{% endcapture %}{{ a | raw }}', { b: '<' })).toBe('<i>&lt;</i>');
   });
@@ -135,6 +135,14 @@ describe('TemplateEngine', () => {
       names: [...['order.number', 'order.items', 'a-b', 'cart.lines', 'order.total.sum', 'user.name', 'reorder.order']],
     });
     expect(htmlOf('{{ order.number | default: "none" }}')).toBe('none');
+  });
+
+  it('misses in assignments what it misses in output, and no name that they make', () => {
+    const greeting = '{% assign name = user.first | capitalize %}{% capture line %}{{ name }}{{ x }}{% endcapture %}';
+    const html = `${greeting}{% assign copy = y %}Hello {{ name }} {{ line }} {{ copy }}`;
+    expect(htmlOf(html)).toEqual({ kind: 'missing', names: ['user.first', 'x', 'y'] });
+    expect(htmlOf(html, { user: { first: 'ada' }, x: 1, y: 2 })).toBe('Hello Ada Ada1 2');
+    expect(htmlOf('{% assign name = user.first | default: "you" %}Hello {{ name }}')).toBe('Hello you');
   });
 
   it('takes a template’s word for what to do without a variable', () => {
@@ -194,7 +202,7 @@ describe('TemplateEngine', () => {
   });
 
   it('ends no template for the work of others: a thread that waits for its turn is not slow', () => {
-    const others = new TemplateEngine(liquidjs, () => 0, countCreatedText);
+    const others = new TemplateEngine(liquidjs, () => 0, adaptLiquid);
     const text = '{% for i in (1..5000) %}{% for j in (1..100) %}{% endfor %}{% endfor %}done';
     const template = { organizationId: 'acme', key: 'waiting', subject: 's', html: undefined, text };
     expect(others.render(template, '{}')).toMatchObject({ kind: 'rendered', text: 'done' });

@@ -70,12 +70,12 @@ export class TemplateEngine {
 
   /**
    * @param cpuMs CPU time of this thread: the load of others must not end a rendering
-   * @param countText counts text against `MEMORY` that the library does not count
+   * @param adapt changes what the library does otherwise than needed here (`adaptLiquid`)
    */
   constructor(
     private readonly library: typeof Liquidjs,
     private readonly cpuMs: () => number,
-    private readonly countText: (liquid: Liquidjs.Liquid, toText: (value: unknown) => string) => void,
+    private readonly adapt: (liquid: Liquidjs.Liquid, toText: (value: unknown) => string) => void,
   ) {
     this.markup = this.createLiquid({ outputEscape: 'escape' });
     this.plain = this.createLiquid({});
@@ -171,7 +171,7 @@ export class TemplateEngine {
       locale: 'en-US',
     });
     for (const tag of ['include', 'render', 'layout', 'block']) delete liquid.tags[tag];
-    this.countText(liquid, (value) => this.stringify(value));
+    this.adapt(liquid, (value) => this.stringify(value));
     return liquid;
   }
 
