@@ -112,4 +112,41 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
       what: 'the deletion',
     });
   });
+
+  it('keeps a secret until the user has it, though the page is left while it is made', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/emails');
+    await scene.turnTo(page, '/keys');
+    await button(page, 'Create a key').first().click();
+    await field(page, 'Name').fill('Made on the way out');
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    await page.route('**/v1/api-keys', async (route) => {
+      if (route.request().method() === 'POST') await held;
+      await route.continue();
+    });
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.goBack();
+    await heading(page, 'Emails').waitFor();
+    letGo();
+    const key = (await page.getByTestId('secret').textContent()) ?? '';
+    expect(key).toMatch(/^wb_live_/);
+    await page.goForward();
+    await page.locator('h1', { hasText: 'API keys' }).waitFor();
+    expect(await page.getByTestId('secret').textContent()).toBe(key);
+    // It is in no storage: so the browser asks before the tab forgets it.
+    expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')).not.toContain(key);
+    page.removeAllListeners('dialog');
+    const asked = page.waitForEvent('dialog');
+    await page.close({ runBeforeUnload: true });
+    const question = await asked;
+    expect(question.type()).toBe('beforeunload');
+    await question.dismiss();
+    expect(await page.getByTestId('secret').textContent()).toBe(key);
+    await button(page, 'I have it').click();
+    expect(await page.content()).not.toContain(key);
+    // Nothing is asked any more.
+    await page.reload();
+    await heading(page, 'API keys').waitFor();
+  });
 }
