@@ -149,4 +149,34 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await page.reload();
     await heading(page, 'API keys').waitFor();
   });
+
+  it('shows all of many domains, and what is wrong with them in one sentence', async () => {
+    const { organizationId, domainId, liveKey } = await scene.tenants.create('many.example');
+    await scene.db.query(
+      `insert into domains
+       select (jsonb_populate_record(d, jsonb_build_object(
+         'id', gen_random_uuid(), 'domain', 'customer' || n || '.example', 'is_default', false,
+         'verification_status', case when n > 203 then 'failed' else 'pending' end
+       ))).*
+       from domains d, generate_series(1, 205) n
+       where d.organization_id = $1 and d.id = $2`,
+      [organizationId, domainId],
+    );
+    const page = await scene.signedIn(liveKey);
+    await scene.visit(page, '/');
+    const notices = page.getByLabel('What needs attention').locator('.notice');
+    await notices.getByText('203 domains are not verified yet').waitFor();
+    // The worst first.
+    expect(await notices.count()).toBe(3);
+    expect(await notices.first().textContent()).toContain('is not verified any more');
+    await page.getByRole('link', { name: 'See the domains' }).click();
+    await page.getByText('206 domains · page 1 of 3').waitFor();
+    await button(page, 'Next').click();
+    await button(page, 'Next').click();
+    await page.getByText('206 domains · page 3 of 3').waitFor();
+    await page.locator('[aria-busy="true"]').waitFor({ state: 'detached' });
+    expect(await page.getByRole('link', { name: /^customer\d+\.example$/ }).count()).toBeGreaterThanOrEqual(5);
+    await scene.visit(page, '/emails');
+    expect(await page.getByLabel('Domain').getByRole('option').count()).toBe(207);
+  });
 }
