@@ -179,4 +179,15 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await scene.visit(page, '/emails');
     expect(await page.getByLabel('Domain').getByRole('option').count()).toBe(207);
   });
+
+  it('cuts long addresses and subjects off, and not what stands beside them', async () => {
+    const { liveKey } = await scene.tenants.create('long.example');
+    const to = [`${'n'.repeat(60)}@a-destination-with-a-very-long-name.example.net`];
+    await scene.api(liveKey).send({ from: 'hello@long.example', to, subject: 'x'.repeat(300) });
+    const page = await scene.signedIn(liveKey);
+    await scene.visit(page, '/emails');
+    await page.locator('tbody tr').waitFor();
+    const hidden = `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table-wrap'))`;
+    expect(await page.evaluate(hidden)).toBe(0);
+  });
 }
