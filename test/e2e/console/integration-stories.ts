@@ -177,6 +177,7 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await page.locator('[aria-busy="true"]').waitFor({ state: 'detached' });
     expect(await page.getByRole('link', { name: /^customer\d+\.example$/ }).count()).toBeGreaterThanOrEqual(5);
     await scene.visit(page, '/emails');
+    await page.getByLabel('Domain').waitFor();
     expect(await page.getByLabel('Domain').getByRole('option').count()).toBe(207);
   });
 
