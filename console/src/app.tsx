@@ -3,6 +3,7 @@ import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter';
 import { SessionProvider, useSessionQuery, useSessionRefusal, useSignOut } from './api/session';
 import { useLink } from './api/sign-in-link';
 import { Page } from './parts/page';
+import { SecretProvider } from './parts/secret';
 import { Shell } from './parts/shell';
 import { Empty, Failure, Loading } from './parts/states';
 import { Button, ButtonLink } from './parts/button';
@@ -96,23 +97,25 @@ export function App() {
   return (
     // What a page shows or has begun belongs to its session: with another one it begins anew.
     <SessionProvider key={session.data.key.id} session={session.data}>
-      <Shell>
-        <Broken path={`${path}?${search}`}>
-          <Switch>
-            {Object.entries(SCREENS[session.data.kind]).map(([path, screen]) => (
-              <Route key={path} path={path}>
-                <Shown screen={screen} />
+      <SecretProvider>
+        <Shell>
+          <Broken path={`${path}?${search}`}>
+            <Switch>
+              {Object.entries(SCREENS[session.data.kind]).map(([path, screen]) => (
+                <Route key={path} path={path}>
+                  <Shown screen={screen} />
+                </Route>
+              ))}
+              <Route path="/sign-in">
+                <Redirect to="/" />
               </Route>
-            ))}
-            <Route path="/sign-in">
-              <Redirect to="/" />
-            </Route>
-            <Route>
-              <NotFound />
-            </Route>
-          </Switch>
-        </Broken>
-      </Shell>
+              <Route>
+                <NotFound />
+              </Route>
+            </Switch>
+          </Broken>
+        </Shell>
+      </SecretProvider>
     </SessionProvider>
   );
 }

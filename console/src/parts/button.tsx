@@ -1,11 +1,4 @@
-import {
-  type ButtonHTMLAttributes,
-  type CSSProperties,
-  type MouseEvent,
-  type ReactNode,
-  type Ref,
-  useState,
-} from 'react';
+import { type ButtonHTMLAttributes, type MouseEvent, type ReactNode, type Ref, useState } from 'react';
 import { Link } from 'wouter';
 import { Icon, type IconName } from './icons';
 import { useToast } from './toast';
@@ -21,9 +14,6 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'cla
   readonly busy?: boolean;
 }
 
-/** As a disabled button looks. */
-const BUSY_LOOK: CSSProperties = { opacity: 0.6, cursor: 'not-allowed' };
-
 /** A form is not sent by its busy button, nor by Enter in a field, which presses that button. */
 const ignore = (event: MouseEvent): void => event.preventDefault();
 
@@ -34,7 +24,7 @@ export function Button(props: ButtonProps) {
       {...rest}
       type={type}
       onClick={busy ? ignore : onClick}
-      {...(busy && { 'aria-busy': true, 'aria-disabled': true, style: BUSY_LOOK })}
+      {...(busy && { 'aria-busy': true, 'aria-disabled': true })}
       className={`button ${kind}${small ? ' small' : ''}`}
     >
       {icon && <Icon name={icon} size={16} />}

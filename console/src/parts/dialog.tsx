@@ -1,6 +1,6 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { ApiError } from '../api/client';
-import { Button, CopyButton } from './button';
+import { Button } from './button';
 import { bound, TextField, useRefusalFocus } from './field';
 import { InlineError } from './states';
 import { ToastPlace } from './toast';
@@ -145,35 +145,5 @@ export function Confirm({ title, children, action, onConfirm, onClose, typed }: 
         </>
       )}
     </FormDialog>
-  );
-}
-
-interface OnceProps {
-  readonly title: string;
-  /** Its purpose. */
-  readonly children: ReactNode;
-  readonly secret: string;
-  /** `the key` */
-  readonly what: string;
-  readonly onClose: () => void;
-}
-
-/** A secret that is not kept: now or never. Escape does not close it. */
-export function OnceDialog({ title, children, secret, what, onClose }: OnceProps) {
-  return (
-    <Dialog title={title} onClose={onClose} busy>
-      <div className="stack">
-        <p>{children}</p>
-        <code className="secret" data-testid="secret">
-          {secret}
-        </code>
-      </div>
-      <div className="dialog-actions">
-        <CopyButton text={secret} what={what} label="Copy" />
-        <Button kind="primary" onClick={onClose}>
-          I have it
-        </Button>
-      </div>
-    </Dialog>
   );
 }

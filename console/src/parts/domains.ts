@@ -4,12 +4,36 @@ import { useMay } from '../api/session';
 import type { Data, Domain } from '../api/types';
 import type { Option } from './field';
 
+interface DomainList extends Data<Domain[]> {
+  readonly total: number;
+}
+
+/** Of a page of the service, which is also one of the list. */
+export const DOMAINS_A_PAGE = 100;
+/** Read at most, to choose from and to watch: 3 MB. */
+const MOST_PAGES = 10;
+
+export const readDomains = (page: number, signal?: AbortSignal): Promise<DomainList> =>
+  get<DomainList>('/v1/domains', { page, limit: DOMAINS_A_PAGE }, signal);
+
+/** All pages, one after another: their limit is shared with what else the page loads. */
+async function readAll({ signal }: { readonly signal: AbortSignal }): Promise<DomainList> {
+  const { data, total } = await readDomains(1, signal);
+  const found = new Map(data.map((domain) => [domain.id, domain]));
+  const last = Math.min(MOST_PAGES, Math.ceil(total / DOMAINS_A_PAGE));
+  for (let page = 2; page <= last; page += 1) {
+    // One that is added or removed meanwhile shifts the pages.
+    for (const domain of (await readDomains(page, signal)).data) found.set(domain.id, domain);
+  }
+  return { data: [...found.values()], total };
+}
+
 /** The domains of the organization, as far as the key may see them. @param freshMs how often they are loaded again */
 export function useDomains(freshMs?: number) {
   const may = useMay();
   return useQuery({
     queryKey: ['domains'],
-    queryFn: () => get<Data<Domain[]>>('/v1/domains'),
+    queryFn: readAll,
     enabled: may('domain:read'),
     ...(freshMs === undefined ? { staleTime: 60_000 } : { refetchInterval: freshMs }),
   });
@@ -17,7 +41,7 @@ export function useDomains(freshMs?: number) {
 
 /** To choose one of them, or all. @param chosen its id: of one that has been removed too, as the filter applies */
 export function domainOptions(
-  domains: readonly Domain[],
+  { data: domains, total }: DomainList,
   all: string,
   nameOf = (name: string) => name,
   chosen = '',
@@ -26,7 +50,7 @@ export function domainOptions(
   return [
     { value: '', label: all },
     ...domains.map(({ id, domain }) => ({ value: id, label: nameOf(domain) })),
-    ...(isGone ? [{ value: chosen, label: 'A removed domain' }] : []),
+    ...(isGone ? [{ value: chosen, label: total > domains.length ? 'Another domain' : 'A removed domain' }] : []),
   ];
 }
 

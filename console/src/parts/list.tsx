@@ -106,8 +106,10 @@ export function ListCard<Data, Row>(props: ListCardProps<Data, Row>) {
 
 /** Of all pages of a list, as far as its response says. */
 function totalOf(response: unknown): number {
-  const { pagination, data } = response as { pagination?: { total?: number }; data?: { total?: number } };
-  return pagination?.total ?? data?.total ?? 0;
+  const { pagination, data, total } = response as Record<'pagination' | 'data', { total?: number } | undefined> & {
+    total?: number;
+  };
+  return pagination?.total ?? data?.total ?? total ?? 0;
 }
 
 /** A page of a list that is shorter than its address says. */

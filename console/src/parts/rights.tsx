@@ -1,15 +1,8 @@
 import type { ReactNode } from 'react';
 import { useMay, useSession } from '../api/session';
 import { Page } from './page';
+import { OF_ALL_DOMAINS, OF_LIVE_MAIL } from './reach';
 import { NoPermission, Requires } from './states';
-
-/** What concerns all domains of the organization: the service refuses it to a key that is bound to one (`Unbound`). */
-const OF_ALL_DOMAINS = new Set([
-  ...['suppression:read', 'suppression:manage', 'template:read', 'template:manage'],
-  ...['privacy:read', 'privacy:manage'],
-]);
-/** What live mail depends on: the service refuses it to test keys (`LiveOnly`). */
-const OF_LIVE_MAIL = new Set(['domain:manage', 'inbound:manage', 'template:manage']);
 
 interface Reach {
   /** Whether it concerns all domains, though the scope's other actions may concern one. */

@@ -9,8 +9,8 @@ import { startRequest } from '../tenant';
 import { shareConnections } from './connection-shares';
 import { clientNetworkOf } from './client-address';
 import type { Draining } from './draining';
-import { sendError } from './error-response';
 import type { expressMessages, StandardHeaders } from './express-messages';
+import { sendRefusal } from './page-refusals';
 import { PipelinedRequests } from './pipelined-requests';
 import { refuseConnect, refuseRequest, refuseUnparsed, refuseUnrouted } from './raw-refusals';
 import { releaseBody } from './request-body';
@@ -109,7 +109,7 @@ function receive(request: Request, response: Response, { options, serve }: Parts
   if (draining.active) {
     response.setHeader('connection', 'close');
     if (!isProbe) {
-      sendError(response, draining.refusal());
+      sendRefusal(request, response, draining.refusal());
       return;
     }
   }

@@ -2,7 +2,8 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream';
 import type { Request } from 'express';
 import { AppError, ValidationError } from '../errors/app-error';
-import { errorBody, JSON_TYPE, sendError, statusOf } from './error-response';
+import { errorBody, JSON_TYPE, statusOf } from './error-response';
+import { sendRefusal } from './page-refusals';
 import { type LogRequest, newRequestId } from './request';
 import type { StandardHeaders } from './express-messages';
 
@@ -57,7 +58,7 @@ export interface RawServer {
 /** Refuses a request before Express sees it, and closes the connection. */
 export function refuseUnrouted(request: Request, response: ServerResponse, error: AppError, log: LogRequest): void {
   response.setHeader('connection', 'close');
-  sendError(response, error);
+  sendRefusal(request, response, error);
   log({ requestId: request.id, method: request.method, route: undefined, status: statusOf(error), durationMs: 0 });
 }
 

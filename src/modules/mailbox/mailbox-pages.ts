@@ -16,19 +16,23 @@ export interface FirstSteps {
   readonly credentialsFile: string;
 }
 
-/** The list of messages, newest first, which refreshes itself. */
-export function listPage(mailbox: MailboxPage, firstSteps: FirstSteps): string {
+/**
+ * The list of messages, newest first. A live one reloads itself, which would lose what is written in a field, and the place of whoever
+ * moves by the keyboard: it has no field, and a link stops it.
+ */
+export function listPage(mailbox: MailboxPage, firstSteps: FirstSteps, live = true): string {
+  const isLive = live && mailbox.search === '';
   const body = escapeHtml`<header>
       <h1>Mailbox</h1>
       ${summary(mailbox)}
-      ${tools(mailbox)}
+      ${tools(mailbox, isLive)}
     </header>
     <main>${content(mailbox, firstSteps)}</main>
-    ${pager(mailbox)}`;
+    ${pager(mailbox, isLive)}`;
   return layout({
     title: `Mailbox (${mailbox.total})`,
     body,
-    refreshSeconds: mailbox.search === '' ? REFRESH_SECONDS : undefined,
+    refreshSeconds: isLive ? REFRESH_SECONDS : undefined,
   });
 }
 
@@ -38,15 +42,19 @@ function summary({ total, search }: MailboxPage): Markup | undefined {
   return escapeHtml`<p>${total} ${total === 1 ? 'message' : 'messages'}${found}. Times are UTC.</p>`;
 }
 
-function tools({ total, search }: MailboxPage): Markup | undefined {
+function tools({ total, search }: MailboxPage, isLive: boolean): Markup | undefined {
   if (total === 0 && search === '') return undefined;
   const deleteAll = escapeHtml`<form method="post" action="/mailbox/delete"><button class="button danger">Delete all</button></form>`;
+  if (isLive) {
+    return escapeHtml`<div class="tools"><a class="button" href="/mailbox?live=false">Search, or stop reloading</a>${deleteAll}</div>`;
+  }
   return escapeHtml`<div class="tools">
         <form method="get" action="/mailbox" role="search">
           <input type="search" name="q" value="${search}" aria-label="Sender, recipient or subject" placeholder="Sender, recipient or subject" maxlength="200" />
           <button class="button">Search</button>
         </form>
-        ${search === '' ? deleteAll : escapeHtml`<a class="button" href="/mailbox">Show all</a>`}
+        <a class="button" href="/mailbox">Show all, live</a>
+        ${search === '' ? deleteAll : undefined}
       </div>`;
 }
 
@@ -81,9 +89,10 @@ function shortList(recipients: readonly string[]): string {
   return recipients.slice(0, MAX_RECIPIENTS_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-function pager({ page, pageCount, search }: MailboxPage): Markup | undefined {
+function pager({ page, pageCount, search }: MailboxPage, isLive: boolean): Markup | undefined {
   if (pageCount === 1 && page === 1) return undefined;
-  const query = search === '' ? '' : `&q=${encodeURIComponent(search)}`;
+  const stopped = isLive ? '' : '&live=false';
+  const query = search === '' ? stopped : `&q=${encodeURIComponent(search)}`;
   const newer = page > 1 ? escapeHtml`<a rel="prev" href="/mailbox?page=${page - 1}${query}">Newer</a>` : undefined;
   const older =
     page < pageCount ? escapeHtml`<a rel="next" href="/mailbox?page=${page + 1}${query}">Older</a>` : undefined;

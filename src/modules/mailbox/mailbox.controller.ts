@@ -11,6 +11,7 @@ import {
   Query,
   Redirect,
   Res,
+  UseFilters,
   UseGuards,
 } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
@@ -24,7 +25,8 @@ import { HTML_TYPE, MESSAGE_POLICY, PAGE_POLICY, STYLESHEET } from './page-layou
 import { ListMailboxQuery, toMessageDto } from './dto/mailbox.dto';
 import { MailboxService } from './mailbox.service';
 import { type FirstSteps, listPage, messagePage } from './mailbox-pages';
-import { AppError, NotFoundError } from '../../common/errors/app-error';
+import { MailboxProblemFilter, NoMailboxError } from './mailbox-problems';
+import { AppError } from '../../common/errors/app-error';
 import { isOnThisMachine } from '../../common/http/client-address';
 import { framelessInTurns } from '../../common/http/large-responses';
 import { parseUrl } from '../../common/network';
@@ -52,7 +54,7 @@ export class MailboxAccessGuard implements CanActivate {
     const name = HOST.exec(request.headers.host ?? '')?.[1]?.toLowerCase();
     const isNamed = name !== undefined && this.hosts.has(name);
     if (this.isLocal && isNamed && isOnThisMachine(request)) return true;
-    throw new NotFoundError('Resource');
+    throw new NoMailboxError();
   }
 }
 
@@ -78,6 +80,7 @@ const TYPE = 'content-type';
 @Public()
 @AcrossTenants()
 @UseGuards(MailboxAccessGuard)
+@UseFilters(MailboxProblemFilter)
 export class MailboxController {
   private readonly firstSteps: FirstSteps;
 
@@ -92,8 +95,8 @@ export class MailboxController {
   @Get()
   @Header(TYPE, HTML_TYPE)
   @Header(POLICY, PAGE_POLICY)
-  async list(@Query() { page, q }: ListMailboxQuery): Promise<string> {
-    return listPage(await this.mailbox.list(page, q.trim()), this.firstSteps);
+  async list(@Query() { page, q, live }: ListMailboxQuery): Promise<string> {
+    return listPage(await this.mailbox.list(page, q.trim()), this.firstSteps, live);
   }
 
   @Post('delete')

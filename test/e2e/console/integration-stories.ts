@@ -112,4 +112,83 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
       what: 'the deletion',
     });
   });
+
+  it('keeps a secret until the user has it, though the page is left while it is made', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/emails');
+    await scene.turnTo(page, '/keys');
+    await button(page, 'Create a key').first().click();
+    await field(page, 'Name').fill('Made on the way out');
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    await page.route('**/v1/api-keys', async (route) => {
+      if (route.request().method() === 'POST') await held;
+      await route.continue();
+    });
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.goBack();
+    await heading(page, 'Emails').waitFor();
+    letGo();
+    const key = (await page.getByTestId('secret').textContent()) ?? '';
+    expect(key).toMatch(/^wb_live_/);
+    await page.goForward();
+    await page.locator('h1', { hasText: 'API keys' }).waitFor();
+    expect(await page.getByTestId('secret').textContent()).toBe(key);
+    // It is in no storage: so the browser asks before the tab forgets it.
+    expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')).not.toContain(key);
+    page.removeAllListeners('dialog');
+    const asked = page.waitForEvent('dialog');
+    await page.close({ runBeforeUnload: true });
+    const question = await asked;
+    expect(question.type()).toBe('beforeunload');
+    await question.dismiss();
+    expect(await page.getByTestId('secret').textContent()).toBe(key);
+    await button(page, 'I have it').click();
+    expect(await page.content()).not.toContain(key);
+    // Nothing is asked any more.
+    await page.reload();
+    await heading(page, 'API keys').waitFor();
+  });
+
+  it('shows all of many domains, and what is wrong with them in one sentence', async () => {
+    const { organizationId, domainId, liveKey } = await scene.tenants.create('many.example');
+    await scene.db.query(
+      `insert into domains
+       select (jsonb_populate_record(d, jsonb_build_object(
+         'id', gen_random_uuid(), 'domain', 'customer' || n || '.example', 'is_default', false,
+         'verification_status', case when n > 203 then 'failed' else 'pending' end
+       ))).*
+       from domains d, generate_series(1, 205) n
+       where d.organization_id = $1 and d.id = $2`,
+      [organizationId, domainId],
+    );
+    const page = await scene.signedIn(liveKey);
+    await scene.visit(page, '/');
+    const notices = page.getByLabel('What needs attention').locator('.notice');
+    await notices.getByText('203 domains are not verified yet').waitFor();
+    // The worst first.
+    expect(await notices.count()).toBe(3);
+    expect(await notices.first().textContent()).toContain('is not verified any more');
+    await page.getByRole('link', { name: 'See the domains' }).click();
+    await page.getByText('206 domains · page 1 of 3').waitFor();
+    await button(page, 'Next').click();
+    await button(page, 'Next').click();
+    await page.getByText('206 domains · page 3 of 3').waitFor();
+    await page.locator('[aria-busy="true"]').waitFor({ state: 'detached' });
+    expect(await page.getByRole('link', { name: /^customer\d+\.example$/ }).count()).toBeGreaterThanOrEqual(5);
+    await scene.visit(page, '/emails');
+    await page.getByLabel('Domain').waitFor();
+    expect(await page.getByLabel('Domain').getByRole('option').count()).toBe(207);
+  });
+
+  it('cuts long addresses and subjects off, and not what stands beside them', async () => {
+    const { liveKey } = await scene.tenants.create('long.example');
+    const to = [`${'n'.repeat(60)}@a-destination-with-a-very-long-name.example.net`];
+    await scene.api(liveKey).send({ from: 'hello@long.example', to, subject: 'x'.repeat(300) });
+    const page = await scene.signedIn(liveKey);
+    await scene.visit(page, '/emails');
+    await page.locator('tbody tr').waitFor();
+    const hidden = `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table-wrap'))`;
+    expect(await page.evaluate(hidden)).toBe(0);
+  });
 }

@@ -99,6 +99,25 @@ describe('malformed HTTP', () => {
     expectEnvelope(await exchange(app.port, bytes), status, code);
   });
 
+  const fromBrowser = ['Accept: text/html,application/xhtml+xml,*/*;q=0.8'];
+
+  it.each(['/u/abc%00', '/t/c/%zz', '/console/emails?q=%00', '/mailbox?q=%f'])(
+    'shows a person who opens %s a page, and a program the envelope',
+    async (path) => {
+      const page = await exchange(app.port, request(`GET ${path}`, fromBrowser));
+      expect(page).toMatchObject({ status: 400, headers: { 'content-type': 'text/html; charset=utf-8' } });
+      expect(page.headers['content-security-policy']).toContain("default-src 'none'");
+      expect(page.body).toContain('This address does not work');
+      expectEnvelope(await exchange(app.port, request(`GET ${path}`)), 400, 'invalid_request');
+      const program = request(`GET ${path}`, ['Accept: application/json, text/html;q=0.5']);
+      expectEnvelope(await exchange(app.port, program), 400, 'invalid_request');
+    },
+  );
+
+  it('has no pages for the API', async () => {
+    expectEnvelope(await exchange(app.port, request('GET /v1/things/%00', fromBrowser)), 400, 'invalid_request');
+  });
+
   it('closes the connection after a parser error', async () => {
     const client = await RawClient.connect(app.port);
     const response = await client.send('nonsense\r\n\r\n').next();

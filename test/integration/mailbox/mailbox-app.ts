@@ -100,8 +100,8 @@ export class MailboxApp {
   }
 
   /** As a browser on this machine requests it. */
-  get(path: string): Promise<Response> {
-    return fetch(`http://127.0.0.1:${this.httpPort}${path}`);
+  get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.httpPort}${path}`, { headers });
   }
 
   /** A page that is there, as text. */

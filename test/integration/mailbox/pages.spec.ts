@@ -75,6 +75,20 @@ describe('the pages of the mailbox', () => {
     expect(await app.messages()).toHaveLength(100);
   });
 
+  it('lose nothing that is written: what reloads itself has no field, and a link stops it', async () => {
+    await app.deliver(message(['Subject: plain'], ['text only']));
+    const live = await app.page('/mailbox');
+    expect(live).toContain('http-equiv="refresh"');
+    expect(live).not.toContain('<input');
+    const [, link = ''] = /<a class="button" href="([^"]+)">Search, or stop/.exec(live) ?? [];
+    const stopped = await app.page(link);
+    expect(stopped).toContain('<input type="search"');
+    expect(stopped).not.toContain('refresh');
+    expect(stopped).toContain('<a class="button" href="/mailbox">Show all, live</a>');
+    // Its pages are stopped as well.
+    expect(await app.page(`${link}&page=2`)).toContain('href="/mailbox?page=1&amp;live=false"');
+  });
+
   it('show a message with its html, its text and its attachments', async () => {
     const id = await app.deliver(INVOICE, ['one@example.com', 'two@example.com']);
     const page = await app.page(`/mailbox/${id}`);
@@ -190,6 +204,21 @@ describe('the pages of the mailbox', () => {
       const response = await app.get(`/mailbox/${path}`);
       expect([path, response.status]).toEqual([path, 404]);
       expect(await response.json()).toMatchObject({ error: { code: 'resource_not_found' } });
+    }
+  });
+
+  it('show errors as pages in browsers, with a way back', async () => {
+    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+    for (const [path, status] of [
+      [UNKNOWN, 404],
+      ['nonsense', 404],
+      ['?page=x', 400],
+    ] as const) {
+      const response = await app.get(`/mailbox${path.startsWith('?') ? '' : '/'}${path}`, { accept });
+      expect([path, response.status]).toEqual([path, status]);
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(await response.text()).toContain('<a href="/mailbox">');
     }
   });
 

@@ -1,14 +1,15 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { post } from '../../api/client';
 import type { Data, Domain } from '../../api/types';
 import { Button } from '../../parts/button';
 import { FormDialog } from '../../parts/dialog';
-import { useDomains } from '../../parts/domains';
+import { DOMAINS_A_PAGE, readDomains } from '../../parts/domains';
 import { bound, TextField } from '../../parts/field';
+import { useFilters } from '../../parts/filters';
 import { count } from '../../parts/format';
-import { type Column, ListCard } from '../../parts/list';
+import { type Column, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { useRights } from '../../parts/rights';
 import { Requires } from '../../parts/states';
@@ -53,7 +54,15 @@ export default function Domains() {
 function DomainsPage() {
   const rights = useRights();
   const [adds, setAdds] = useState(false);
-  const query = useDomains(30_000);
+  const [{ page: shown }, filter] = useFilters(['page']);
+  const page = Math.max(1, Number(shown) || 1);
+  const turn = (to: number) => filter({ page: to === 1 ? '' : String(to) });
+  const query = useQuery({
+    queryKey: ['domains', page],
+    queryFn: ({ signal }) => readDomains(page, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: 30_000,
+  });
   const add = rights('domain:manage', { allDomains: true }) && (
     <Button kind="primary" icon="plus" onClick={() => setAdds(true)}>
       Add a domain
@@ -73,6 +82,14 @@ function DomainsPage() {
           text: 'Add the domain that you send from, publish its DNS records, and verify it.',
           action: add,
         }}
+        pager={({ total }) => (
+          <PagesPager
+            page={page}
+            pagination={{ total, totalPages: Math.ceil(total / DOMAINS_A_PAGE) }}
+            what="domain"
+            turn={turn}
+          />
+        )}
       />
       {adds && <AddDomain onClose={() => setAdds(false)} />}
     </Page>

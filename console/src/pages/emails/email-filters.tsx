@@ -61,7 +61,7 @@ export function EmailFilters({ filters, change }: Props) {
         <SelectField
           label="Domain"
           {...select('domain')}
-          options={domainOptions(domains.data.data, 'Any', undefined, filters.domain)}
+          options={domainOptions(domains.data, 'Any', undefined, filters.domain)}
         />
       )}
       <SelectField label="Time" {...select('span')} options={SPANS} />

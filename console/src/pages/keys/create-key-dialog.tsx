@@ -3,9 +3,10 @@ import { useState } from 'react';
 import { post } from '../../api/client';
 import { useSession } from '../../api/session';
 import type { CreatedApiKey, Data } from '../../api/types';
-import { FormDialog, OnceDialog } from '../../parts/dialog';
+import { FormDialog } from '../../parts/dialog';
 import { domainOptions, useDomains } from '../../parts/domains';
 import { bound, Check, SelectField, TextField } from '../../parts/field';
+import { useShowSecret } from '../../parts/secret';
 import { SCOPES } from './scopes';
 
 export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
@@ -19,21 +20,19 @@ export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
   const [scopes, setScopes] = useState<readonly string[]>(
     ['email:send', 'email:read'].filter((scope) => own.scopes.includes(scope)),
   );
-  const [created, setCreated] = useState<CreatedApiKey>();
-  if (created) {
-    return (
-      <OnceDialog title={`${created.name} is made`} secret={created.key} what="the key" onClose={onClose}>
-        Copy the key now: it is not kept, and not shown again.
-      </OnceDialog>
-    );
-  }
+  const showSecret = useShowSecret();
   const create = async () => {
     const body = {
       ...{ name, mode, scopes },
       ...(domainId && { domainId }),
       ...(expires && { expiresAt: new Date(expires).toISOString() }),
     };
-    setCreated((await post<Data<CreatedApiKey>>('/v1/api-keys', body)).data);
+    const { data: created } = await post<Data<CreatedApiKey>>('/v1/api-keys', body);
+    showSecret({
+      title: `${created.name} is made`,
+      text: 'Copy the key now: it is not kept, and not shown again.',
+      ...{ secret: created.key, what: 'the key' },
+    });
     // The key is shown this once: it waits for no list.
     void client.invalidateQueries({ queryKey: ['keys'] });
   };
@@ -43,7 +42,6 @@ export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
       action="Create"
       disabled={scopes.length === 0}
       onSubmit={create}
-      onDone={() => undefined}
       onClose={onClose}
     >
       {(said) => (
@@ -68,7 +66,7 @@ export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
             <SelectField
               label="Domain"
               {...bound(domainId, setDomainId)}
-              options={domainOptions(domains.data.data, 'Any domain', (name) => `Only ${name}`)}
+              options={domainOptions(domains.data, 'Any domain', (name) => `Only ${name}`)}
             />
           )}
           <TextField

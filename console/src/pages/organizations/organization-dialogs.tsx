@@ -2,8 +2,9 @@ import { useState } from 'react';
 import { patch, post } from '../../api/client';
 import type { CreatedApiKey, Data, Organization } from '../../api/types';
 import { useChange } from '../../parts/change';
-import { Confirm, FormDialog, OnceDialog } from '../../parts/dialog';
+import { Confirm, FormDialog } from '../../parts/dialog';
 import { bound, SelectField, TextField } from '../../parts/field';
+import { useShowSecret } from '../../parts/secret';
 
 /** The scopes of a first key; the organization makes further keys itself. */
 const FIRST_KEY_SCOPES = [
@@ -82,26 +83,18 @@ export function LimitsDialog({ organization, onClose }: { organization: Organiza
 export function KeyDialog({ organization, onClose }: { organization: Organization; onClose: () => void }) {
   const [name, setName] = useState('First key');
   const [mode, setMode] = useState('live');
-  const [created, setCreated] = useState<CreatedApiKey>();
-  if (created) {
-    return (
-      <OnceDialog title={`A key for ${organization.name}`} secret={created.key} what="the key" onClose={onClose}>
-        Hand it over now: it is not kept, and not shown again.
-      </OnceDialog>
-    );
-  }
+  const showSecret = useShowSecret();
   const create = async () => {
     const body = { name, mode, scopes: FIRST_KEY_SCOPES };
-    setCreated((await post<Data<CreatedApiKey>>(`${PATH}/${organization.id}/api-keys`, body)).data);
+    const { data: created } = await post<Data<CreatedApiKey>>(`${PATH}/${organization.id}/api-keys`, body);
+    showSecret({
+      title: `A key for ${organization.name}`,
+      text: 'Hand it over now: it is not kept, and not shown again.',
+      ...{ secret: created.key, what: 'the key' },
+    });
   };
   return (
-    <FormDialog
-      title={`A key for ${organization.name}`}
-      action="Create"
-      onSubmit={create}
-      onDone={() => undefined}
-      onClose={onClose}
-    >
+    <FormDialog title={`A key for ${organization.name}`} action="Create" onSubmit={create} onClose={onClose}>
       {(said) => (
         <>
           <TextField label="Name" required maxLength={100} {...bound(name, setName, said('name'))} />

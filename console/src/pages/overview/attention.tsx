@@ -1,23 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
 import { get } from '../../api/client';
 import { useMay } from '../../api/session';
 import { useRights } from '../../parts/rights';
-import type { Data, Domain, Suppression, Webhook } from '../../api/types';
+import type { Data, Suppression, Webhook } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
-import { CAUSES, useDomains } from '../../parts/domains';
+import { useDomains } from '../../parts/domains';
 import { plural } from '../../parts/format';
 import { usePeriod, useStats } from '../../parts/stats';
-import { Time } from '../../parts/text';
+import { type Concern, concernOfWebhook, concernsOf, noDomain, summarized } from './concerns';
 import { isSpike } from './is-spike';
-
-interface Concern {
-  readonly key: string;
-  readonly tone: 'warn' | 'bad';
-  readonly text: ReactNode;
-  readonly to: string;
-  readonly action: string;
-}
 
 const FRESH_MS = 120_000;
 
@@ -31,12 +22,13 @@ export function Attention() {
     enabled: may('webhook:read'),
     refetchInterval: FRESH_MS,
   });
-  const concerns = [
+  const found: Concern[] = [
     ...(domains.data?.data ?? []).flatMap(concernsOf),
     ...(webhooks.data?.data ?? []).flatMap(concernOfWebhook),
     ...useSpike(),
   ];
-  if (domains.data?.data.length === 0) concerns.push(noDomain());
+  if (domains.data?.data.length === 0) found.push(noDomain());
+  const concerns = summarized(found);
   if (concerns.length === 0) return null;
   return (
     <section className="stack" aria-label="What needs attention">
@@ -48,91 +40,6 @@ export function Attention() {
       ))}
     </section>
   );
-}
-
-function noDomain(): Concern {
-  return {
-    key: 'none',
-    tone: 'warn',
-    text: 'No domain is registered yet: mail needs one to be sent from.',
-    to: '/domains',
-    action: 'Add a domain',
-  };
-}
-
-function concernsOf(domain: Domain): Concern[] {
-  const { id, verification_status, dkim_status, warming_status, sending_status, sending_status_reason } = domain;
-  const name = (
-    <strong>
-      <bdi>{domain.domain}</bdi>
-    </strong>
-  );
-  const to = `/domains/${id}`;
-  const concerns: Concern[] = [];
-  const add = (key: string, tone: Concern['tone'], text: ReactNode, action: string) =>
-    concerns.push({ key: `${id}-${key}`, tone, text, to, action });
-  if (sending_status !== undefined) {
-    const what = sending_status === 'paused' ? 'may not send' : 'may send less than usual';
-    add(
-      'restricted',
-      'bad',
-      <>
-        {name} {what}: {CAUSES[sending_status_reason ?? ''] ?? 'the cause is not known'}.
-      </>,
-      'See why',
-    );
-  }
-  if (verification_status === 'failed') {
-    add('failed', 'bad', <>{name} is not verified any more: its ownership record is gone.</>, 'See the records');
-  }
-  if (verification_status === 'pending') add('pending', 'warn', <>{name} is not verified yet.</>, 'See the records');
-  if (verification_status === 'verified' && dkim_status === 'failed') {
-    add('dkim', 'bad', <>{name} has no DKIM record: its mail is likely to be taken for spam.</>, 'See the records');
-  }
-  if (warming_status === 'paused') {
-    add('warming', 'warn', <>The warm-up of {name} is paused, because of bounces or complaints.</>, 'See why');
-  }
-  return concerns;
-}
-
-function concernOfWebhook({ id, url, enabled, disabledReason, failingSince }: Webhook): Concern[] {
-  const name = (
-    <strong className="break">
-      <bdi>{url}</bdi>
-    </strong>
-  );
-  const to = `/webhooks/${id}`;
-  if (!enabled && disabledReason !== undefined && disabledReason !== 'request') {
-    return [
-      {
-        key: id,
-        tone: 'bad',
-        text: (
-          <>
-            The webhook {name} is disabled: {disabledReason === 'gone' ? 'it answered 410' : 'it failed for five days'}.
-          </>
-        ),
-        to,
-        action: 'See its deliveries',
-      },
-    ];
-  }
-  if (enabled && failingSince !== undefined) {
-    return [
-      {
-        key: id,
-        tone: 'warn',
-        text: (
-          <>
-            The webhook {name} has failed since <Time at={failingSince} />.
-          </>
-        ),
-        to,
-        action: 'See its deliveries',
-      },
-    ];
-  }
-  return [];
 }
 
 interface NewSuppressions {

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { get, isMissing, post } from '../../api/client';
+import { get, post } from '../../api/client';
 import type { Data, QueueAction, QueueFilter, QueueShare } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
@@ -9,6 +9,7 @@ import { bound, TextField } from '../../parts/field';
 import { count, plural } from '../../parts/format';
 import { OrganizationName } from '../../parts/organization-name';
 import { Loaded } from '../../parts/states';
+import { actionInterval } from './action-interval';
 
 export type ActionName = QueueAction['action'];
 
@@ -130,17 +131,11 @@ export function ActionDialog({ action, filter, onClose }: ActionProps) {
   );
 }
 
-/** An outage lasts longer than a step of the action. */
-const AFTER_ERROR_MS = 5_000;
-
 function Progress({ id, onClose }: { id: string; onClose: () => void }) {
   const query = useQuery({
     queryKey: ['queue-action', id],
     queryFn: () => get<Data<QueueAction>>(`/operator/v1/queue/actions/${id}`),
-    refetchInterval: ({ state }) => {
-      if (state.data?.data.status === 'completed' || isMissing(state.error)) return false;
-      return state.error ? AFTER_ERROR_MS : 500;
-    },
+    refetchInterval: ({ state: { data, error } }) => actionInterval(data, error),
   });
   const client = useQueryClient();
   const isDone = query.data?.data.status === 'completed';

@@ -72,7 +72,7 @@ function StatisticsPage() {
           <SelectField
             label="Domain"
             value={domain}
-            options={domainOptions(domains.data.data, 'All domains', undefined, domain)}
+            options={domainOptions(domains.data, 'All domains', undefined, domain)}
             onChange={({ target }) => change({ domain: target.value })}
           />
         )}

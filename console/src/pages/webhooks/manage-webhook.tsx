@@ -5,8 +5,9 @@ import { Button } from '../../parts/button';
 import { useChange, useRemoval } from '../../parts/change';
 import { Confirm, FormDialog } from '../../parts/dialog';
 import { bound, TextField } from '../../parts/field';
+import { useShowSecret } from '../../parts/secret';
 import { InlineError } from '../../parts/states';
-import { SecretDialog, WebhookDialog } from './webhook-dialog';
+import { signingSecret, WebhookDialog } from './webhook-dialog';
 
 type Asked = 'change' | 'rotate' | 'remove' | 'replay';
 
@@ -16,7 +17,7 @@ const REFRESH = ['webhook', 'webhooks', 'deliveries'];
 export function Manage({ webhook }: { webhook: Webhook }) {
   const change = useChange();
   const [asks, setAsks] = useState<Asked>();
-  const [secret, setSecret] = useState<string>();
+  const showSecret = useShowSecret();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const { enabled, id } = webhook;
@@ -64,7 +65,10 @@ export function Manage({ webhook }: { webhook: Webhook }) {
           title="Rotate the secret?"
           action="Rotate"
           onClose={close}
-          onConfirm={async () => setSecret((await post<Data<{ secret: string }>>(`${path}/rotate-secret`)).data.secret)}
+          onConfirm={async () => {
+            const { data } = await post<Data<{ secret: string }>>(`${path}/rotate-secret`);
+            showSecret(signingSecret('The new secret', data.secret));
+          }}
         >
           <p>
             A new secret is made. For 24 hours everything is signed with both, so that the receiver can be changed
@@ -73,9 +77,6 @@ export function Manage({ webhook }: { webhook: Webhook }) {
         </Confirm>
       )}
       {asks === 'remove' && <RemoveDialog webhook={webhook} onClose={close} />}
-      {secret !== undefined && (
-        <SecretDialog secret={secret} title="The new secret" onClose={() => setSecret(undefined)} />
-      )}
     </>
   );
 }

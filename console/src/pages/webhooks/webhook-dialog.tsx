@@ -4,8 +4,9 @@ import { useLocation } from 'wouter';
 import { patch, post } from '../../api/client';
 import type { CreatedWebhook, Data, Webhook } from '../../api/types';
 import { useChange } from '../../parts/change';
-import { FormDialog, OnceDialog } from '../../parts/dialog';
+import { FormDialog } from '../../parts/dialog';
 import { bound, Check, TextField } from '../../parts/field';
+import { type Secret, useShowSecret } from '../../parts/secret';
 import { LISTENED_TYPES } from './listened-types';
 
 const REFRESH = ['webhooks', 'webhook'];
@@ -18,24 +19,16 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose
   const [url, setUrl] = useState(webhook?.url ?? '');
   const [description, setDescription] = useState(webhook?.description ?? '');
   const [events, setEvents] = useState<readonly string[]>(webhook?.events ?? ['*']);
-  const [created, setCreated] = useState<CreatedWebhook>();
-  if (created) {
-    return (
-      <SecretDialog
-        secret={created.secret}
-        title="The webhook is added"
-        onClose={() => navigate(`/webhooks/${created.id}`)}
-      />
-    );
-  }
+  const showSecret = useShowSecret();
   const save = async () => {
     const body = { url: url.trim(), events, ...(description !== (webhook?.description ?? '') && { description }) };
     if (webhook) {
       await change(patch(`/v1/webhooks/${webhook.id}`, body), { refresh: REFRESH, said: 'Saved' });
-      onClose();
       return;
     }
-    setCreated((await post<Data<CreatedWebhook>>('/v1/webhooks', body)).data);
+    const { data: created } = await post<Data<CreatedWebhook>>('/v1/webhooks', body);
+    showSecret(signingSecret('The webhook is added', created.secret));
+    navigate(`/webhooks/${created.id}`);
     // The secret is shown this once: it waits for no list.
     for (const name of REFRESH) void client.invalidateQueries({ queryKey: [name] });
   };
@@ -46,7 +39,6 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose
       action={webhook ? 'Save' : 'Add'}
       disabled={events.length === 0}
       onSubmit={save}
-      onDone={() => undefined}
       onClose={onClose}
     >
       {(said) => (
@@ -87,10 +79,8 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose
   );
 }
 
-export function SecretDialog({ secret, title, onClose }: { secret: string; title: string; onClose: () => void }) {
-  return (
-    <OnceDialog title={title} secret={secret} what="the secret" onClose={onClose}>
-      What is sent is signed with this secret (Standard Webhooks). Copy it now: it is not shown again.
-    </OnceDialog>
-  );
+/** The secret of a webhook, to be shown. */
+export function signingSecret(title: string, secret: string): Secret {
+  const text = 'What is sent is signed with this secret (Standard Webhooks). Copy it now: it is not shown again.';
+  return { title, text, secret, what: 'the secret' };
 }

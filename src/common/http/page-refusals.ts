@@ -1,0 +1,38 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import Negotiator from 'negotiator';
+import type { AppError } from '../errors/app-error';
+import { endWith, sendError, statusOf } from './error-response';
+import { escapeHtml, PAGE_HEADERS, pageFrame } from './html-page';
+
+/** Links in mail, the console and the mailbox: people open these, in a browser. */
+const PAGES = /^\/(?:u|t\/c|console|mailbox)(?:[/?]|$)/;
+const TYPES = ['application/json', 'text/html'];
+
+/** Whether the response is for a person: a page's address, opened by a browser and not by a program. */
+export function wantsPage(request: IncomingMessage): boolean {
+  const { url = '', headers } = request;
+  return PAGES.test(url) && headers.accept !== undefined && new Negotiator(request).mediaType(TYPES) === 'text/html';
+}
+
+/** Sends the error of a request that is not routed: as a page where it is for a person, else as the envelope. */
+export function sendRefusal(request: IncomingMessage, response: ServerResponse, error: AppError): void {
+  if (!wantsPage(request)) {
+    sendError(response, error);
+    return;
+  }
+  response.statusCode = statusOf(error);
+  if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', error.retryAfterSeconds);
+  response.setHeader('cache-control', 'no-store');
+  for (const [name, value] of Object.entries(PAGE_HEADERS)) response.setHeader(name, value);
+  endWith(response, pageOf(error));
+}
+
+function pageOf({ retryAfterSeconds, code }: AppError): string {
+  if (retryAfterSeconds !== undefined) {
+    return pageFrame('That did not work', escapeHtml`<p>The service is not ready. Please try again in a moment.</p>`);
+  }
+  return pageFrame(
+    'This address does not work',
+    escapeHtml`<p>It is not complete, or it has been changed on the way. Copy the whole link again.</p><p><code>${code}</code></p>`,
+  );
+}
