@@ -28,6 +28,9 @@ describe('misspelledVariables', () => {
     ['DELIVERY_CONCURENCY', 'DELIVERY_CONCURRENCY'],
     ['database_url', 'DATABASE_URL'],
     ['DATA_DIR', 'WAYBILL_DATA_DIR'],
+    ['ROLES', 'WAYBILL_ROLES'],
+    ['WAYBILL_DATABASE_URL', 'DATABASE_URL'],
+    ['WAYBILL_PORT', 'PORT'],
   ])('finds %s', (name, meant) => {
     expect(misspelledVariables({ [name]: 'x' })).toEqual([
       `${name} is not a setting, and nothing reads it: ${meant} is one`,
@@ -43,7 +46,17 @@ describe('misspelledVariables', () => {
       'WAYBILL_SERVICE_HOST',
       'HOME',
     ];
-    const others = ['HOSTNAME', 'SSH_CONNECTION', 'npm_config_port', 'API_PORT', 'MAIL', 'SHLVL', 'XDG_DATA_DIRS'];
+    const ofCompose = ['HTTP_PORT', 'INBOUND_PORT', 'TLS_FOLDER', 'WAYBILL_IMAGE', 'WAYBILL_KEY'];
+    const others = [
+      ...ofCompose,
+      'HOSTNAME',
+      'SSH_CONNECTION',
+      'npm_config_port',
+      'API_PORT',
+      'MAIL',
+      'SHLVL',
+      'XDG_DATA_DIRS',
+    ];
     expect(misspelledVariables(Object.fromEntries([...names, ...others].map((name) => [name, 'x'])))).toEqual([]);
   });
 });

@@ -59,6 +59,8 @@ export function loadConfig(
 
 /** Shorter names, such as PORT, are similar to too many others. */
 const LEAST_MISSPELLED_LENGTH = 8;
+/** What `compose.yaml` reads itself, and hands on with the rest of `.env`. */
+const OF_COMPOSE = ['HTTP_PORT'];
 
 /**
  * Unknown variables that differ from a known one by a letter or two, or by `WAYBILL_`: they would be ignored silently. Not an error,
@@ -69,11 +71,16 @@ const LEAST_MISSPELLED_LENGTH = 8;
 export function misspelledVariables(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = Object.keys({ ...new Environment(), ...optionalNames });
   return Object.keys(env).flatMap((name) => {
-    if (name.length < LEAST_MISSPELLED_LENGTH || known.includes(name)) return [];
-    const meant = known.includes(`WAYBILL_${name}`) ? `WAYBILL_${name}` : closest(name.toUpperCase(), known);
-    const isNear = meant.endsWith(`_${name}`) || distance(name.toUpperCase(), meant) <= 2;
-    return isNear ? [`${name} is not a setting, and nothing reads it: ${meant} is one`] : [];
+    const meant = known.includes(name) || OF_COMPOSE.includes(name) ? undefined : meantBy(name, known);
+    return meant === undefined ? [] : [`${name} is not a setting, and nothing reads it: ${meant} is one`];
   });
+}
+
+function meantBy(name: string, known: readonly string[]): string | undefined {
+  const prefixed = known.find((setting) => setting === `WAYBILL_${name}` || `WAYBILL_${setting}` === name);
+  if (prefixed !== undefined || name.length < LEAST_MISSPELLED_LENGTH) return prefixed;
+  const nearest = closest(name.toUpperCase(), known);
+  return nearest.endsWith(`_${name}`) || distance(name.toUpperCase(), nearest) <= 2 ? nearest : undefined;
 }
 
 /** Optional variables have no default, so an instance does not show their names. */
