@@ -14,7 +14,7 @@ import {
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
 } from './embedded/embedded-postgres';
-import { limitLogRegularly, ServerMonitor, type Restart } from './embedded/server-monitor';
+import { connectOnce, limitLogRegularly, ServerMonitor, type Restart } from './embedded/server-monitor';
 import { migrate } from './migrate';
 
 export interface OpenDatabaseOptions {
@@ -178,8 +178,24 @@ async function reachExternal(
   migrateAt: string | false,
   log: (message: string) => void,
 ): Promise<string[]> {
-  await (await ServerMonitor.open(url)).end();
+  await assertDatesAreRead(url);
   return migrateAt === false ? [] : applyMigrations(migrateAt, log);
+}
+
+/** The driver reads dates as ISO alone, and others as nothing: every answer with a time would be a failure. */
+async function assertDatesAreRead(url: string): Promise<void> {
+  const client = await connectOnce(url);
+  try {
+    const { rows } = await client.query<{ DateStyle: string }>('show datestyle');
+    const [{ DateStyle: style = '' } = {}] = rows;
+    if (style.startsWith('ISO')) return;
+    const remedy = `run \`alter database … set datestyle = 'ISO'\`, or the same for the role that has it, and start again`;
+    throw new ConfigurationError([
+      `DATABASE_URL: the database ${describeUrl(url)} writes dates in the style "${style}": ${remedy}`,
+    ]);
+  } finally {
+    await client.end();
+  }
 }
 
 function unreachable(name: string, reason: string): UnavailableError {

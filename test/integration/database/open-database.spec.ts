@@ -89,6 +89,20 @@ describe('an external database', () => {
     await expect(attempt).rejects.toThrow(/^The database at 127\.0\.0\.1:\d+\/waybill cannot be reached: connect/);
   });
 
+  it('whose dates the driver cannot read is refused, with what to do', async () => {
+    const own = await createTestDatabase();
+    try {
+      await query(own.url, `alter database ${new URL(own.url).pathname.slice(1)} set datestyle = 'SQL, DMY'`);
+      const opening = openDatabase(config(own.url), { log: silent });
+      await expect(opening).rejects.toThrow(
+        /writes dates in the style "SQL, DMY": run `alter database … set datestyle = 'ISO'`/,
+      );
+      await expect(opening).rejects.toBeInstanceOf(ConfigurationError);
+    } finally {
+      await own.drop();
+    }
+  });
+
   it('that refuses is not waited for', async () => {
     const wrongName = new URL(database.url);
     wrongName.pathname = '/waybill_test_nobody';
