@@ -6,12 +6,19 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
 import { closest, distance } from 'fastest-levenshtein';
 import { parseUrl } from '../common/network';
-import { OTLP_PROTOCOLS } from '../common/tracing/tracing';
 import { type AppConfig, type Role, ROLES } from './config';
 import { unusableDataDir } from './data-dir';
 import { Environment, HOST_NAME, isAddressOrName, isDnsServer } from './environment';
 import { StoredMasterKey } from './master-key';
-import { list, type MasterKeys, nameServersOf, parseRelay, parseRequestLimits, toConfig, toTracing } from './to-config';
+import {
+  list,
+  type MasterKeys,
+  nameServersOf,
+  parseRelay,
+  parseRequestLimits,
+  toConfig,
+  tracingProblems,
+} from './to-config';
 import { notProxies, parseTrustProxy } from './trust-proxy';
 
 /** The environment is not valid. Names every bad variable, never its value. */
@@ -51,7 +58,8 @@ export function loadConfig(
   );
   const environment = plainToInstance(Environment, given, { exposeDefaultValues: true });
   const invalid = validateSync(environment);
-  const rules = [...crossChecks(environment), ...trustProxyProblems(environment), ...pairProblems(environment)];
+  const combined = [crossChecks, trustProxyProblems, pairProblems, tracingProblems];
+  const rules = combined.flatMap((problemsOf) => problemsOf(environment));
   const problems = [...invalid.map(sentenceOf), ...rules.filter((rule) => !isConsequence(rule, invalid))];
   if (problems.length > 0) throw new ConfigurationError(problems);
   return toConfig(environment, masterKeysOf(environment, createKey));
@@ -159,7 +167,6 @@ function crossChecks(environment: Environment): string[] {
       'HOST must be an address or a host name of this machine',
     ],
     [isAddressOrName(environment.METRICS_HOST), 'METRICS_HOST must be an address or a host name of this machine'],
-    [toTracing(environment) !== 'unknown', `OTEL_EXPORTER_OTLP_PROTOCOL must be ${OTLP_PROTOCOLS.join(' or ')}`],
     [
       parseRequestLimits(environment.RATE_LIMITS) !== undefined,
       'RATE_LIMITS must be a JSON object of positive integers',
