@@ -7,14 +7,15 @@ import type { AppConfig, DatabaseConfig } from '../config/config';
 import { noDatabaseIn } from '../config/data-dir';
 import { ConfigurationError } from '../config/load-config';
 import { createDataSource, COMMAND_CONNECT_TIMEOUT_MS } from './data-source';
-import { isUnavailable } from './database-errors';
+import { isRefusal, isUnavailable } from './database-errors';
+import { assertUsable } from './external-database';
 import { findClusterFolder } from './embedded/cluster-location';
 import {
   attachEmbeddedPostgres,
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
 } from './embedded/embedded-postgres';
-import { connectOnce, limitLogRegularly, ServerMonitor, type Restart } from './embedded/server-monitor';
+import { limitLogRegularly, ServerMonitor, type Restart } from './embedded/server-monitor';
 import { migrate } from './migrate';
 
 export interface OpenDatabaseOptions {
@@ -74,7 +75,7 @@ export async function openDatabase(
   const wantsMigrations = options.migrate ?? migrateOnStart;
   if (url !== undefined) {
     const applied = await untilReachable(url, options, () =>
-      reachExternal(url, wantsMigrations && (directUrl ?? url), options.log),
+      reachExternal({ url, directUrl }, wantsMigrations, options.log),
     );
     return { url, directUrl: directUrl ?? url, embedded: false, applied, stop: () => Promise.resolve() };
   }
@@ -172,39 +173,17 @@ export async function untilReachable<T>(
   }
 }
 
-/** @param migrateAt where missing migrations are to be applied; false: nowhere */
 async function reachExternal(
-  url: string,
-  migrateAt: string | false,
+  urls: { readonly url: string; readonly directUrl?: string | undefined },
+  wantsMigrations: boolean,
   log: (message: string) => void,
 ): Promise<string[]> {
-  await assertDatesAreRead(url);
-  return migrateAt === false ? [] : applyMigrations(migrateAt, log);
-}
-
-/** The driver reads dates as ISO alone, and others as nothing: every answer with a time would be a failure. */
-async function assertDatesAreRead(url: string): Promise<void> {
-  const client = await connectOnce(url);
-  try {
-    const { rows } = await client.query<{ DateStyle: string }>('show datestyle');
-    const [{ DateStyle: style = '' } = {}] = rows;
-    if (style.startsWith('ISO')) return;
-    const remedy = `run \`alter database … set datestyle = 'ISO'\`, or the same for the role that has it, and start again`;
-    throw new ConfigurationError([
-      `DATABASE_URL: the database ${describeUrl(url)} writes dates in the style "${style}": ${remedy}`,
-    ]);
-  } finally {
-    await client.end();
-  }
+  await assertUsable(urls, describeUrl);
+  return wantsMigrations ? applyMigrations(urls.directUrl ?? urls.url, log) : [];
 }
 
 function unreachable(name: string, reason: string): UnavailableError {
   return new UnavailableError(`The database ${name} cannot be reached: ${reason}`);
-}
-
-/** SQLSTATE class 28 (invalid authorization), 3D000 (no such database): waiting would not help. */
-function isRefusal(error: unknown): boolean {
-  return /^(28...|3D000)$/.test(String((error as { code?: unknown }).code));
 }
 
 /** The driver reads `sslrootcert`, `sslcert` and `sslkey`. A socket that is not there has the same code, and will be. */

@@ -103,6 +103,29 @@ describe('an external database', () => {
     }
   });
 
+  it('has no direct way to another one, which would be migrated in its place', async () => {
+    const other = await createTestDatabase();
+    try {
+      await query(other.url, 'drop schema public cascade; create schema public');
+      const both = (directUrl: string) => {
+        const { database: settings, ...rest } = config();
+        return openDatabase({ ...rest, database: { ...settings, directUrl } }, { log: silent });
+      };
+      await expect(both(other.url)).rejects.toThrow(
+        /DATABASE_DIRECT_URL: the database .* is not the one of DATABASE_URL/,
+      );
+      await expect(query(other.url, `select to_regclass('emails') as found`)).resolves.toEqual([{ found: null }]);
+      const missing = both(database.url.replace(/\/[^/]*$/, '/no_such_database'));
+      await expect(missing).rejects.toThrow(
+        /DATABASE_DIRECT_URL: the database .*no_such_database refuses: .*does not exist/,
+      );
+      // Another way to the same one.
+      await expect(both(`${database.url}?application_name=direct`)).resolves.toMatchObject({ embedded: false });
+    } finally {
+      await other.drop();
+    }
+  });
+
   it('that refuses is not waited for', async () => {
     const wrongName = new URL(database.url);
     wrongName.pathname = '/waybill_test_nobody';
