@@ -1,7 +1,7 @@
 import { ApiModule } from './api.module';
 import { lowerPoolPriority } from './bootstrap/pool-priority';
 import type { Modules } from './bootstrap/process.module';
-import { limitHeapGrowth, logFailedStart, runProcess } from './bootstrap/run-process';
+import { limitHeapGrowth, logFailedStart, runProcess, warnOfMisspelledVariables } from './bootstrap/run-process';
 import { createLogger, logConsole } from './common/logging/logger';
 import type { Role } from './config/config';
 import { loadConfig, loadEnvFile } from './config/load-config';
@@ -31,6 +31,8 @@ try {
   logConsole(logger);
   void runProcess(config, modules, logger);
 } catch (error) {
-  logFailedStart(createLogger({ level: 'info' }), error);
+  const logger = createLogger({ level: 'info' });
+  warnOfMisspelledVariables(logger);
+  logFailedStart(logger, error);
   process.exitCode = 1;
 }

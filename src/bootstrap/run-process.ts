@@ -90,6 +90,11 @@ export function logFailedStart(logger: Logger, error: unknown): void {
   } else logger.fatal({ err: error }, 'start failed');
 }
 
+/** Also where the configuration is not valid: a setting may be missing because its name has a mistake. */
+export function warnOfMisspelledVariables(logger: Logger): void {
+  for (const sentence of misspelledVariables()) logger.warn({ code: 'unknown_setting' }, sentence);
+}
+
 /** One line for each problem, without a stack, which would not help. */
 function logConfigurationError(logger: Logger, { problems }: ConfigurationError): void {
   for (const problem of problems) logger.fatal({ code: 'invalid_configuration' }, problem);
@@ -103,7 +108,7 @@ interface StartOptions {
 }
 
 async function start(parts: Parts, { config, modules, logger, signal }: StartOptions): Promise<void> {
-  for (const sentence of misspelledVariables()) logger.warn({ code: 'unknown_setting' }, sentence);
+  warnOfMisspelledVariables(logger);
   const log = (message: string): void => logger.info(message);
   const database = await openDatabase(config, { log, stopWhenLast: true, restart: true, signal });
   parts.database = database;

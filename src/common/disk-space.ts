@@ -51,7 +51,8 @@ export interface DiskHealth {
  *   enough ──a file system below the reserve──► low ──all above it by a tenth again──► enough
  *
  * With less than eight reserves free, an organization is refused once it has taken in more, lately and in this process, than the
- * room above the reserve: the one that fills the disk is stopped first, and leaves the others at least half of that room.
+ * room above the reserve: the one that fills the disk is stopped first, and leaves the others at least half of that room, or one
+ * part in n + 1 where n processes count for themselves.
  */
 export class DiskSpace {
   private readonly logger = new Logger('Disk');

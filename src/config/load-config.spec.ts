@@ -28,6 +28,9 @@ describe('misspelledVariables', () => {
     ['DELIVERY_CONCURENCY', 'DELIVERY_CONCURRENCY'],
     ['database_url', 'DATABASE_URL'],
     ['DATA_DIR', 'WAYBILL_DATA_DIR'],
+    ['ROLES', 'WAYBILL_ROLES'],
+    ['WAYBILL_DATABASE_URL', 'DATABASE_URL'],
+    ['WAYBILL_PORT', 'PORT'],
   ])('finds %s', (name, meant) => {
     expect(misspelledVariables({ [name]: 'x' })).toEqual([
       `${name} is not a setting, and nothing reads it: ${meant} is one`,
@@ -43,7 +46,17 @@ describe('misspelledVariables', () => {
       'WAYBILL_SERVICE_HOST',
       'HOME',
     ];
-    const others = ['HOSTNAME', 'SSH_CONNECTION', 'npm_config_port', 'API_PORT', 'MAIL', 'SHLVL', 'XDG_DATA_DIRS'];
+    const ofCompose = ['HTTP_PORT', 'INBOUND_PORT', 'TLS_FOLDER', 'WAYBILL_IMAGE', 'WAYBILL_KEY'];
+    const others = [
+      ...ofCompose,
+      'HOSTNAME',
+      'SSH_CONNECTION',
+      'npm_config_port',
+      'API_PORT',
+      'MAIL',
+      'SHLVL',
+      'XDG_DATA_DIRS',
+    ];
     expect(misspelledVariables(Object.fromEntries([...names, ...others].map((name) => [name, 'x'])))).toEqual([]);
   });
 });
@@ -139,6 +152,12 @@ describe('loadConfig', () => {
     [{ RETENTION_EMAILS_MONTHS: '13.5' }, 'RETENTION_EMAILS_MONTHS'],
     [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL'],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'OTEL_EXPORTER_OTLP_PROTOCOL'],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'protobuf' },
+      'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL',
+    ],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, 'OTEL_EXPORTER_OTLP_ENDPOINT'],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://[' }, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'],
     [{ DELIVERY_CONCURRENCY: '0' }, 'DELIVERY_CONCURRENCY'],
     [{ EMBEDDED_SHARED_BUFFERS_MB: '256MB' }, 'EMBEDDED_SHARED_BUFFERS_MB'],
     [{ EMBEDDED_SHARED_BUFFERS_MB: '8' }, 'EMBEDDED_SHARED_BUFFERS_MB'],

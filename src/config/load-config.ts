@@ -6,12 +6,19 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
 import { closest, distance } from 'fastest-levenshtein';
 import { parseUrl } from '../common/network';
-import { OTLP_PROTOCOLS } from '../common/tracing/tracing';
 import { type AppConfig, type Role, ROLES } from './config';
 import { unusableDataDir } from './data-dir';
 import { Environment, HOST_NAME, isAddressOrName, isDnsServer } from './environment';
 import { StoredMasterKey } from './master-key';
-import { list, type MasterKeys, nameServersOf, parseRelay, parseRequestLimits, toConfig, toTracing } from './to-config';
+import {
+  list,
+  type MasterKeys,
+  nameServersOf,
+  parseRelay,
+  parseRequestLimits,
+  toConfig,
+  tracingProblems,
+} from './to-config';
 import { notProxies, parseTrustProxy } from './trust-proxy';
 
 /** The environment is not valid. Names every bad variable, never its value. */
@@ -51,7 +58,8 @@ export function loadConfig(
   );
   const environment = plainToInstance(Environment, given, { exposeDefaultValues: true });
   const invalid = validateSync(environment);
-  const rules = [...crossChecks(environment), ...trustProxyProblems(environment), ...pairProblems(environment)];
+  const combined = [crossChecks, trustProxyProblems, pairProblems, tracingProblems];
+  const rules = combined.flatMap((problemsOf) => problemsOf(environment));
   const problems = [...invalid.map(sentenceOf), ...rules.filter((rule) => !isConsequence(rule, invalid))];
   if (problems.length > 0) throw new ConfigurationError(problems);
   return toConfig(environment, masterKeysOf(environment, createKey));
@@ -59,6 +67,8 @@ export function loadConfig(
 
 /** Shorter names, such as PORT, are similar to too many others. */
 const LEAST_MISSPELLED_LENGTH = 8;
+/** What `compose.yaml` reads itself, and hands on with the rest of `.env`. */
+const OF_COMPOSE = ['HTTP_PORT'];
 
 /**
  * Unknown variables that differ from a known one by a letter or two, or by `WAYBILL_`: they would be ignored silently. Not an error,
@@ -69,11 +79,16 @@ const LEAST_MISSPELLED_LENGTH = 8;
 export function misspelledVariables(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = Object.keys({ ...new Environment(), ...optionalNames });
   return Object.keys(env).flatMap((name) => {
-    if (name.length < LEAST_MISSPELLED_LENGTH || known.includes(name)) return [];
-    const meant = known.includes(`WAYBILL_${name}`) ? `WAYBILL_${name}` : closest(name.toUpperCase(), known);
-    const isNear = meant.endsWith(`_${name}`) || distance(name.toUpperCase(), meant) <= 2;
-    return isNear ? [`${name} is not a setting, and nothing reads it: ${meant} is one`] : [];
+    const meant = known.includes(name) || OF_COMPOSE.includes(name) ? undefined : meantBy(name, known);
+    return meant === undefined ? [] : [`${name} is not a setting, and nothing reads it: ${meant} is one`];
   });
+}
+
+function meantBy(name: string, known: readonly string[]): string | undefined {
+  const prefixed = known.find((setting) => setting === `WAYBILL_${name}` || `WAYBILL_${setting}` === name);
+  if (prefixed !== undefined || name.length < LEAST_MISSPELLED_LENGTH) return prefixed;
+  const nearest = closest(name.toUpperCase(), known);
+  return nearest.endsWith(`_${name}`) || distance(name.toUpperCase(), nearest) <= 2 ? nearest : undefined;
 }
 
 /** Optional variables have no default, so an instance does not show their names. */
@@ -152,7 +167,6 @@ function crossChecks(environment: Environment): string[] {
       'HOST must be an address or a host name of this machine',
     ],
     [isAddressOrName(environment.METRICS_HOST), 'METRICS_HOST must be an address or a host name of this machine'],
-    [toTracing(environment) !== 'unknown', `OTEL_EXPORTER_OTLP_PROTOCOL must be ${OTLP_PROTOCOLS.join(' or ')}`],
     [
       parseRequestLimits(environment.RATE_LIMITS) !== undefined,
       'RATE_LIMITS must be a JSON object of positive integers',

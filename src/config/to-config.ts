@@ -15,7 +15,7 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
     roles: new Set(parseRoles(environment.WAYBILL_ROLES)),
     dataDir: resolve(environment.WAYBILL_DATA_DIR),
     logLevel: environment.LOG_LEVEL,
-    tracing: tracingOf(environment),
+    tracing: toTracing(environment),
     logDeliveries: environment.LOG_DELIVERIES,
     ...masterKeys,
     http: {
@@ -66,18 +66,39 @@ function toLimits(environment: Environment): AppConfig['limits'] {
   };
 }
 
-/** Undefined without an endpoint to send traces to; `unknown` for a protocol that is not supported. */
-export function toTracing(environment: Environment): OtlpProtocol | 'unknown' | undefined {
-  const endpoint = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT;
+/** The endpoint and the protocol of traces as given, the variables of traces before those of all signals; undefined: tracing is off. */
+function givenTracing(environment: Environment) {
+  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_EXPORTER_OTLP_ENDPOINT: shared } = environment;
   const isWanted = !environment.OTEL_SDK_DISABLED && environment.OTEL_TRACES_EXPORTER !== 'none';
+  const endpoint = own ?? shared;
   if (endpoint === undefined || !isWanted) return undefined;
-  const given = environment.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? environment.OTEL_EXPORTER_OTLP_PROTOCOL;
-  return OTLP_PROTOCOLS.find((protocol) => protocol === (given ?? 'http/protobuf')) ?? 'unknown';
+  const { OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: ownProtocol, OTEL_EXPORTER_OTLP_PROTOCOL: sharedProtocol } = environment;
+  return {
+    endpoint,
+    isOwn: own !== undefined,
+    ownProtocol,
+    protocol: ownProtocol ?? sharedProtocol ?? 'http/protobuf',
+  };
 }
 
-function tracingOf(environment: Environment): OtlpProtocol | undefined {
-  const tracing = toTracing(environment);
-  return tracing === 'unknown' ? undefined : tracing;
+function toTracing(environment: Environment): OtlpProtocol | undefined {
+  const protocol = givenTracing(environment)?.protocol;
+  return OTLP_PROTOCOLS.find((known) => known === protocol);
+}
+
+/** What is wrong with the variables of traces: the exporter would use a default in place of an address that it cannot read. */
+export function tracingProblems(environment: Environment): string[] {
+  const given = givenTracing(environment);
+  if (given === undefined) return [];
+  const protocolName =
+    given.ownProtocol === undefined ? 'OTEL_EXPORTER_OTLP_PROTOCOL' : 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL';
+  const endpointName = given.isOwn ? 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' : 'OTEL_EXPORTER_OTLP_ENDPOINT';
+  const isKnown = toTracing(environment) !== undefined;
+  const isWeb = /^https?:$/.test(parseUrl(given.endpoint)?.protocol ?? '');
+  return [
+    ...(isKnown ? [] : [`${protocolName} must be ${OTLP_PROTOCOLS.join(' or ')}`]),
+    ...(isWeb ? [] : [`${endpointName} must be a URL that begins with http:// or https://`]),
+  ];
 }
 
 /** The base URL as it is written in mail: ASCII, without query and trailing slash. */

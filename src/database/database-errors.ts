@@ -70,3 +70,8 @@ export function translateDatabaseError(error: unknown): unknown {
     ? new UnavailableError('The database is temporarily unavailable', error)
     : error;
 }
+
+/** SQLSTATE class 28 (invalid authorization), 3D000 (no such database): waiting would not help. */
+export function isRefusal(error: unknown): boolean {
+  return /^(28...|3D000)$/.test(String((error as { code?: unknown }).code));
+}

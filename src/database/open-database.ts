@@ -7,7 +7,8 @@ import type { AppConfig, DatabaseConfig } from '../config/config';
 import { noDatabaseIn } from '../config/data-dir';
 import { ConfigurationError } from '../config/load-config';
 import { createDataSource, COMMAND_CONNECT_TIMEOUT_MS } from './data-source';
-import { isUnavailable } from './database-errors';
+import { isRefusal, isUnavailable } from './database-errors';
+import { assertUsable } from './external-database';
 import { findClusterFolder } from './embedded/cluster-location';
 import {
   attachEmbeddedPostgres,
@@ -74,7 +75,7 @@ export async function openDatabase(
   const wantsMigrations = options.migrate ?? migrateOnStart;
   if (url !== undefined) {
     const applied = await untilReachable(url, options, () =>
-      reachExternal(url, wantsMigrations && (directUrl ?? url), options.log),
+      reachExternal({ url, directUrl }, wantsMigrations, options.log),
     );
     return { url, directUrl: directUrl ?? url, embedded: false, applied, stop: () => Promise.resolve() };
   }
@@ -172,23 +173,17 @@ export async function untilReachable<T>(
   }
 }
 
-/** @param migrateAt where missing migrations are to be applied; false: nowhere */
 async function reachExternal(
-  url: string,
-  migrateAt: string | false,
+  urls: { readonly url: string; readonly directUrl?: string | undefined },
+  wantsMigrations: boolean,
   log: (message: string) => void,
 ): Promise<string[]> {
-  await (await ServerMonitor.open(url)).end();
-  return migrateAt === false ? [] : applyMigrations(migrateAt, log);
+  await assertUsable(urls, describeUrl);
+  return wantsMigrations ? applyMigrations(urls.directUrl ?? urls.url, log) : [];
 }
 
 function unreachable(name: string, reason: string): UnavailableError {
   return new UnavailableError(`The database ${name} cannot be reached: ${reason}`);
-}
-
-/** SQLSTATE class 28 (invalid authorization), 3D000 (no such database): waiting would not help. */
-function isRefusal(error: unknown): boolean {
-  return /^(28...|3D000)$/.test(String((error as { code?: unknown }).code));
 }
 
 /** The driver reads `sslrootcert`, `sslcert` and `sslkey`. A socket that is not there has the same code, and will be. */

@@ -6,6 +6,7 @@ import { Metrics } from '../common/metrics/metrics';
 import { AppConfig, type DatabaseConfig } from '../config/config';
 import { dataSourceOptions } from './data-source';
 import { Database } from './database.service';
+import { readLag, readLogEnd } from './sql/replica.sql';
 import type { Statement } from './statement';
 import { TenantDataSource } from './tenant-data-source';
 
@@ -13,21 +14,8 @@ const EVERY_MS = 2 * SECOND;
 /** A replica that takes longer to report its lag cannot return lists in time either. */
 const ANSWER_MS = 3 * SECOND;
 
-/** Where the primary's log ends; a primary that cannot say is left out. */
-const LOG_END = 'select pg_current_wal_lsn()::text as "logEnd"';
 /** So many of the last ones are kept. */
 const MARKS = 30;
-
-/**
- * How far behind the replica is; null before its first commit. That is the age of the newest commit that it has, or, as nothing
- * may have been committed for a while, how long ago the primary's log ended where the replica has come to ($1, $2). A
- * primary has all of it.
- */
-const LAG = `
-  select case when pg_is_in_recovery() then least(
-    extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()),
-    (select min(ago) from unnest($1::pg_lsn[], $2::float8[]) as m (log_end, ago) where log_end <= pg_last_wal_replay_lsn())
-  ) else 0 end::float8 as "lagSeconds"`;
 
 interface Mark {
   readonly logEnd: string;
@@ -63,6 +51,8 @@ export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {
   private running: Promise<void> | undefined;
   private hasSpoken = false;
   private marks: readonly Mark[] = [];
+  /** The primary, as of `readLogEnd`. */
+  private server: string | undefined;
 
   constructor(
     private readonly primary: Database,
@@ -135,13 +125,19 @@ export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {
   private async checkOnce(): Promise<void> {
     const replica = (this.replica ??= await this.connect());
     await this.markLog();
-    const values = [
-      this.marks.map(({ logEnd }) => logEnd),
-      this.marks.map(({ atMs }) => (performance.now() - atMs) / SECOND),
-    ];
-    const asked = replica.run<{ lagSeconds: number | null }>({ name: 'read-lag', text: LAG, values });
-    const [row] = await within(asked, ANSWER_MS);
-    const lagSeconds = row?.lagSeconds ?? Infinity;
+    const logEnds = this.marks.map(({ logEnd }) => logEnd);
+    const ages = this.marks.map(({ atMs }) => (performance.now() - atMs) / SECOND);
+    const [row] = await within(replica.run(readLag(logEnds, ages)), ANSWER_MS);
+    // An old primary that still runs after a failover, say: it would be read for ever, as it is.
+    if (this.isForeign(row)) this.turn('behind', 'is neither a standby nor the primary');
+    else this.judge(row?.lagSeconds ?? Infinity);
+  }
+
+  private isForeign(row: { readonly isStandby: boolean; readonly server: string } | undefined): boolean {
+    return row?.isStandby === false && this.server !== undefined && row.server !== this.server;
+  }
+
+  private judge(lagSeconds: number): void {
     const isNear = lagSeconds <= this.settings.readMaxLagSeconds;
     const isKnown = Number.isFinite(lagSeconds);
     const lag = isKnown ? `is ${lagSeconds.toFixed(0)} s behind` : 'has replayed nothing since its start';
@@ -151,9 +147,10 @@ export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {
   /** The replica may be there while the primary is away. */
   private async markLog(): Promise<void> {
     const atMs = performance.now();
-    const statement = { name: 'read-log-end', text: LOG_END, values: [] };
-    const [row] = await this.primary.run<{ logEnd: string }>(statement).catch(() => []);
-    if (row) this.marks = [...this.marks, { ...row, atMs }].slice(-MARKS);
+    // A primary that cannot say is left out.
+    const [row] = await this.primary.run(readLogEnd()).catch(() => []);
+    this.server = row?.server ?? this.server;
+    if (row) this.marks = [...this.marks, { logEnd: row.logEnd, atMs }].slice(-MARKS);
   }
 
   private async connect(): Promise<Database> {

@@ -99,6 +99,7 @@ describe('a first start', () => {
     expect(yielding).toHaveLength(process.platform === 'linux' ? 4 : 0);
     const metrics = await new ApiClient(service.metricsPort, undefined).get('/metrics');
     expect(metrics.body).toContain('waybill_deliveries_total{outcome="delivered"} 2');
+    expect(metrics.body).toContain('waybill_live_deliveries_total{outcome="delivered"} 2');
     const postmaster = postmasterPid();
     expect(isAlive(postmaster)).toBe(true);
 

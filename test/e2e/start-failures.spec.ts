@@ -79,15 +79,21 @@ describe('a start that fails', () => {
   });
 
   it('because of its configuration logs a line for each thing to correct', async () => {
-    const broken = ServiceProcess.launch({ WAYBILL_DATA_DIR: dataDir, DELIVERY_MODE: 'direct', LOG_LEVEL: 'loud' });
+    const wrong = { DELIVERY_MODE: 'direct', LOG_LEVEL: 'loud', MAILHOST: 'mail.example.com' };
+    const broken = ServiceProcess.launch({ WAYBILL_DATA_DIR: dataDir, ...wrong });
     await waitFor(() => broken.exitCode !== null, { what: 'its end' });
-    await waitFor(() => broken.lines.length >= 2, { what: 'its lines' });
+    await waitFor(() => broken.lines.length >= 3, { what: 'its lines' });
     expect(broken.exitCode).toBe(1);
     // A fatal line is written at once, at times before one that is already on its way.
     const lines = broken.lines.map(({ level, code, msg }) => [level, code, msg]);
     expect(lines.sort(([, , one], [, , other]) => String(one).localeCompare(String(other)))).toEqual([
       ['fatal', 'invalid_configuration', expect.stringMatching(/^LOG_LEVEL must be one of/)],
       ['fatal', 'invalid_configuration', expect.stringMatching(/^MAIL_HOST must be set/)],
+      [
+        'warn',
+        'unknown_setting',
+        expect.stringMatching(/^MAILHOST is not a setting, and nothing reads it: MAIL_HOST is one/),
+      ],
     ]);
     expect(broken.other).toBe('');
   });

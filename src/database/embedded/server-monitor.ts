@@ -34,7 +34,7 @@ export class ServerMonitor {
   }
 
   static async open(url: string, restart?: Restart): Promise<ServerMonitor> {
-    return new ServerMonitor(url, restart, await connect(url));
+    return new ServerMonitor(url, restart, await connectOnce(url));
   }
 
   async end(): Promise<void> {
@@ -55,7 +55,7 @@ export class ServerMonitor {
     for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       try {
         await start();
-        this.client = await connect(this.url);
+        this.client = await connectOnce(this.url);
         this.watch(this.client);
         log('the embedded Postgres is back');
         return;
@@ -67,7 +67,8 @@ export class ServerMonitor {
   }
 }
 
-async function connect(url: string): Promise<Client> {
+/** A connection that is not made again. */
+export async function connectOnce(url: string): Promise<Client> {
   const client = new Client({
     connectionString: url,
     application_name: 'waybill-keeper',

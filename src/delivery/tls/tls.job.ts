@@ -55,11 +55,17 @@ const LOOKUPS_AT_ONCE = 20;
 const MAX_REMEMBERED = 50_000;
 /** Interval of checking whether a domain wants reports. */
 const LIFE_MS = HOUR;
+/** How long a run begins look-ups. Names are their owners': 50,000 of which none is answered would keep all counts for hours. */
+const LOOKING_MS = 20 * SECOND;
+/** Their replies, of any length, cost this share of the look-ups alone. */
+const HOLDER = 'tls-reports';
 
 /** Stores the connections to domains that want reports, outside of the delivery of mail. */
 @Injectable()
 export class CountTlsSessionsJob implements OnApplicationBootstrap {
   private readonly wanted: LRUCache<string, boolean>;
+  /** Of domains that the last run did not come to. */
+  private left: SessionCount[] = [];
 
   constructor(
     private readonly counts: TlsSessionCounts,
@@ -67,7 +73,7 @@ export class CountTlsSessionsJob implements OnApplicationBootstrap {
     private readonly resolver: DnsResolver,
     private readonly config: AppConfig,
     private readonly jobs: PeriodicJobs,
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
     const perf = { now: () => clock.monotonicMs() };
     this.wanted = new LRUCache({ ...atMost(MAX_REMEMBERED), ttl: LIFE_MS, ttlResolution: 0, perf });
@@ -85,13 +91,14 @@ export class CountTlsSessionsJob implements OnApplicationBootstrap {
 
   /** What cannot be written down now is counted with the next. */
   async run(): Promise<void> {
-    const taken = this.counts.take();
+    const taken = this.takeAll();
     const limit = pLimit(LOOKUPS_AT_ONCE);
+    const untilMs = this.clock.monotonicMs() + LOOKING_MS;
     const domains = [...new Set(taken.map(({ domain }) => domain))];
-    const wants = new Map(
-      await Promise.all(domains.map((domain) => limit(async () => [domain, await this.isWanted(domain)] as const))),
-    );
-    const kept: SessionCount[] = taken.filter(({ domain }) => wants.get(domain));
+    const asked = domains.map((domain) => limit(async () => [domain, await this.isWanted(domain, untilMs)] as const));
+    const wants = new Map(await Promise.all(asked));
+    this.left = taken.filter(({ domain }) => wants.get(domain) === undefined);
+    const kept = taken.filter(({ domain }) => wants.get(domain));
     try {
       await this.destinations.addTlsSessions(kept);
     } catch (error) {
@@ -100,10 +107,19 @@ export class CountTlsSessionsJob implements OnApplicationBootstrap {
     }
   }
 
-  private async isWanted(domain: string): Promise<boolean> {
+  /** What was left comes first: each domain has its turn, however many follow. */
+  private takeAll(): SessionCount[] {
+    const latest = this.counts.take();
+    for (const count of [...this.left, ...latest]) this.counts.add(count);
+    return this.counts.take();
+  }
+
+  /** Undefined where no time is left to look it up. */
+  private async isWanted(domain: string, untilMs: number): Promise<boolean | undefined> {
     const known = this.wanted.get(domain);
     if (known !== undefined) return known;
-    const answer = await this.resolver.resolveTxt(`_smtp._tls.${domain}`);
+    if (this.clock.monotonicMs() >= untilMs) return undefined;
+    const answer = await this.resolver.resolveTxt(`_smtp._tls.${domain}`, { holder: HOLDER });
     const isWanted = answer.kind === 'found' && readReportTargets(answer.records) !== undefined;
     if (answer.kind !== 'temporary') this.wanted.set(domain, isWanted);
     return isWanted;

@@ -12,27 +12,43 @@ const OUTCOMES: readonly Ended[] = ['sent', 'delivered', 'deferred', 'unknown', 
 /** From what a mail takes over a fast connection to the four days after which it is given up. */
 const BUCKETS_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400, 345_600];
 
+class OutcomeCounters {
+  private readonly attempts;
+  private readonly failures;
+
+  constructor(metrics: Metrics, prefix: '' | 'live_', what: string) {
+    this.attempts = metrics.counter({
+      name: `${prefix}deliveries_total`,
+      help: `${what}, by outcome`,
+      labels: { outcome: OUTCOMES },
+    });
+    this.failures = metrics.counter({
+      name: `${prefix}delivery_failures_total`,
+      help: `${what}, that did not succeed, by what the reply or the failure was about`,
+      labels: { outcome: ['deferred', 'bounced'], class: REPLY_CLASSES },
+    });
+  }
+
+  count(outcome: string, failure: string | undefined): void {
+    this.attempts.inc({ outcome });
+    if (failure !== undefined) this.failures.inc({ outcome, class: failure });
+  }
+}
+
 /** What has become of deliveries, counted when it is committed. */
 @Injectable()
 export class DeliveryMetrics {
-  private readonly attempts;
-  private readonly failures;
+  private readonly all: OutcomeCounters;
+  /** For alerts: the simulator's outcomes say nothing about receivers. */
+  private readonly live: OutcomeCounters;
   private readonly refusals;
   private readonly tls;
   private readonly duration;
   private readonly outdated;
 
   constructor(metrics: Metrics) {
-    this.attempts = metrics.counter({
-      name: 'deliveries_total',
-      help: 'Delivery attempts by outcome',
-      labels: { outcome: OUTCOMES },
-    });
-    this.failures = metrics.counter({
-      name: 'delivery_failures_total',
-      help: 'Delivery attempts that did not succeed, by what the reply or the failure was about',
-      labels: { outcome: ['deferred', 'bounced'], class: REPLY_CLASSES },
-    });
+    this.all = new OutcomeCounters(metrics, '', 'Delivery attempts, live and simulated');
+    this.live = new OutcomeCounters(metrics, 'live_', 'Delivery attempts of live mail');
     this.refusals = metrics.counter({
       name: 'refusals_total',
       help: 'Refusals of other mail servers by the rule that they fell under',
@@ -60,12 +76,13 @@ export class DeliveryMetrics {
     this.outdated.inc(outdated);
     for (const { claim, outcomes } of taken) {
       const [{ outcome, occurredAt }] = outcomes;
-      this.attempts.inc({ outcome: outcome.kind });
       const failure = failureClassOf(outcome);
       this.countRefusal(outcomes[0]);
       this.countTls(outcomes[0]);
-      if (failure !== undefined) this.failures.inc({ outcome: outcome.kind, class: failure });
-      else this.duration.observe({ mode: claim.mode }, secondsBetween(claim.firstDueAt, occurredAt));
+      this.all.count(outcome.kind, failure);
+      if (claim.mode === 'live') this.live.count(outcome.kind, failure);
+      if (failure !== undefined) continue;
+      this.duration.observe({ mode: claim.mode }, secondsBetween(claim.firstDueAt, occurredAt));
     }
   }
 

@@ -89,6 +89,43 @@ describe('an external database', () => {
     await expect(attempt).rejects.toThrow(/^The database at 127\.0\.0\.1:\d+\/waybill cannot be reached: connect/);
   });
 
+  it('whose dates the driver cannot read is refused, with what to do', async () => {
+    const own = await createTestDatabase();
+    try {
+      await query(own.url, `alter database ${new URL(own.url).pathname.slice(1)} set datestyle = 'SQL, DMY'`);
+      const opening = openDatabase(config(own.url), { log: silent });
+      await expect(opening).rejects.toThrow(
+        /writes dates in the style "SQL, DMY": run `alter database … set datestyle = 'ISO'`/,
+      );
+      await expect(opening).rejects.toBeInstanceOf(ConfigurationError);
+    } finally {
+      await own.drop();
+    }
+  });
+
+  it('has no direct way to another one, which would be migrated in its place', async () => {
+    const other = await createTestDatabase();
+    try {
+      await query(other.url, 'drop schema public cascade; create schema public');
+      const both = (directUrl: string) => {
+        const { database: settings, ...rest } = config();
+        return openDatabase({ ...rest, database: { ...settings, directUrl } }, { log: silent });
+      };
+      await expect(both(other.url)).rejects.toThrow(
+        /DATABASE_DIRECT_URL: the database .* is not the one of DATABASE_URL/,
+      );
+      await expect(query(other.url, `select to_regclass('emails') as found`)).resolves.toEqual([{ found: null }]);
+      const missing = both(database.url.replace(/\/[^/]*$/, '/no_such_database'));
+      await expect(missing).rejects.toThrow(
+        /DATABASE_DIRECT_URL: the database .*no_such_database refuses: .*does not exist/,
+      );
+      // Another way to the same one.
+      await expect(both(`${database.url}?application_name=direct`)).resolves.toMatchObject({ embedded: false });
+    } finally {
+      await other.drop();
+    }
+  });
+
   it('that refuses is not waited for', async () => {
     const wrongName = new URL(database.url);
     wrongName.pathname = '/waybill_test_nobody';

@@ -100,6 +100,11 @@ describe('the metrics of a process', () => {
     const failures = samples(now, 'waybill_delivery_failures_total').filter(({ value }) => value > 0);
     expect(failures).toEqual([expect.objectContaining({ labels: expect.objectContaining({ outcome: 'bounced' }) })]);
     expect(problemsOf(now)).toEqual([]);
+    // Nothing here was live: what an alert reads has not moved.
+    for (const name of ['waybill_live_deliveries_total', 'waybill_live_delivery_failures_total']) {
+      const values = samples(now, name).map(({ value }) => value);
+      expect([name, new Set(values)]).toEqual([name, new Set([0])]);
+    }
   });
 
   it('show the installation in one process only, so that a sum is right', async () => {
@@ -199,6 +204,11 @@ describe('the dashboards and alerts', () => {
       const text = sections.get(alert) ?? '';
       for (const part of ['**Meaning.**', '**See why.**', '**Do.**', '**Over when**']) expect(text).toContain(part);
     }
+  });
+
+  it('judge deliveries by those of live mail: simulated bounces are no reason to wake anyone', () => {
+    const mixed = /\bwaybill_(deliveries|delivery_failures)_total\b/;
+    expect(readQueries().filter(([, query]) => mixed.test(query))).toEqual([]);
   });
 
   it('name labels that their series have, in legends and in what an alert says', async () => {
