@@ -27,6 +27,7 @@ import { QueueMetrics } from './queue/queue.metrics';
 import { WorkerWaker } from './queue/worker-waker.service';
 import { DestinationsRepository } from './shaping/destinations.repository';
 import { DestinationsService } from './shaping/destinations.service';
+import { nextHopOf } from './routing/create-router';
 import { HeldDestinations } from './shaping/held-destinations.service';
 import {
   BlockListCheck,
@@ -153,6 +154,7 @@ const slots: Provider = {
     new WorkerSlots(clock, {
       slots: delivery.concurrency,
       sharedHop: delivery.mode !== 'direct',
+      hop: nextHopOf(delivery),
       connectionsPerHost: delivery.connectionsPerHost,
       startConcurrency: startConcurrencyOf(delivery),
       maximumConcurrency: delivery.connectionsPerHost,
