@@ -1,5 +1,4 @@
 import type { SMTPServerSession } from 'smtp-server';
-import { formatDate } from '../../delivery/message/header-field';
 
 /**
  * The trace of a submitted message (RFC 5321 section 4.4), with its line end. It does not say from where: that would tell every
@@ -10,5 +9,6 @@ import { formatDate } from '../../delivery/message/header-field';
 export function receivedField(host: string, { secure, envelope }: SMTPServerSession, at: Date): Buffer {
   // RFC 3848, RFC 6531 section 4.3. All have logged in.
   const protocol = `${envelope.smtpUtf8 ? 'UTF8SMTP' : 'ESMTP'}${secure ? 'SA' : 'A'}`;
-  return Buffer.from(`Received: by ${host} (Waybill) with ${protocol};\r\n ${formatDate(at)}\r\n`);
+  const date = at.toUTCString().replace('GMT', '+0000');
+  return Buffer.from(`Received: by ${host} (Waybill) with ${protocol};\r\n ${date}\r\n`);
 }
