@@ -27,6 +27,7 @@ import { QueueMetrics } from './queue/queue.metrics';
 import { WorkerWaker } from './queue/worker-waker.service';
 import { DestinationsRepository } from './shaping/destinations.repository';
 import { DestinationsService } from './shaping/destinations.service';
+import { nextHopOf } from './routing/create-router';
 import { HeldDestinations } from './shaping/held-destinations.service';
 import {
   BlockListCheck,
@@ -68,7 +69,8 @@ import { JournalTakeover } from './worker/journal-takeover';
 import { MessageComposer } from './worker/message-composer';
 import { MessagePreparer, UnattemptedEndings } from './worker/message-preparer';
 import { ResultJournal } from './worker/result-journal';
-import { ResultCommit, Settler } from './worker/settler';
+import { ResultCommit } from './worker/result-commit';
+import { Settler } from './worker/settler';
 import { ShapingSync } from './worker/shaping-sync.job';
 import { SmtpTransmitter } from './worker/smtp-transmitter';
 import { SourceTransmitter } from './worker/source-transmitter';
@@ -152,6 +154,7 @@ const slots: Provider = {
     new WorkerSlots(clock, {
       slots: delivery.concurrency,
       sharedHop: delivery.mode !== 'direct',
+      hop: nextHopOf(delivery),
       connectionsPerHost: delivery.connectionsPerHost,
       startConcurrency: startConcurrencyOf(delivery),
       maximumConcurrency: delivery.connectionsPerHost,

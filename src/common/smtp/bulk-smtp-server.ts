@@ -5,9 +5,8 @@ import { socketInTurns } from '../async/socket-turns';
 import { clientNetworkOf } from '../http/client-address';
 import { shareUnseen } from '../http/connection-shares';
 import { SERVER_HANDSHAKES, SERVER_TLS } from '../tls/server-handshakes';
-import { readSenderPath } from './sender-path';
+import { type Connection, correctCommands } from './command-rules';
 
-type Connection = SMTPServer['connections'] extends Set<infer Known> ? Known : never;
 type Parser = Exclude<Connection['_parser'], false>;
 type Done = Parameters<Parser['_feedDataStream']>[1];
 
@@ -72,8 +71,7 @@ export class BulkSmtpServer extends SMTPServer {
   protected adopt(connection: Connection): void {
     this.upgradeInTurn(connection);
     this.endIdleInTurn(connection);
-    takeAnySender(connection);
-    refuseUnknownParameters(connection);
+    correctCommands(connection);
     const create = connection._createParser.bind(connection);
     const adapt = (parser: Parser) => readInTurns(readInBulk(parser), connection.remoteAddress, this.turns);
     // STARTTLS starts with a new one.
@@ -135,34 +133,6 @@ export function peerOf({
   remotePort?: number;
 }): string {
   return `${remoteAddress.replace('::ffff:', '')} ${remotePort}`;
-}
-
-/** The library refuses senders that RFC 5321 allows, and others that exist. */
-function takeAnySender(connection: Connection): void {
-  const parse = connection._parseAddressCommand.bind(connection);
-  connection._parseAddressCommand = (name, command) => {
-    const known = parse(name, command);
-    const path = known === false && name === 'mail from' ? readSenderPath(String(command)) : undefined;
-    const empty = path ? parse(name, `MAIL FROM:<>${path.parameters}`) : known;
-    return path && empty ? { ...empty, address: path.address } : empty;
-  };
-}
-
-/** Of the extensions that are offered, and of DSN (RFC 3461), which some clients ask for anyway; AUTH: RFC 4954 section 5. */
-const PARAMETERS: ReadonlySet<string> = new Set([
-  ...['SIZE', 'BODY', 'SMTPUTF8', 'AUTH'],
-  ...['RET', 'ENVID', 'NOTIFY', 'ORCPT'],
-]);
-
-/** RFC 5321 section 4.1.1.11. The library ignores them, so that a client would take what it asked for as granted. */
-function refuseUnknownParameters(connection: Connection): void {
-  const reject = connection._rejectInvalidParams.bind(connection);
-  connection._rejectInvalidParams = (parsed, keys, done) => {
-    if (Object.keys(parsed.args || {}).every((name) => PARAMETERS.has(name))) return reject(parsed, keys, done);
-    connection.send(555, '5.5.4 A parameter is unknown');
-    done();
-    return true;
-  };
 }
 
 /** A client that sends on after the end is disconnected: reading from hundreds of them took a turn of 300 ms. */

@@ -1,16 +1,27 @@
 /** For a message whose client does not declare its size. */
 const FIRST_BYTES = 16 * 1024;
+/**
+ * Until so much has come of a message whose client does. Memory that nothing is written to is not resident (RSS of 100 times 25 MiB: 3 MiB,
+ * Node.js 20 and 24), but counts for the garbage collector: 10 ms of the process for each message that is declared and not sent.
+ */
+const PROVEN_BYTES = 256 * 1024;
 /** The client may count line ends or dots in another way. */
 const MARGIN_BYTES = 1024;
 
-/** A message in one buffer, never two: of the declared size, else doubled whenever it is full. */
+/** A message in one buffer: of the declared size once it is more than little, else doubled whenever it is full. */
 class MessageCollector {
+  private readonly expected: number;
   private bytes: Buffer;
-  private length = 0;
+  private length: number;
 
-  /** @param expected bytes; 0 when unknown */
-  constructor(expected: number) {
-    this.bytes = Buffer.allocUnsafeSlow(expected > 0 ? expected + MARGIN_BYTES : FIRST_BYTES);
+  /** @param expected bytes; 0 when unknown @param room bytes that stay free before it */
+  constructor(
+    expected: number,
+    private readonly room = 0,
+  ) {
+    this.expected = expected > 0 ? expected + MARGIN_BYTES : FIRST_BYTES;
+    this.bytes = Buffer.allocUnsafeSlow(room + Math.min(this.expected, PROVEN_BYTES));
+    this.length = room;
   }
 
   add(chunk: Buffer): void {
@@ -20,11 +31,11 @@ class MessageCollector {
 
   /** The message so far. */
   take(): Buffer {
-    return this.bytes.subarray(0, this.length);
+    return this.bytes.subarray(this.room, this.length);
   }
 
   private grow(needed: number): void {
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.bytes.length));
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.room + this.expected, 2 * this.bytes.length));
     this.bytes.copy(larger, 0, 0, this.length);
     this.bytes = larger;
   }
@@ -44,6 +55,8 @@ export interface Reception {
   readonly limits: { readonly maxBytes: number; readonly maxDataBytes: number; readonly keptBytes: number };
   /** 0 when unknown. */
   readonly expectedBytes: number;
+  /** Bytes that stay free before the message, in the memory that it is in. */
+  readonly room?: number;
   /** Sees what is kept, piece by piece. */
   readonly onChunk?: (chunk: Buffer) => void;
   readonly refusals: Readonly<Record<'tooLarge' | 'farTooLarge' | 'noRoom', () => Error>>;
@@ -56,10 +69,10 @@ export interface Reception {
  */
 export async function receiveMessage<Result>(
   stream: MessageStream,
-  { memory, holder, limits, expectedBytes, onChunk, refusals }: Reception,
+  { memory, holder, limits, expectedBytes, room, onChunk, refusals }: Reception,
   use: (message: Buffer) => Promise<Result>,
 ): Promise<Result> {
-  const collector = new MessageCollector(expectedBytes);
+  const collector = new MessageCollector(expectedBytes, room);
   const { maxBytes, maxDataBytes } = limits;
   let held = 0;
   let isRefused = false;

@@ -70,6 +70,14 @@ interface Bucket {
   filledAtMs: number;
 }
 
+/** How busy a group is, and its destinations. */
+export interface Load {
+  readonly key: string;
+  readonly destinations: readonly string[];
+  readonly limit: number;
+  readonly active: number;
+}
+
 /**
  * Limits by group that come from outside: rules, and this worker's part of limits that all workers share. A group without
  * any is not here. Rates are buckets of tokens, full at first.

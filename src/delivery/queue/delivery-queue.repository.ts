@@ -15,8 +15,10 @@ import {
   type OpenRange,
 } from './sql/open-deliveries.sql';
 import {
+  putAsideDelivery,
   releaseDeliveries,
   type SettledDelivery,
+  type UnstoredDelivery,
   settleDeliveries,
   rescheduleDeliveries,
   withdrawDeliveries,
@@ -108,6 +110,11 @@ export class DeliveryQueueRepository {
   /** The indexes of the results that were taken; the others carried an outdated token. */
   async settle(results: readonly SettledDelivery[], now: Date, tx: Transaction): Promise<number[]> {
     return (await tx.run(settleDeliveries(results, now))).map((row) => row.index);
+  }
+
+  /** Holds a delivery whose result cannot be stored. */
+  async putAside(unstored: UnstoredDelivery): Promise<void> {
+    await this.database.run(putAsideDelivery(unstored));
   }
 
   async release(claims: readonly ClaimedDelivery[]): Promise<void> {

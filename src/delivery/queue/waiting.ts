@@ -4,6 +4,9 @@ import { SENDING_PAUSED } from '../ports/sources';
 import type { HeldBack } from '../shaping/held-destinations.service';
 import type { Delivery } from './queue.entity';
 
+/** Why this service itself has put a delivery aside; more may follow. */
+export const RESULT_NOT_STORED = 'The result of its last attempt could not be stored';
+
 export const WAITING_REASONS = [
   ...(['scheduled', 'retry', 'turn', 'destination_slowed', 'destination_paused'] as const),
   ...(['domain_paused', 'warming_up', 'held', 'sending'] as const),
@@ -55,12 +58,17 @@ function whyOf(open: OpenFacts, last: LastDeferral, held: HeldBack | undefined):
     case 'claimed':
       return { reason: 'sending', detail: 'A worker has it' };
     case 'held':
-      return { reason: 'held', detail: `An operator has put it aside${open.heldReason ? `: ${open.heldReason}` : ''}` };
+      return { reason: 'held', detail: putAside(open.heldReason ?? '') };
     case 'ready':
       return held ? heldBackBy(held) : { reason: 'turn', detail: 'It is due, and waits for its turn' };
     case 'waiting':
       return untilDue(open, last, held);
   }
+}
+
+function putAside(reason: string): string {
+  if (reason.startsWith(RESULT_NOT_STORED)) return reason;
+  return `An operator has put it aside${reason === '' ? '' : `: ${reason}`}`;
 }
 
 function untilDue({ attempts, dueAt }: OpenFacts, last: LastDeferral, held: HeldBack | undefined): Why {

@@ -6,6 +6,8 @@ import { SmtpPool, type SmtpPoolOptions } from './smtp-pool';
 
 /** Hosts that unused connections are kept to; the longest unused are closed first. */
 const MAX_POOLS = 2_000;
+/** Pools that are looked at to make room for one: a walk over all, for each new one, takes ever longer while all are in use. */
+const LOOKS = 16;
 
 type Hop = Pick<SmtpEndpoint, 'hostName' | 'address' | 'port' | 'source'>;
 
@@ -35,8 +37,7 @@ export class NextHopPools {
   to(endpoint: SmtpEndpoint): SmtpPool {
     const key = keyOf(endpoint);
     const pool = this.pools.get(key) ?? this.add(endpoint);
-    this.pools.delete(key);
-    this.pools.set(key, pool);
+    this.moveBack(key, pool);
     return pool;
   }
 
@@ -84,10 +85,28 @@ export class NextHopPools {
 
   /** While more hosts than that are in use, their pools are more. */
   private makeRoom(): void {
-    for (const [key, pool] of this.pools) if (pool.isUnused) this.pools.delete(key);
-    if (this.pools.size < this.mostPools) return;
+    let idle: SmtpPool | undefined;
+    for (const [key, pool] of [...this.oldest()]) {
+      if (pool.isUnused) this.pools.delete(key);
+      else if (pool.idleConnections > 0) idle ??= pool;
+      else this.moveBack(key, pool);
+    }
     // Dropped by a later call, once its connections are closed.
-    for (const pool of this.pools.values()) if (pool.idleConnections > 0) return pool.closeIdle();
+    if (this.pools.size >= this.mostPools) idle?.closeIdle();
+  }
+
+  /** It is in use, so that the next call looks at others. */
+  private moveBack(key: string, pool: SmtpPool): void {
+    this.pools.delete(key);
+    this.pools.set(key, pool);
+  }
+
+  private *oldest(): Generator<[string, SmtpPool]> {
+    let looks = 0;
+    for (const entry of this.pools) {
+      if ((looks += 1) > LOOKS) return;
+      yield entry;
+    }
   }
 }
 

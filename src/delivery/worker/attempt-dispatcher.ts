@@ -84,6 +84,7 @@ export class AttemptDispatcher {
   private withoutRoute(claim: ClaimedDelivery, route: Unroutable, dnsMs: number): AttemptResult {
     if (!this.slots.isSharedHop || route.permanent) return this.attempts.unroutable(claim, route, dnsMs);
     this.slots.pause();
+    this.slots.hop.miss(route.reason);
     return RELEASED;
   }
 

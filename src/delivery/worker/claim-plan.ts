@@ -1,7 +1,8 @@
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
 import { Tally } from './tally';
-import type { Load, WorkerSlots } from './worker-slots';
+import type { Load } from '../policy/destination-bounds';
+import type { WorkerSlots } from './worker-slots';
 
 /** Claims held for each slot beyond those under way: signing never idles, and a claim is worth its statement. */
 const AHEAD_PER_SLOT = 2;

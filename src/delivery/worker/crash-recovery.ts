@@ -117,8 +117,8 @@ export class DeadClaims {
   ) {}
 
   /**
-   * Frees claims of sessions whose lease has ended; the events record that a mail may have been sent. Where one event cannot be
-   * written, none is: else the mail of all others would never be freed.
+   * Frees claims of sessions whose lease has ended; the events record that a mail may have been sent. A mail whose event cannot be
+   * written is freed without it: else those of all others would never be freed.
    * @throws UnavailableError
    */
   async free(limit: number): Promise<number> {
@@ -126,6 +126,8 @@ export class DeadClaims {
       return await this.reap(limit, (lost, tx) => this.outcomes.record(lost, tx));
     } catch (error) {
       if (error instanceof UnavailableError) throw error;
+      // It is among the first or the second half.
+      if (limit > 1) return (await this.free(Math.ceil(limit / 2))) + (await this.free(Math.floor(limit / 2)));
       this.logger.error({ msg: 'Mail of lost workers is freed without an event', error });
       return this.reap(limit, () => Promise.resolve());
     }

@@ -5,7 +5,7 @@ import { AppConfig } from '../../config/config';
 import type { PhaseTimes } from '../ports/attempt-trace';
 import type { DeliveryOutcome, Settlement } from '../ports/outcome';
 import { TlsSessionCounts } from '../tls/tls-session-counts';
-import { DeliveryMetrics, failureClassOf } from './delivery.metrics';
+import { DeliveryMetrics, failureClassOf, type Salvage } from './delivery.metrics';
 
 const VERBOSE: ReadonlySet<string> = new Set(['trace', 'debug']);
 
@@ -163,5 +163,10 @@ export class DeliveryReport {
     this.log.settled(taken);
     this.traces.settled(taken);
     this.sessions.settled(taken);
+  }
+
+  /** A result that the database refuses: what of it was kept. */
+  salvaged(kept: Salvage): void {
+    this.metrics.salvaged(kept);
   }
 }

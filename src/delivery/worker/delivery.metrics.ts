@@ -12,6 +12,14 @@ const OUTCOMES: readonly Ended[] = ['sent', 'delivered', 'deferred', 'unknown', 
 /** From what a mail takes over a fast connection to the four days after which it is given up. */
 const BUCKETS_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400, 345_600];
 
+/**
+ * What was kept of a result that the database refuses. `reduced`: all but the details. `queue`: the next attempt, without its
+ * event. `held`: nothing; its delivery is put aside.
+ */
+export const SALVAGES = ['reduced', 'queue', 'held'] as const;
+
+export type Salvage = (typeof SALVAGES)[number];
+
 class OutcomeCounters {
   private readonly attempts;
   private readonly failures;
@@ -45,6 +53,7 @@ export class DeliveryMetrics {
   private readonly tls;
   private readonly duration;
   private readonly outdated;
+  private readonly unstored;
 
   constructor(metrics: Metrics) {
     this.all = new OutcomeCounters(metrics, '', 'Delivery attempts, live and simulated');
@@ -69,6 +78,15 @@ export class DeliveryMetrics {
       name: 'outdated_results_total',
       help: 'Results whose claim had passed to another worker',
     });
+    this.unstored = metrics.counter({
+      name: 'unstored_results_total',
+      help: 'Results that the database refused, by what was kept of them',
+      labels: { kept: SALVAGES },
+    });
+  }
+
+  salvaged(kept: Salvage): void {
+    this.unstored.inc({ kept });
   }
 
   /** @param outdated how many more were too late */

@@ -5,7 +5,7 @@ import { isUuid } from '../../common/ids';
 import type { Settlement } from '../ports/outcome';
 import { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
 import { type ForeignJournal, ResultJournal } from './result-journal';
-import { ResultCommit } from './settler';
+import { ResultCommit } from './result-commit';
 
 const BATCH = 200;
 /** A lease this short is about to end: a worker at work has renewed it long before. */
@@ -13,6 +13,15 @@ const DYING_SECONDS = 5;
 /** What could not be settled is tried again after twice as long each time: it may be large, and never succeed. */
 const RETRY_MS = SECOND;
 const MAX_RETRY_MS = 5 * MINUTE;
+/** A journal with a result that was refused for so long: what can be of it is stored. */
+const PATIENCE_MS = 8 * SECOND;
+
+interface Count {
+  settled: number;
+  failed: number;
+  /** It has been refused before. */
+  readonly isLast: boolean;
+}
 
 /**
  * Settles what other sessions on this data directory have read but not committed: those of a killed predecessor, or of a
@@ -73,7 +82,7 @@ export class JournalTakeover {
 
   /** False when a result could not be committed. @throws UnavailableError, or the operating system's error */
   private async settle(journal: ForeignJournal): Promise<boolean> {
-    const count = { settled: 0, failed: 0 };
+    const count = { settled: 0, failed: 0, isLast: (this.postponed.get(journal.name)?.waitMs ?? 0) >= PATIENCE_MS };
     for await (const part of journal.read()) {
       for (let from = 0; from < part.length; from += BATCH) await this.commit(part.slice(from, from + BATCH), count);
     }
@@ -82,7 +91,7 @@ export class JournalTakeover {
   }
 
   /** One that cannot be committed must not hold up the others. */
-  private async commit(batch: readonly Settlement[], count: { settled: number; failed: number }): Promise<void> {
+  private async commit(batch: readonly Settlement[], count: Count): Promise<void> {
     try {
       count.settled += await this.results.commit(batch);
     } catch (error) {
@@ -91,10 +100,21 @@ export class JournalTakeover {
         for (const settlement of batch) await this.commit([settlement], count);
         return;
       }
-      count.failed += 1;
-      this.logger.error(
-        `A result of an earlier session could not be committed, and is kept: ${(error as Error).message}`,
-      );
+      if (await this.keep(batch, error as Error, count.isLast)) count.settled += 1;
+      else count.failed += 1;
     }
+  }
+
+  /** Of a result that is refused. @returns false when it has to stay in the journal; its mail is put aside, and not repeated */
+  private async keep([settlement]: readonly Settlement[], error: Error, isLast: boolean): Promise<boolean> {
+    if (!settlement) return true;
+    try {
+      if (isLast) return (await this.results.salvage(settlement, error)) !== 'held';
+      await this.results.hold(settlement);
+    } catch (failure) {
+      if (failure instanceof AppError) throw failure;
+    }
+    this.logger.error(`A result of an earlier session could not be committed, and is kept: ${error.message}`);
+    return false;
   }
 }

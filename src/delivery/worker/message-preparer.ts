@@ -7,6 +7,7 @@ import { expiry } from '../policy/transmission-result';
 import { ALONE_CRASHES, type ClaimedDelivery, POISON_CRASHES, SUSPECT_CRASHES } from '../ports/delivery';
 import { MessageSource, OrdinalSource, SENDING_PAUSED, SigningKeySource } from '../ports/sources';
 import { type DeliveryOutcome, ITS_TURN_WORDS } from '../ports/outcome';
+import { RESULT_NOT_STORED } from '../queue/waiting';
 import { type HeldBack, HeldDestinations } from '../shaping/held-destinations.service';
 import { ByteBudget } from './byte-budget';
 import { MessageComposer, type PreparedMessage } from './message-composer';
@@ -102,12 +103,15 @@ type Facts = Pick<ClaimedDelivery, 'destination' | 'crashes' | 'overdue'>;
  */
 export function obstacleOf({ destination, crashes, overdue }: Facts, held: HeldBack | undefined): string | undefined {
   const { state, heldAt, heldReason } = overdue ?? {};
-  if (state === 'held' || heldAt) {
-    return `the operator of this service had put it aside${since(heldAt)}${because(heldReason)}`;
-  }
+  if (state === 'held' || heldAt) return putAside(heldAt, heldReason ?? '');
   if (crashes >= SUSPECT_CRASHES) return 'workers had died while they held it, so that it waited to be tried apart';
   if (held && (state !== 'waiting' || held.state === 'paused')) return heldBack(destination, held);
   return state === 'ready' ? ITS_TURN_WORDS : undefined;
+}
+
+function putAside(heldAt: Date | null | undefined, reason: string): string {
+  if (reason.startsWith(RESULT_NOT_STORED)) return 'the result of its last attempt could not be stored';
+  return `the operator of this service had put it aside${since(heldAt)}${because(reason)}`;
 }
 
 function heldBack(destination: string, { state, cause, operator }: HeldBack): string {

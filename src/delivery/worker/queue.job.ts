@@ -12,7 +12,7 @@ import { AttemptDispatcher, WAIT_REASONS } from './attempt-dispatcher';
 import { DeadClaims } from './crash-recovery';
 import { JournalTakeover } from './journal-takeover';
 import { DeliveryPipeline } from './delivery-pipeline';
-import { ResultCommit } from './settler';
+import { ResultCommit } from './result-commit';
 import { WorkSignal } from './work-signal';
 import { WorkerSession } from './worker-session';
 

@@ -2,61 +2,15 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { MicroBatcher } from '../../common/async/micro-batcher';
-import { Clock, SECOND } from '../../common/clock';
+import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
-import { Database } from '../../database/database.service';
-import type { ClaimedDelivery } from '../ports/delivery';
-import { asSending, OutcomeSink, type RecordedOutcome, type Settlement } from '../ports/outcome';
-import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
-import { DeliveryReport } from './delivery-log';
+import type { Settlement } from '../ports/outcome';
+import { isAccepted, ResultCommit } from './result-commit';
 import { ResultJournal } from './result-journal';
 
-/** Commits results: queue, recipients, emails, events, counters and suppressions in one transaction. */
-@Injectable()
-export class ResultCommit {
-  constructor(
-    private readonly database: Database,
-    private readonly queue: DeliveryQueueRepository,
-    private readonly outcomes: OutcomeSink,
-    private readonly clock: Clock,
-    private readonly report: DeliveryReport,
-  ) {}
-
-  /** Records of claims under way that their first attempt has begun. @throws UnavailableError */
-  begin(claims: readonly ClaimedDelivery[]): Promise<void> {
-    return this.database.transaction((tx) => this.outcomes.record(claims.map(asSending), tx));
-  }
-
-  /** Returns how many were taken; the others carried an outdated token. @throws UnavailableError */
-  async commit(batch: readonly Settlement[]): Promise<number> {
-    const taken = await this.database.transaction(async (tx) => {
-      const indexes = await this.queue.settle(batch.map(toQueueResult), this.clock.now(), tx);
-      const held = indexes.flatMap((index) => batch[index] ?? []);
-      await this.outcomes.record(held.flatMap(outcomesOf), tx);
-      return held;
-    });
-    this.report.settled(taken, batch.length - taken.length);
-    return taken.length;
-  }
-}
-
-/** A first attempt's start is written with its end: most last for milliseconds. `RecordSendingJob` records the others. */
-function outcomesOf({ claim, outcomes }: Settlement): readonly RecordedOutcome[] {
-  return outcomes[0].attempt === 1 ? [asSending(claim), ...outcomes] : outcomes;
-}
-
-function toQueueResult(settlement: Settlement) {
-  const { claim, outcomes } = settlement;
-  const { outcome } = outcomes[0];
-  const isPutOff = outcome.kind === 'deferred' || outcome.kind === 'unknown';
-  const nextAttemptAt = isPutOff ? outcome.nextAttemptAt : null;
-  const isRefusal = isPutOff && outcome.isRefusal === true;
-  const { organizationId, mode, emailId, position, claimToken, attempt } = claim;
-  const isAcceptance = isAccepted(settlement);
-  return { organizationId, mode, emailId, position, claimToken, attempt, nextAttemptAt, isAcceptance, isRefusal };
-}
-
-const RETRY_MS = SECOND;
+/** A result that the database has refused so often by itself will not be taken: what can be of it is stored. */
+const MAX_REFUSALS = 4;
+const MAX_REFUSED_MS = 5 * MINUTE;
 /**
  * No caller waits for a result, and what a transaction costs by itself (1.8 ms of Postgres) is shared by its mails: twice as
  * many took a tenth off each. What is not committed when the process is killed is in the journal.
@@ -70,18 +24,26 @@ const NO_FAILURE = (): undefined => undefined;
 /**
  * Commits results: queue, recipients, emails, events, counters and suppressions in one transaction per micro-batch.
  * While the database is away results are kept and tried again, so an outage by itself repeats no mail; a result whose
- * claim has been given to another worker by then changes nothing and is counted. Acceptances of live mail are noted in the
+ * claim has been given to another worker by then changes nothing and is counted. A result that the database refuses is tried apart
+ * from the others, and in the end stored as far as possible (`ResultCommit.salvage`). Acceptances of live mail are noted in the
  * journal until they are committed, so that a killed process repeats none of them.
  */
 @Injectable()
 export class Settler {
   private readonly logger = new Logger(Settler.name);
   private readonly abandoned = new AbortController();
+  /** The unit of pauses; a test shortens it. */
+  retryMs = SECOND;
   private loggedAtMs = -Infinity;
   private readonly batcher = new MicroBatcher<Settlement, Error | undefined>((batch) => this.commit(batch), {
     maxWeight: MAX_BATCH,
     concurrency: 2,
     patience: PATIENCE,
+  });
+  /** For what a batch was refused for, so that it costs the others no more. */
+  private readonly apart = new MicroBatcher<Settlement, Error | undefined>((batch) => this.commit(batch), {
+    maxWeight: 1,
+    concurrency: 1,
   });
 
   constructor(
@@ -96,7 +58,8 @@ export class Settler {
   /** Resolves once the result is committed, found outdated, or given up. */
   async settle(settlement: Settlement): Promise<void> {
     const { mode } = settlement.claim;
-    const settled = mode !== 'test' && isAccepted(settlement) ? this.journal.note(settlement) : undefined;
+    const settled =
+      mode !== 'test' && isAccepted(settlement.outcomes[0].outcome) ? this.journal.note(settlement) : undefined;
     if (await this.commitEventually(settlement)) settled?.();
   }
 
@@ -110,20 +73,28 @@ export class Settler {
     this.journal.end();
   }
 
-  /** False: given up. */
+  /** False: given up, or put aside. */
   private async commitEventually(settlement: Settlement): Promise<boolean> {
     const { signal } = this.abandoned;
+    let refusals = 0;
     for (let failures = 0; !signal.aborted; failures += 1) {
       try {
-        const failure = await this.batcher.add(settlement);
-        if (failure) throw failure;
-        return true;
+        return await this.tryCommit(settlement, refusals);
       } catch (error) {
+        if (!(error instanceof AppError)) refusals += 1;
         this.logOnce(error as Error);
-        await delay(RETRY_MS * Math.min(10, 1 + failures), undefined, { signal }).catch(() => undefined);
+        await delay(this.pauseMs(failures, refusals), undefined, { signal }).catch(() => undefined);
       }
     }
     return false;
+  }
+
+  /** @returns false when it could only be put aside; an acceptance stays in the journal then. @throws why it is not stored */
+  private async tryCommit(settlement: Settlement, refusals: number): Promise<boolean> {
+    const failure = await (refusals === 0 ? this.batcher : this.apart).add(settlement);
+    if (!failure) return true;
+    if (failure instanceof AppError || refusals + 1 < MAX_REFUSALS) throw failure;
+    return (await this.results.salvage(settlement, failure)) !== 'held';
   }
 
   /** Once per outage, not once per mail. */
@@ -141,7 +112,8 @@ export class Settler {
       await this.write(batch);
       return batch.map(() => undefined);
     } catch (error) {
-      if (error instanceof AppError || batch.length === 1) throw error;
+      if (error instanceof AppError) throw error;
+      if (batch.length === 1) return [error as Error];
       const failures: (Error | undefined)[] = [];
       for (const settlement of batch) {
         failures.push(await this.write([settlement]).then(NO_FAILURE, (failure: Error) => failure));
@@ -155,10 +127,10 @@ export class Settler {
     if (outdated === 0) return;
     this.logger.warn(`${outdated} results came too late: their claims have passed to another worker`);
   }
-}
 
-/** A 250: the mail must not be repeated. */
-function isAccepted({ outcomes }: Settlement): boolean {
-  const { kind } = outcomes[0].outcome;
-  return kind === 'sent' || kind === 'delivered';
+  /** Longer from the time on when not even putting it aside has succeeded. */
+  private pauseMs(failures: number, refusals: number): number {
+    if (refusals >= MAX_REFUSALS) return Math.min(MAX_REFUSED_MS, this.retryMs * 2 ** refusals);
+    return this.retryMs * Math.min(10, 1 + failures);
+  }
 }

@@ -41,6 +41,7 @@ export class ShapingSync implements OnApplicationBootstrap {
   private readonly learned = new Map<string, WantedRule>();
   /** Reported with something under way, which has to be corrected later. */
   private toldActive = new Set<string>();
+  private toldMissing = false;
   private lookedAtMs = -Infinity;
   /** The rules `resumed` that hold and have been applied. */
   private resumed: ReadonlySet<string> = new Set();
@@ -108,21 +109,29 @@ export class ShapingSync implements OnApplicationBootstrap {
   }
 
   private async tell(sessionId: string): Promise<void> {
+    const { hop } = this.slots;
+    const isMissing = hop.fault !== undefined;
     const keys = new Set([...this.log.takeNews(), ...this.toldActive]);
+    if (isMissing || this.toldMissing) keys.add(hop.key);
     const groups = [...keys].map((key) => this.reportOf(key));
     const learned = [...this.learned];
     await this.destinations.report(sessionId, groups);
     await this.destinations.writeRules(learned.map(([, rule]) => rule));
     // What could not be reported is reported the next time, with newer findings.
     for (const [name, rule] of learned) if (this.learned.get(name) === rule) this.learned.delete(name);
+    this.toldMissing = isMissing;
     this.toldActive = new Set(groups.filter(({ active }) => active > 0).map(({ key }) => key));
   }
 
   private reportOf(key: string): ReportedGroup {
     const { limit, active } = this.slots.learned.loadOf(key);
     const change = this.slots.learned.lastChange(key);
+    const facts = { key, active, concurrency: limit, ...this.log.factsOf(key) };
+    const fault = key === this.slots.hop.key ? this.slots.hop.fault : undefined;
+    // Without the time of a change: the resolvers of other workers may find it.
+    if (fault) return { ...facts, ...fault, pauses: 1, changedAgoMs: undefined };
     return {
-      ...{ key, active, concurrency: limit, ...this.log.factsOf(key) },
+      ...facts,
       ...{ pauses: change?.pauses ?? 0, pausedForMs: change?.pausedForMs ?? 0, cause: change?.cause },
       changedAgoMs: change?.agoMs,
     };

@@ -2,6 +2,7 @@ import { FakeClock } from '../../../test/doubles/fake-clock';
 import type { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import type { Settlement } from '../ports/outcome';
 import type { DestinationsRepository, ReportedGroup, WantedRule } from '../shaping/destinations.repository';
+import { SharedHop } from './shared-hop';
 import { ShapingSync } from './shaping-sync.job';
 import type { WorkSignal } from './work-signal';
 import type { WorkerSession } from './worker-session';
@@ -22,7 +23,7 @@ it('what a worker has learned of a reply is told once the database is back, with
   const learned = { loadOf: () => ({ limit: 4, active: 3 }), lastChange: () => undefined };
   const sync = new ShapingSync(
     destinations,
-    { learned, isSharedHop: false } as unknown as WorkerSlots,
+    { learned, isSharedHop: false, hop: new SharedHop(new FakeClock()) } as unknown as WorkerSlots,
     { id: 'worker', onBegin: () => undefined } as unknown as WorkerSession,
     {} as WorkSignal,
     {} as PeriodicJobs,
@@ -58,7 +59,13 @@ it('a word to workers is heeded once, and forgotten with its rule', async () => 
   } as unknown as DestinationsRepository;
   const heeded: unknown[] = [];
   const learned = { loadOf: () => ({ limit: 0, active: 0 }), adopt: (...word: unknown[]) => heeded.push(word) };
-  const slots = { learned, isSharedHop: false, loads: () => [], setBounds: () => undefined };
+  const slots = {
+    learned,
+    isSharedHop: false,
+    hop: new SharedHop(new FakeClock()),
+    loads: () => [],
+    setBounds: () => undefined,
+  };
   const sync = new ShapingSync(
     destinations,
     slots as unknown as WorkerSlots,

@@ -6,10 +6,12 @@ import {
   DestinationBounds,
   type DestinationLimiterOptions,
   type DestinationState,
+  type Load,
   type ReleaseSignal,
 } from '../policy/destination-bounds';
 import { DestinationLimiter } from '../policy/destination-limiter';
 import type { Route } from '../routing/router';
+import { SharedHop } from './shared-hop';
 import { Tally } from './tally';
 
 type Hosts = Extract<Route, { kind: 'hosts' }>;
@@ -18,6 +20,7 @@ export type WorkerSlotsOptions = Pick<DestinationLimiterOptions, 'slots'> &
   Partial<DestinationLimiterOptions> & {
     /** One next hop takes everything, so that it is what is shaped, not the recipient's domain. */
     readonly sharedHop: boolean;
+    readonly hop?: string | undefined;
     readonly connectionsPerHost: number;
   };
 
@@ -35,19 +38,9 @@ export interface Ticket extends Candidate {
   readonly isUnproven: boolean;
 }
 
-/** How busy a group is, and its destinations. */
-export interface Load {
-  readonly key: string;
-  readonly destinations: readonly string[];
-  readonly limit: number;
-  readonly active: number;
-}
-
 /** What prevents an attempt; `slots`: no other can start either. */
 export type Refusal = 'slots' | 'destination' | 'host' | 'tenant';
 
-/** Until its name is known. */
-const SHARED_HOP = 'next-hop';
 /** How many slots a tenant may hold per free slot: nine leave it nine tenths when it is alone, and room for the next. */
 const SHARE_PER_FREE = 9;
 /** The same for destinations that are unknown, slow or down: a quarter of all slots when it is alone. */
@@ -78,6 +71,7 @@ const MAX_GROUPED = 20_000;
  *   to be prompt count a second time, against a third of the free slots: one tenant's tarpits get a quarter of the worker, all never everything.
  */
 export class WorkerSlots {
+  readonly hop: SharedHop;
   private readonly limiter: DestinationLimiter;
   private readonly bounds: DestinationBounds;
   private readonly members = new Map<string, Set<string>>();
@@ -92,7 +86,6 @@ export class WorkerSlots {
   private taken = 0;
   private takenUnproven = 0;
   private backOffUntilMs = -Infinity;
-  private hop = SHARED_HOP;
 
   constructor(
     private readonly clock: Clock,
@@ -101,6 +94,7 @@ export class WorkerSlots {
     this.limiter = new DestinationLimiter(clock, options);
     this.bounds = new DestinationBounds(clock);
     this.most = options.slots;
+    this.hop = new SharedHop(clock, options.hop);
   }
 
   /** Attempts under way. */
@@ -203,7 +197,11 @@ export class WorkerSlots {
   /** True when the one next hop is held back. */
   get isHeldBack(): boolean {
     if (!this.options.sharedHop) return false;
-    return this.isBackingOff || this.limiter.pausedUntil(this.hop) !== undefined || this.bounds.limitOf(this.hop) === 0;
+    return (
+      this.isBackingOff ||
+      this.limiter.pausedUntil(this.hop.key) !== undefined ||
+      this.bounds.limitOf(this.hop.key) === 0
+    );
   }
 
   /** Limit and load of the groups that differ from a new one; none where one hop takes everything. */
@@ -222,7 +220,7 @@ export class WorkerSlots {
 
   /** The group of a destination, if known to this worker: before any look-up itself. */
   keyOf(destination: string): string {
-    return this.options.sharedHop ? this.hop : (this.groups.get(destination) ?? destination);
+    return this.options.sharedHop ? this.hop.key : (this.groups.get(destination) ?? destination);
   }
 
   /** One hop takes everything. */
@@ -232,7 +230,7 @@ export class WorkerSlots {
 
   /** Assigns a destination to the group of its route. */
   learnGroup(destination: string, { group = destination, hosts }: Pick<Hosts, 'group' | 'hosts'>): void {
-    if (this.options.sharedHop) this.hop = hosts[0]?.hostName ?? SHARED_HOP;
+    if (this.options.sharedHop) this.hop.find(hosts[0]?.hostName);
     if (this.options.sharedHop || this.groups.get(destination) === group) return;
     this.groups.set(destination, group);
     const members = this.members.get(group) ?? new Set();

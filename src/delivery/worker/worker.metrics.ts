@@ -31,6 +31,8 @@ export class WorkerMetrics implements OnModuleInit {
       const described = this.slots.describe();
       return Object.fromEntries(STATES.map((state) => [state, described.filter((one) => one.state === state).length]));
     });
+    const missing = { name: 'next_hop_missing', help: '1 while the name of the one next hop is not found' };
+    this.metrics.gauge(missing, () => (this.slots.hop.fault ? 1 : 0));
     this.showSlots();
     this.showBytes();
   }

@@ -8,6 +8,8 @@ import { acrossTenants } from '../../common/tenant';
 import { Draining } from '../../common/http/draining';
 import { Database } from '../../database/database.service';
 import type { RowSecurity } from '../../database/row-security';
+import { AppConfig } from '../../config/config';
+import { type HeldBack, HeldDestinations } from '../../delivery/shaping/held-destinations.service';
 import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
 import { type DatabaseFault, databaseFault, DatabaseProbe } from './database-probe';
 
@@ -30,6 +32,13 @@ export type QueueHealth =
       readonly oldestSeconds: number;
     }
   | { readonly healthy: false; readonly error: DatabaseFault };
+
+/** The one next hop of the mode `relay`, as the workers have found it: only a state, since the report is public. */
+export interface SmtpHealth {
+  readonly healthy: boolean;
+  /** `paused`: it is not found, is not reached or refuses, and gets no mail for now; `unknown`: this could not be read. */
+  readonly relay: 'open' | HeldBack['state'] | 'unknown';
+}
 
 /** `database`: up when a statement returns within 2 s. */
 @Injectable()
@@ -59,6 +68,8 @@ export class QueueHealthIndicator {
 
   constructor(
     private readonly indicators: HealthIndicatorService,
+    private readonly config: AppConfig,
+    private readonly held: HeldDestinations,
     measures: QueueMeasuresRepository,
     clock: Clock,
   ) {
@@ -77,6 +88,22 @@ export class QueueHealthIndicator {
     } catch (error) {
       const health: QueueHealth = { healthy: false, error: databaseFault(error) };
       return session.down({ health, workers: undefined });
+    }
+  }
+
+  /** `smtp`: degraded while the relay gets no mail. Absent in other modes. */
+  async relay() {
+    const session = this.indicators.check('smtp');
+    const { relay } = this.config.delivery;
+    if (!relay) return session.up({ health: undefined as SmtpHealth | undefined });
+    try {
+      const { state = 'open' } = (await within(this.held.get(), TIMEOUT_MS)).of(relay.host) ?? {};
+      const health: SmtpHealth = { healthy: state !== 'paused', relay: state };
+      return health.healthy ? session.up({ health }) : session.degraded({ health });
+    } catch {
+      // The database's own health tells that.
+      const health: SmtpHealth = { healthy: true, relay: 'unknown' };
+      return session.up({ health });
     }
   }
 }

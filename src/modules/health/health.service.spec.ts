@@ -6,6 +6,8 @@ import { DiskSpace } from '../../common/disk-space';
 import { UnavailableError } from '../../common/errors/app-error';
 import { Draining } from '../../common/http/draining';
 import { Database } from '../../database/database.service';
+import { AppConfig } from '../../config/config';
+import { HeldDestinations, HeldLookup } from '../../delivery/shaping/held-destinations.service';
 import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
 import { type DatabaseHealth, DatabaseProbe } from './database-probe';
 import { HealthService } from './health.service';
@@ -27,6 +29,8 @@ class Doubles {
   database = UP;
   freeBytes: number | undefined;
   measure = () => Promise.resolve(MEASURE);
+  relay: { host: string } | undefined;
+  held = new HeldLookup([]);
   asked = 0;
 
   async service(knowsDraining = true, clock: Clock = this.clock): Promise<HealthService> {
@@ -43,6 +47,8 @@ class Doubles {
         { provide: DatabaseProbe, useValue: { check: () => Promise.resolve(this.database) } },
         { provide: Database, useValue: { rowSecurity: { state: 'on', role: 'owner_tenant' } } },
         { provide: QueueMeasuresRepository, useValue: { last: () => this.count() } },
+        { provide: AppConfig, useValue: { delivery: this } },
+        { provide: HeldDestinations, useValue: { get: () => Promise.resolve(this.held) } },
         DatabaseHealthIndicator,
         QueueHealthIndicator,
         HostHealthIndicator,
@@ -68,6 +74,23 @@ describe('HealthService', () => {
     given.draining.begin();
     expect((await given.service()).live()).toEqual({ status: 'ok', timestamp: NOW, service: 'waybill' });
     expect(given.asked).toBe(0);
+  });
+
+  it('is degraded while the relay gets no mail', async () => {
+    const given = doubles();
+    const service = await given.service();
+    expect((await service.report()).services).not.toHaveProperty('smtp');
+    given.relay = { host: 'relay.example' };
+    expect(await service.report()).toMatchObject({
+      status: 'ok',
+      services: { smtp: { healthy: true, relay: 'open' } },
+    });
+    const group = { key: 'relay.example', mxHosts: [], domains: [], state: 'paused' as const, rules: [] };
+    given.held = new HeldLookup([{ ...group, cause: 'The name of the next hop is not found' }]);
+    expect(await service.report()).toMatchObject({
+      status: 'degraded',
+      services: { smtp: { healthy: false, relay: 'paused' } },
+    });
   });
 
   it('is ready while the database answers', async () => {

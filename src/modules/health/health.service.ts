@@ -12,6 +12,7 @@ import {
   ProcessHealthIndicator,
   type QueueHealth,
   QueueHealthIndicator,
+  type SmtpHealth,
 } from './health-indicators';
 
 /** The process runs. */
@@ -44,6 +45,8 @@ export interface HealthReport {
     readonly disk: DiskHealth;
     /** Whether the database itself keeps requests to their tenant. */
     readonly rowLevelSecurity: RowSecurity['state'];
+    /** The relay that all mail goes to; absent in other modes. */
+    readonly smtp?: SmtpHealth;
     /** The replica from which lists, statistics and exports are read; absent without DATABASE_READ_URL. */
     readonly replica?: ReplicaHealth;
     /** Running worker processes of the whole installation; absent when it could not be measured. */
@@ -83,13 +86,14 @@ export class HealthService {
     const checks = this.checks.check([
       () => this.database.check(),
       () => this.queue.check(),
+      () => this.queue.relay(),
       () => this.host.clock(),
       () => this.host.disk(),
       () => this.host.replica(),
       () => this.running.check(),
     ]);
     const { status, details } = await outcomeOf(checks);
-    const { database, queue, clock: time, disk, replica } = details;
+    const { database, queue, smtp, clock: time, disk, replica } = details;
     const works = status === 'ok' ? 'ok' : 'degraded';
     return {
       status: database.health.healthy ? works : 'unhealthy',
@@ -102,6 +106,7 @@ export class HealthService {
         clock: time.health,
         disk: disk.health,
         rowLevelSecurity: this.database.rowSecurityState,
+        ...(smtp.health && { smtp: smtp.health }),
         ...(replica.health && { replica: replica.health }),
         ...(queue.workers !== undefined && { workers: queue.workers }),
       },

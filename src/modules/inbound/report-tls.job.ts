@@ -151,7 +151,8 @@ export function buildReport(
   { organization, contact }: TlsReportsConfig,
   sender: string,
 ): BuiltReport {
-  const id = `${day}T00:00:00Z_${domain}@${sender}`;
+  // A msg-id (RFC 5322 section 3.6.4), which a header and a file name can hold.
+  const id = `${day}_${domain}@${sender}`;
   const submitter = domainOf(contact);
   const report = {
     'organization-name': organization,

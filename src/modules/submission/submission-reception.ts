@@ -10,7 +10,7 @@ import { LineEndCheck } from '../../common/mime/line-ends';
 import { type Reception, receiveMessage } from '../../common/smtp/receive-message';
 import { withinTenants } from '../../common/tenant';
 import type { TraceContext } from '../../common/tracing/tracing';
-import { SendRawService } from '../emails/accept/raw/send-raw.service';
+import { SendRawService, type SubmittedMessage } from '../emails/accept/raw/send-raw.service';
 import { SubmissionLimits, SubmissionLogin } from './submission-login';
 import type { SubmissionSession } from './submission-sessions';
 import {
@@ -63,25 +63,25 @@ export class SubmissionReception {
   }
 
   /**
-   * Reads the message to its end and commits it; returns the text of the 250. What it reads and writes is the organization's.
+   * Reads the message to its end and commits it, with the field `received` before it; returns the text of the 250. What it reads and writes is the organization's.
    * @param trace the span that it is part of
    * @throws SubmissionRefusal, or the stream's error when the client has closed
    */
   async receive(
     stream: SMTPServerDataStream,
     { envelope }: SMTPServerSession,
-    session: SubmissionSession,
+    { login, received }: Pick<SubmissionSession, 'login'> & { readonly received: Buffer },
     trace?: TraceContext,
   ): Promise<string> {
-    const { login } = session;
     if (!login) throw loginNeeded();
     const lineEnds = new LineEndCheck();
-    const reception = { ...this.receptionOf(envelope, login), onChunk: (chunk: Buffer) => lineEnds.add(chunk) };
+    const room = received.length;
+    const reception = { ...this.receptionOf(envelope, login), room, onChunk: (chunk: Buffer) => lineEnds.add(chunk) };
     try {
       return await receiveMessage(stream, reception, async (bytes) => {
         if (lineEnds.result !== 'crlf') throw bareLineEnds();
         await this.logins.check(login.key);
-        return this.submit(bytes, envelope, { ...login.principal, trace });
+        return this.submit({ bytes, received }, envelope, { ...login.principal, trace });
       });
     } catch (error) {
       throw this.replyTo(error);
@@ -103,12 +103,12 @@ export class SubmissionReception {
   }
 
   private async submit(
-    bytes: Buffer,
+    message: Pick<SubmittedMessage, 'bytes' | 'received'>,
     { rcptTo }: SMTPServerSession['envelope'],
     submitter: Parameters<SendRawService['submit']>[1],
   ): Promise<string> {
     const recipients = rcptTo.map(({ address }) => [personKey(address), address] as const);
-    const submitted = { bytes, recipients: [...new Map(recipients).values()] };
+    const submitted = { ...message, recipients: [...new Map(recipients).values()] };
     const { accepted } = await withinTenants([submitter.organizationId], () =>
       this.emails.submit(submitted, submitter),
     );

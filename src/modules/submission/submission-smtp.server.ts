@@ -29,6 +29,7 @@ import {
   tlsNeeded,
   tooManySessions,
 } from './submission-refusal';
+import { receivedField } from './received-field';
 import { SubmissionLimits, SubmissionLogin } from './submission-login';
 import { type SubmissionSession, SubmissionSessions } from './submission-sessions';
 import { SubmissionReception } from './submission-reception';
@@ -244,7 +245,9 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     own.dataSinceMs = this.clock.monotonicMs();
     const span = this.tracing.startMessage();
     try {
-      const text = await this.services.reception.receive(stream, session, own, span?.context);
+      const received = receivedField(this.config.delivery.mailHost, session, this.clock.now());
+      const submitter = { login: own.login, received };
+      const text = await this.services.reception.receive(stream, session, submitter, span?.context);
       this.metrics.countMessage();
       reply(null, text);
       span?.end({ code: 250 });

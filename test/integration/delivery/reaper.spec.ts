@@ -11,7 +11,8 @@ import { DeadClaims } from '../../../src/delivery/worker/crash-recovery';
 import { JournalTakeover } from '../../../src/delivery/worker/journal-takeover';
 import { DeadSessionsJob } from '../../../src/delivery/worker/queue.job';
 import { ResultJournal } from '../../../src/delivery/worker/result-journal';
-import { ResultCommit, Settler } from '../../../src/delivery/worker/settler';
+import { ResultCommit } from '../../../src/delivery/worker/result-commit';
+import { Settler } from '../../../src/delivery/worker/settler';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
 import { EmailChangesService } from '../../../src/modules/emails/email-changes.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
@@ -90,6 +91,22 @@ describe('workers that died', () => {
     const { deliveries, events } = await scene.read(id);
     expect(deliveries).toMatchObject([{ state: 'ready', attempt: 0, crashes: 1, session_id: null }]);
     expect(events).toHaveLength(before);
+  });
+
+  it('leave their mail to others with its event, beside one whose event cannot be written', async () => {
+    const ids = await scene.acceptTo('ada', 'bob', 'eve', 'kim', 'joe');
+    await claimAndDie(await startParts());
+    const parts = await startParts();
+    const sink = parts.get(OutcomeSink);
+    const record = sink.record.bind(sink);
+    const failing = jest.spyOn(sink, 'record').mockImplementation((outcomes, tx) => {
+      if (outcomes.some(({ emailId }) => emailId === ids[2])) return Promise.reject(new Error('cannot be written'));
+      return record(outcomes, tx);
+    });
+    expect(await parts.get(DeadClaims).free(500)).toBe(5);
+    failing.mockRestore();
+    const lost = await Promise.all(ids.map(async (id) => (await scene.read(id)).events.at(-1)?.event_type));
+    expect(lost).toEqual(['unknown', 'unknown', 'queued', 'unknown', 'unknown']);
   });
 
   it('repeat nothing that they report late, while nobody has claimed it again', async () => {
@@ -344,6 +361,21 @@ describe('workers that died', () => {
       await (await start()).get(JournalTakeover).takeDying();
       expect((await scene.read(id)).email.status).toBe('delivered');
       expect(journals()).toEqual([]);
+    });
+
+    it('put their mail aside when they cannot be settled, so that it is not repeated', async () => {
+      const [id = ''] = await scene.acceptTo('ada');
+      await claimAndNote(await start());
+      await scene.db.query(`update worker_sessions set lease_until = now() - interval '1 second'`);
+      const next = await start();
+      const failing = jest.spyOn(next.get(ResultCommit), 'commit').mockRejectedValue(new Error('invalid value'));
+      await watchLease(await begun(next));
+      await next.get(DeadSessionsJob).reap();
+      expect(await scene.queue()).toEqual({ held: 1 });
+      failing.mockRestore();
+      await (await start()).get(JournalTakeover).takeDying();
+      expect((await scene.read(id)).email.status).toBe('delivered');
+      expect(await scene.queue()).toEqual({});
     });
 
     it('and are not touched while they live', async () => {

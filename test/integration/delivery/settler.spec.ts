@@ -1,4 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HOUR } from '../../../src/common/clock';
+import { type DeliveryOutcome, OutcomeSink } from '../../../src/delivery/ports/outcome';
 import { Claimer } from '../../../src/delivery/worker/claimer';
+import { JournalTakeover } from '../../../src/delivery/worker/journal-takeover';
+import { ResultCommit } from '../../../src/delivery/worker/result-commit';
 import { Settler } from '../../../src/delivery/worker/settler';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
 import { outcomeOfClaim } from '../../factories/outcomes';
@@ -57,6 +64,79 @@ describe('settling', () => {
     await Promise.all(settled);
     expect(await scene.queue()).toEqual({});
     expect((await scene.read(poison)).email.status).toBe('delivered');
+  });
+
+  it('records the start of attempts beside one that cannot be recorded', async () => {
+    const [poison = '', other = ''] = await scene.acceptTo('poison', 'ada');
+    const claims = await claimAll();
+    const sink = worker.get(OutcomeSink);
+    const record = sink.record.bind(sink);
+    jest.spyOn(sink, 'record').mockImplementation((outcomes, tx) => {
+      if (outcomes.some(({ emailId }) => emailId === poison)) return Promise.reject(new Error('cannot be written'));
+      return record(outcomes, tx);
+    });
+    await worker.get(ResultCommit).begin(claims);
+    expect((await scene.read(other)).email.status).toBe('sending');
+    expect((await scene.read(poison)).email.status).toBe('queued');
+  });
+
+  describe('of a result that the database refuses', () => {
+    const SMTP = { code: 250, response: 'unstorable', mxHost: 'mx.x.example' };
+
+    /** Refuses events, and with `all` the row of the email too. */
+    async function refuseEvents(condition: string): Promise<void> {
+      await scene.db.query(`
+        create or replace function refuse() returns trigger language plpgsql as $$
+          begin
+            if ${condition} then raise 'refused'; end if;
+            return new;
+          end $$;
+        create or replace trigger refuse before insert on email_events for each row execute function refuse()`);
+    }
+    afterEach(() => scene.db.query('drop trigger if exists refuse on email_events'));
+
+    async function settleOne(outcome: DeliveryOutcome): Promise<string> {
+      const [id = ''] = await scene.acceptTo('ada');
+      const [claim] = await claimAll();
+      if (!claim) throw new Error('nothing was claimed');
+      const settler = worker.get(Settler);
+      settler.retryMs = 1;
+      await settler.settle({ claim, outcomes: [outcomeOfClaim(claim, outcome)] });
+      return id;
+    }
+
+    it('stores all but its details', async () => {
+      await refuseEvents(`new.data::text like '%unstorable%'`);
+      const id = await settleOne({ kind: 'delivered', smtp: SMTP });
+      expect(await scene.queue()).toEqual({});
+      expect((await scene.read(id)).email.status).toBe('delivered');
+    });
+
+    it('makes the next attempt as planned, without an event', async () => {
+      await refuseEvents(`new.event_type = 'deferred'`);
+      const nextAttemptAt = new Date(Date.now() + HOUR);
+      const id = await settleOne({ kind: 'deferred', nextAttemptAt, reason: 'timeout' });
+      expect((await scene.read(id)).deliveries).toMatchObject([
+        { state: 'waiting', attempt: 1, due_at: nextAttemptAt },
+      ]);
+    });
+
+    it('puts the mail aside, so that it is not repeated, and settles it from the journal when it can', async () => {
+      const WAYBILL_DATA_DIR = mkdtempSync(join(tmpdir(), 'waybill-unstored-'));
+      const options = { hopPort: 1, isRunning: false, env: { WAYBILL_DATA_DIR } };
+      worker = await scene.startWorker(options);
+      await refuseEvents(`new.event_type = 'delivered'`);
+      const id = await settleOne({ kind: 'delivered', smtp: SMTP });
+      expect((await scene.read(id)).deliveries).toMatchObject([
+        { state: 'held', session_id: null, held_reason: expect.stringMatching(/could not be stored: it was accepted/) },
+      ]);
+      await worker.close();
+      await scene.db.query('drop trigger refuse on email_events');
+      await (await scene.startWorker(options)).get(JournalTakeover).takeAll();
+      expect(await scene.queue()).toEqual({});
+      expect((await scene.read(id)).email.status).toBe('delivered');
+      rmSync(WAYBILL_DATA_DIR, { recursive: true });
+    });
   });
 
   async function commits(): Promise<number> {

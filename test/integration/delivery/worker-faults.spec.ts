@@ -1,9 +1,11 @@
 import { MINUTE } from '../../../src/common/clock';
 import { UnavailableError } from '../../../src/common/errors/app-error';
+import { Metrics } from '../../../src/common/metrics/metrics';
 import { Database } from '../../../src/database/database.service';
 import { MessageSource } from '../../../src/delivery/ports/sources';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { FixedRouter } from '../../../src/delivery/routing/create-router';
+import { HeldDestinations } from '../../../src/delivery/shaping/held-destinations.service';
 import { QueueSweepJob } from '../../../src/delivery/worker/queue.job';
 import { DeadClaims } from '../../../src/delivery/worker/crash-recovery';
 import { FakeClock } from '../../doubles/fake-clock';
@@ -42,6 +44,28 @@ it('charges no mail for a relay whose name is not found for a moment', async () 
     expect(eventTypes(await scene.readWhenStatus(id, 'sent'))).toEqual(['queued', 'sending', 'sent']);
   }
   expect(lookUp).toHaveBeenCalledTimes(2);
+  await scene.close();
+  await sink.stop();
+});
+
+it('tells operators why mail waits for a relay whose name is not found, until it is', async () => {
+  const scene = await DeliveryScene.open();
+  const sink = await SmtpSink.start();
+  const lookUp = jest.fn<Promise<string[]>, []>();
+  lookUp.mockRejectedValue(Object.assign(new Error(), { code: 'ENOTFOUND' }));
+  const router = new FixedRouter(scene.clock, { hostName: 'relay.example', port: sink.port, final: false, lookUp });
+  const [id = ''] = await scene.acceptTo('a');
+  const env = { DELIVERY_MODE: 'relay', RELAY_URL: 'smtp://relay.example' };
+  const worker = await scene.startWorker({ hopPort: sink.port, router, env });
+  const held = async () => (await worker.get(HeldDestinations).get()).of('x.example');
+  const metric = async () => worker.get(Metrics).registry.getSingleMetricAsString('waybill_next_hop_missing');
+  const found = await waitFor(async () => (await held())?.state === 'paused' && held(), { what: 'what holds it back' });
+  expect(found?.cause).toBe('The name of the next hop is not found: DNS look-up failed (ENOTFOUND).');
+  expect(await metric()).toMatch(/ 1$/m);
+  lookUp.mockResolvedValue(['127.0.0.1']);
+  await scene.readWhenStatus(id, 'sent');
+  expect(await metric()).toMatch(/ 0$/m);
+  await waitFor(async () => (await held()) === undefined, { what: 'nothing to hold mail back' });
   await scene.close();
   await sink.stop();
 });

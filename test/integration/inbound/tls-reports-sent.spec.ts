@@ -232,6 +232,8 @@ it('a report is what RFC 8460 says it is', () => {
   const json = gunzipSync(built.gzip).toString();
   const report = parseTlsReport(json);
   expect(report).toMatchObject({ reportId: built.id, begin: new Date('2026-01-31T00:00:00Z') });
+  // A msg-id (RFC 5322 section 3.6.4).
+  expect(built.id).toMatch(/^[\w-]+(?:\.[\w-]+)*@[\w-]+(?:\.[\w-]+)*$/);
   expect(report?.domains.get('x.example')).toContainEqual({
     ...{ policyType: 'sts', result: 'certificate-expired', mxHost: 'mx.x.example', sessions: 2 },
   });

@@ -10,6 +10,7 @@ import { SmtpSink } from '../../doubles/smtp-sink';
 import type { SmtpSinkOptions } from '../../doubles/smtp-sink';
 import { waitFor } from '../../setup/wait-for';
 import { MINUTE, SystemClock } from '../../../src/common/clock';
+import { SmtpPool } from '../../../src/delivery/smtp/smtp-pool';
 import { NextHopPools } from '../../../src/delivery/smtp/next-hop-pools';
 import { HELO_NAME, SOON, SmtpClients, endpointOf, jobTo } from './smtp-client-kit';
 
@@ -426,6 +427,24 @@ describe('the pools of many hosts', () => {
     jest.restoreAllMocks();
     sink.release();
     expect(await sending).toMatchObject(ACCEPTED);
+  });
+
+  it('look at a few for each further host, however many are in use', () => {
+    pools = new NextHopPools({ heloName: HELO_NAME, maxConnections: 1 }, new SystemClock(), 100);
+    const isUnused = jest.spyOn(SmtpPool.prototype, 'isUnused', 'get').mockReturnValue(false);
+    const addTo = (from: number, to: number) => {
+      for (let n = from; n < to; n += 1) pools.to(endpointNamed(sink.port, `mx${n}.example`));
+    };
+    addTo(0, 100);
+    addTo(100, 500);
+    expect(isUnused.mock.calls.length).toBeLessThan(400 * 20);
+    // Whichever has ended is found by a few further ones.
+    isUnused.mockReturnValue(true);
+    addTo(500, 530);
+    const before = isUnused.mock.calls.length;
+    addTo(530, 630);
+    expect(isUnused.mock.calls.length - before).toBeLessThan(200);
+    isUnused.mockRestore();
   });
 
   it('close what has been unused for longest, and forget it once it is closed', async () => {

@@ -78,6 +78,48 @@ describe('SMTP submission', () => {
     expect(await client.command('QUIT')).toMatch(/^221/);
   });
 
+  it('adds a trace that tells nothing of the client', async () => {
+    const client = await session();
+    for (const [parameters, protocol] of [
+      ['', 'ESMTPA'],
+      [' SMTPUTF8 BODY=8BITMIME', 'UTF8SMTPA'],
+    ]) {
+      expect(await client.command(`MAIL FROM:<a@acme.example>${parameters}`)).toMatch(/^250/);
+      await client.command('RCPT TO:<blind@x.example>');
+      await client.command('DATA');
+      const own =
+        'Bcc: blind@x.example\r\nReceived: from desk by mail.acme.example; Thu, 1 Jan 2026 00:00:00 +0000\r\n';
+      const id = idOf(await client.command(`${message('hi', own)}\r\n.`));
+      const [part] = await app.db.query<{ content: Buffer }>(
+        `select content from email_attachments where email_id = '${id}'`,
+      );
+      const [header = ''] = String(part?.content).split('\r\n\r\n');
+      expect(header).toMatch(
+        new RegExp(`^Received: by \\S+ \\(Waybill\\) with ${protocol};\r\n \\w{3}, .* \\+0000\r\nFrom: `),
+      );
+      expect(header).not.toMatch(/127\.0\.0\.1|blind|client\.example/);
+      expect(header).toContain('Received: from desk by mail.acme.example');
+    }
+  });
+
+  it('takes no argument of DATA, and goes on', async () => {
+    const client = await session();
+    await client.command('MAIL FROM:<a@acme.example>');
+    await client.command('RCPT TO:<a@x.example>');
+    expect(await client.command('DATA foo')).toMatch(/^501 5\.5\.4 /);
+    expect(await client.command('data ')).toMatch(/^354/);
+    expect(await client.command(`${message()}\r\n.`)).toMatch(QUEUED);
+  });
+
+  it.each([
+    ['nothing', '', /^550 5\.(6\.0|7\.1) /],
+    ['a header alone', 'From: a@acme.example\r\n', QUEUED],
+    ['a first line that continues nothing', ' with SMTP\r\nFrom: a@acme.example\r\n\r\nhi', /^550 5\.6\.0 /],
+    ['a body alone', '\r\nhi', /^550 5\.(6\.0|7\.1) /],
+  ])('reads the message apart from its trace: %s', async (_what, sent, reply) => {
+    expect(await app.submit(await session(), ['a@x.example'], sent)).toMatch(reply);
+  });
+
   it('stores the same as a send over HTTP, except the source', async () => {
     const to = ['a@x.example', 'b@x.example'];
     const text = message('hi', 'Subject: Hello\r\nX-Waybill-Tags: one\r\nX-Waybill-Metadata: {"order": 7}\r\n');

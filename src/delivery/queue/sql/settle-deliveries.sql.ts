@@ -86,6 +86,29 @@ export interface SettledDelivery extends DeliveryKey {
   readonly isRefusal?: boolean;
 }
 
+// Puts a delivery aside whose result cannot be stored. As a result it counts only with the token of the newest claim.
+// Writes: deliveries (primary key). Locks: its row. Rows: one. Not the ORM: fencing by token.
+const PUT_ASIDE = `
+  update deliveries d
+  set state = 'held', held_at = now(), held_reason = $7, session_id = null
+  where organization_id = $1 and mode = $2 and email_id = $3 and position = $4 and claim_token = $5
+    and (${IS_CLAIMED} or ($6::boolean and state <> 'held'))`;
+
+/** A delivery whose result cannot be stored. */
+export interface UnstoredDelivery extends DeliveryKey {
+  readonly claimToken: number;
+  readonly isAcceptance: boolean;
+  /** For people. */
+  readonly reason: string;
+}
+
+/** Holds a delivery, so that no worker claims it; unchanged when another worker has claimed it since. */
+export function putAsideDelivery(unstored: UnstoredDelivery): Statement<never> {
+  const { organizationId, mode, emailId, position, claimToken, isAcceptance, reason } = unstored;
+  const values = [organizationId, mode, emailId, position, claimToken, isAcceptance, reason];
+  return { name: 'put-aside-delivery', text: PUT_ASIDE, values };
+}
+
 // Gives back claims whose attempt has not begun; it is not charged.
 // Writes: deliveries (primary key). Locks: rows in primary-key order. Rows: what a stopping worker had not started.
 // Not the ORM: fencing by token for a whole batch.

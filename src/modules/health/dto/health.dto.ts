@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import type { SmtpHealth } from '../health-indicators';
 import { DATABASE_FAULTS, type DatabaseFault } from '../database-probe';
 
 const WHY = { enum: DATABASE_FAULTS, description: 'Absent when healthy' };
@@ -61,6 +62,15 @@ class ReplicaHealthDto {
   lagSeconds?: number;
 }
 
+class SmtpHealthDto {
+  @ApiProperty({ description: 'False while the relay gets no mail' }) healthy!: boolean;
+  @ApiProperty({
+    enum: ['open', 'paused', 'probing', 'slowed', 'unknown'],
+    description: 'What the workers have found; `paused`: its name is not found, it is not reached, or it refuses',
+  })
+  relay!: SmtpHealth['relay'];
+}
+
 class ServicesDto {
   @ApiProperty({ type: DatabaseHealthDto }) database!: DatabaseHealthDto;
   @ApiProperty({ type: QueueHealthDto }) queue!: QueueHealthDto;
@@ -71,6 +81,8 @@ class ServicesDto {
     description: 'Whether the database itself keeps requests to their tenant, as found at the start',
   })
   rowLevelSecurity!: 'on' | 'off' | 'unavailable';
+  @ApiPropertyOptional({ type: SmtpHealthDto, description: 'Only in the mode `relay`' })
+  smtp?: SmtpHealthDto;
   @ApiPropertyOptional({ type: ReplicaHealthDto, description: 'Absent without DATABASE_READ_URL' })
   replica?: ReplicaHealthDto;
   @ApiPropertyOptional({ type: 'integer', description: 'Live worker processes; absent when not measured' })

@@ -133,3 +133,16 @@ function withoutFields(header: ParsedHeader, from: Mailbox): Buffer {
   bytes.copyWithin(start, 0, keptTo);
   return bytes.subarray(start);
 }
+
+/**
+ * A message with one more field.
+ * @param message what `readRawMessage` has returned of `given`, before which memory for the field is free
+ */
+export function withFieldBefore(message: Buffer, field: Buffer, given: Buffer): Buffer {
+  const { buffer, byteOffset, length } = message;
+  // The header alone was copied, to memory that others use.
+  if (buffer !== given.buffer) return Buffer.concat([field, message]);
+  const whole = Buffer.from(buffer, byteOffset - field.length, field.length + length);
+  field.copy(whole);
+  return whole;
+}

@@ -12,7 +12,7 @@ import { type AcceptedRequest, claim, claimOf, SendEmailsService, type Submitter
 import { MAX_MENTIONS } from '../parse-send-fields';
 import { fieldsOf, problemOf, UntimelyError } from '../parse-send-request';
 import type { SendRequest } from '../send-request';
-import { isFault, MAX_RAW_BYTES, type RawFault, readRawMessage } from './raw-message';
+import { isFault, MAX_RAW_BYTES, type RawFault, readRawMessage, withFieldBefore } from './raw-message';
 import { toSendRequest } from './raw-request';
 
 /** Every field of a request; the OpenAPI model is checked against this list. */
@@ -31,6 +31,8 @@ export interface SubmittedMessage {
   readonly bytes: Buffer;
   /** Normal form, 1 to 50. */
   readonly recipients: readonly string[];
+  /** A field `Received` with its line end. The memory before `bytes` is free for it. */
+  readonly received: Buffer;
 }
 
 /** Accepts complete messages: they are sent unchanged, apart from the signature and some header fields. */
@@ -63,19 +65,26 @@ export class SendRawService {
    * and boundaries, so an idempotency key covers only sender, subject and recipients.
    * @throws ValidationError, AppError; InvalidSenderError when its From is not one address
    */
-  submit({ bytes, recipients }: SubmittedMessage, tenant: Submitter): Promise<AcceptedRequest> {
+  submit({ bytes, recipients, received }: SubmittedMessage, tenant: Submitter): Promise<AcceptedRequest> {
     const request = this.toRequest(new FieldReader(), { bytes, recipients }, {});
     const fields = fieldsOf(request);
     const { idempotencyKey: key } = fields;
     const idempotency = key === undefined ? undefined : claim(SMTP_PATH, key, fingerprintOf(fields), tenant);
-    const submitted = request instanceof UntimelyError ? request : { ...request, source: 'smtp_submission' as const };
+    const submitted =
+      request instanceof UntimelyError
+        ? request
+        : {
+            ...request,
+            raw: request.raw && withFieldBefore(request.raw, received, bytes),
+            source: 'smtp_submission' as const,
+          };
     return this.emails.accept(submitted, idempotency, tenant);
   }
 
   /** @throws ValidationError for all but wrong times */
   private toRequest(
     reader: FieldReader,
-    message: SubmittedMessage,
+    message: Pick<SubmittedMessage, 'bytes' | 'recipients'>,
     options: Record<string, unknown>,
   ): SendRequest | UntimelyError {
     const read = readRawMessage(message.bytes);
