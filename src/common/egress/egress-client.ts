@@ -4,7 +4,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { EVENT_LOOP } from '../async/fair-turns';
 import { parseInTurns } from '../async/parse-in-turns';
 import { SECOND } from '../clock';
-import { BOUNDED_BYTES, CLIENT_HANDSHAKES, CLIENT_TLS, type HandshakeCost } from '../tls/client-handshakes';
+import { CLIENT_HANDSHAKES, CLIENT_TLS } from '../tls/client-handshakes';
 import { connectMeasured, type MeasuredConnection } from '../tls/measured-socket';
 import { answering, type EgressGuard, isAmong } from './egress-guard';
 import { collectBody, drainBody, joinHeaders } from './egress-body';
@@ -153,30 +153,30 @@ export class EgressClient {
     let giveUp = (): void => undefined;
     const place = { holder, giveUp: () => giveUp(), signal };
     const handshake = isSecure ? await CLIENT_HANDSHAKES.begin(place) : undefined;
-    let cost: HandshakeCost = { bytes: 0, ms: 0 };
+    let spentMs = 0;
     try {
-      const { request, handshakeCost } = this.open(outgoing, addresses);
+      const { request, handshakeMs } = this.open(outgoing, addresses);
       giveUp = () => void request.destroy(new EgressError('stopped'));
       const end = () => request.destroy(signal.reason as Error);
       signal.addEventListener('abort', end);
-      request.once('socket', (socket: Socket) => socket.once('secureConnect', () => handshake?.end(handshakeCost())));
+      request.once('socket', (socket: Socket) => socket.once('secureConnect', () => handshake?.end(handshakeMs())));
       try {
         return await read(await this.responseTo(request, holder));
       } finally {
         signal.removeEventListener('abort', end);
-        cost = handshakeCost();
+        spentMs = handshakeMs();
         request.destroy();
       }
     } finally {
-      handshake?.end(cost);
+      handshake?.end(spentMs);
     }
   }
 
-  /** With what its handshake has cost so far. */
+  /** With what its handshake has taken of the event loop so far. */
   private open(
     outgoing: Outgoing,
     addresses: readonly string[],
-  ): { request: ClientRequest; handshakeCost: () => HandshakeCost } {
+  ): { request: ClientRequest; handshakeMs: () => number } {
     const { url, headers, body } = outgoing;
     const isSecure = url.protocol === 'https:';
     // A name goes through `lookup`; an address is what was checked.
@@ -186,7 +186,7 @@ export class EgressClient {
     let measured: MeasuredConnection | undefined;
     const connect = (): Socket => {
       plain = connectTcp({ host, port, lookup: answering(addresses), ...NEXT_ADDRESS });
-      if (isSecure) measured = this.secured(plain, host);
+      if (isSecure) measured = this.secured(plain, host, holderOf(outgoing));
       return measured?.encrypted ?? plain;
     };
     const options: RequestOptions = {
@@ -203,15 +203,15 @@ export class EgressClient {
     plain?.once('connect', () => {
       if (!isAmong(plain?.remoteAddress, addresses)) request.destroy(new EgressError('refused'));
     });
-    const handshakeCost = () => ({ bytes: plain?.bytesRead ?? 0, ms: measured?.handshakeMs() });
-    return { request: request.end(body), handshakeCost };
+    const handshakeMs = () => measured?.handshakeMs() ?? 0;
+    return { request: request.end(body), handshakeMs };
   }
 
-  private secured(plain: Socket, host: string): MeasuredConnection {
+  private secured(plain: Socket, host: string, holder: string): MeasuredConnection {
     const servername = isIP(host) === 0 ? host : '';
     const trust = { secureContext: this.secureContext, rejectUnauthorized: true };
     const options = { host, servername, ...trust, ALPNProtocols: ['http/1.1'] };
-    return connectMeasured(plain, BOUNDED_BYTES, options);
+    return connectMeasured(plain, holder, options);
   }
 
   /** Made once: the authorities of the platform take two milliseconds. */

@@ -1,13 +1,17 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { piecesInTurns } from '../async/pieces-in-turns';
+
+/** The longest that servers are known to send before they are encrypted have 20 KiB, most of them names of authorities. */
+const MAX_BYTES = 24 * 1024;
 
 /** `ERR_TLS_…`, as Node names its own. */
 class HandshakeTooLongError extends Error {
   readonly code = 'ERR_TLS_HANDSHAKE_TOO_LONG';
 
-  constructor(maxBytes: number) {
-    super(`The server sends more than ${maxBytes} bytes before the connection is encrypted`);
+  constructor() {
+    super(`The server sends more than ${MAX_BYTES} bytes before the connection is encrypted`);
   }
 }
 
@@ -18,12 +22,14 @@ export interface MeasuredConnection {
 }
 
 /**
- * Puts TLS on a connection, with a limit for what the server may send before it is encrypted, and measures what its handshake takes. Node
- * reads a socket below TLS without JavaScript, so that nothing could come between a chain of certificates and its check; this costs a mail
- * 70 µs more, of about a millisecond.
+ * Puts TLS on a connection, with a limit of 24 KiB for what the server may send before it is encrypted; measures what its handshake takes,
+ * and decrypts in turns of the event loop. Node reads a connection below TLS without JavaScript, so that nothing could come between a
+ * chain of certificates, or a flood of changed keys, and the event loop; this costs a mail 70 µs more, of about a millisecond.
+ * @param holder in whose turns it is
  */
-export function connectMeasured(socket: Socket, maxBytes: number, options: ConnectionOptions): MeasuredConnection {
-  const measured = new MeasuredSocket(socket, maxBytes);
+export function connectMeasured(socket: Socket, holder: string, options: ConnectionOptions): MeasuredConnection {
+  const measured = new MeasuredSocket(socket);
+  piecesInTurns(measured, holder);
   const encrypted = connect({ ...options, socket: measured }, () => measured.lift());
   // What TLS reports of itself may be the end only.
   measured.on('error', (error) => encrypted.destroy(error));
@@ -36,10 +42,7 @@ class MeasuredSocket extends Duplex {
   private isEncrypted = false;
   private readonly watch = new LoopWatch();
 
-  constructor(
-    private readonly socket: Socket,
-    private readonly maxBytes: number,
-  ) {
+  constructor(private readonly socket: Socket) {
     super();
     socket.on('data', (chunk: Buffer) => this.receive(chunk));
     socket.on('error', (error) => this.destroy(error));
@@ -91,7 +94,7 @@ class MeasuredSocket extends Duplex {
 
   private receive(chunk: Buffer): void {
     if (!this.isEncrypted) this.received += chunk.length;
-    if (this.received > this.maxBytes) this.destroy(new HandshakeTooLongError(this.maxBytes));
+    if (this.received > MAX_BYTES) this.destroy(new HandshakeTooLongError());
     else if (!this.push(chunk)) this.socket.pause();
   }
 }

@@ -1,6 +1,7 @@
 import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createSecureContext, DEFAULT_CIPHERS, type SecureContextOptions } from 'node:tls';
+import { asStream, piecesInTurns } from '../async/pieces-in-turns';
 import { tlsInTurns } from '../async/socket-turns';
 import { SECOND } from '../clock';
 import { clientNetworkOf } from '../http/client-address';
@@ -81,7 +82,8 @@ export class ServerHandshakes {
         places.enter(handshake);
       },
       () => {
-        const top = begin();
+        piecesInTurns(socket, client);
+        const top = asStream(socket, begin);
         handshake.top = top;
         top
           .once('secure', stop)

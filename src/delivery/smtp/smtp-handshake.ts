@@ -1,4 +1,4 @@
-import { BOUNDED_BYTES, CLIENT_HANDSHAKES } from '../../common/tls/client-handshakes';
+import { CLIENT_HANDSHAKES } from '../../common/tls/client-handshakes';
 import type { SmtpPhase, TlsPolicy } from '../ports/attempt-trace';
 import { NO_CAPABILITIES, readCapabilities } from './smtp-envelope';
 import { allowsPlaintext, isLoopback, policyOf, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
@@ -94,12 +94,11 @@ async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   const earlier = tlsSessions?.find(endpoint);
   const options = { ...tlsOptionsFor(endpoint), ...(earlier && { session: earlier.ticket }) };
   const { holder } = session;
-  const handshake = await CLIENT_HANDSHAKES.begin({ holder, server: endpoint.address, giveUp: () => wire.destroy() });
+  const handshake = await CLIENT_HANDSHAKES.begin({ holder, giveUp: () => wire.destroy() });
   const keep = (ticket: Buffer) => tlsSessions?.keep(endpoint, { ticket, ...session.proof });
-  const maxBytes = handshake.isMeasured ? BOUNDED_BYTES : undefined;
   const fault = await wire
-    .encrypt(options, session.timeouts.tls, keep, maxBytes)
-    .finally(() => handshake.end(wire.handshakeCost, wire.isSecure));
+    .encrypt(options, holder, session.timeouts.tls, keep)
+    .finally(() => handshake.end(wire.handshakeMs));
   if (fault !== undefined) {
     // It may have been the session: the next handshake is a whole one.
     tlsSessions?.forget(endpoint);

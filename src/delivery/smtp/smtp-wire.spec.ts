@@ -203,7 +203,7 @@ describe('a wire', () => {
     expect(await reply).toMatchObject({ cause: 'aborted' });
     expect([wire.fault?.cause, closed]).toEqual(['aborted', 1]);
     wire.write('NOOP\r\n', 1);
-    expect(await wire.encrypt({}, LONG)).toMatchObject({ cause: 'aborted' });
+    expect(await wire.encrypt({}, 'holder', LONG)).toMatchObject({ cause: 'aborted' });
     expect(wire.isSecure).toBe(false);
     expect(received).toBe('');
   });
@@ -214,7 +214,7 @@ describe('a wire', () => {
     const { key, cert } = TEST_CERTIFICATE;
     const secured = new TLSSocket(socket, { isServer: true, key, cert }).on('error', () => undefined);
     secured.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
-    expect(await wire.encrypt({ rejectUnauthorized: false }, LONG)).toBeUndefined();
+    expect(await wire.encrypt({ rejectUnauthorized: false }, 'holder', LONG)).toBeUndefined();
     expect([wire.isSecure, wire.fault]).toEqual([true, undefined]);
     expect(wire.encryption()).toEqual({
       ...{ version: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384' },
@@ -238,21 +238,21 @@ describe('a wire', () => {
     socket.removeAllListeners('data');
     const { key, cert } = TEST_CERTIFICATE;
     new TLSSocket(socket, { isServer: true, key, cert }).on('error', () => undefined);
-    expect(await wire.encrypt({}, LONG)).toMatchObject({ cause: 'tls' });
+    expect(await wire.encrypt({}, 'holder', LONG)).toMatchObject({ cause: 'tls' });
     expect([wire.isSecure, closed]).toEqual([false, 1]);
   });
 
   it('is closed before it is connected, and then connects to nothing', async () => {
     wire.destroy();
     expect(await wire.connect('127.0.0.1', port(), LONG)).toMatchObject({ cause: 'aborted' });
-    expect(await wire.encrypt({}, LONG)).toMatchObject({ cause: 'aborted' });
+    expect(await wire.encrypt({}, 'holder', LONG)).toMatchObject({ cause: 'aborted' });
     expect([closed, remote]).toEqual([1, undefined]);
   });
 
   it('does nothing before it is connected', async () => {
     wire.write('NOOP\r\n', 1);
     expect(await wire.writeBlock(Buffer.from('a'), LONG)).toBeUndefined();
-    expect(await wire.encrypt({}, LONG)).toBeUndefined();
+    expect(await wire.encrypt({}, 'holder', LONG)).toBeUndefined();
     const socket = await connect();
     expect(received).toBe('');
     socket.write('250 for nothing\r\n');

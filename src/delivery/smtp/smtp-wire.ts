@@ -1,11 +1,9 @@
 import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { TLSSocket, type ConnectionOptions } from 'node:tls';
 import type { X509Certificate } from 'node:crypto';
 import { MAX_CHAIN } from './tlsa';
-import type { HandshakeCost } from '../../common/tls/client-handshakes';
-import { connectMeasured, type MeasuredConnection } from '../../common/tls/measured-socket';
+import { connectMeasured } from '../../common/tls/measured-socket';
 import { Deadline } from './smtp-timeouts';
 import { SmtpReplyParser } from './smtp-reply';
 import type { SmtpReply } from './smtp-reply';
@@ -33,7 +31,7 @@ export class SmtpWire {
   private wakeCaller: (() => void) | undefined;
   private firstFault: WireFault | undefined;
   private secure = false;
-  private handshake: HandshakeCost = { bytes: 0, ms: undefined };
+  private spentMs = 0;
 
   /** @param onClosed called once, at the first fault. */
   constructor(private readonly onClosed: () => void) {}
@@ -73,9 +71,9 @@ export class SmtpWire {
     return chain;
   }
 
-  /** What the server has sent in the TLS handshake, and what that took of the event loop, if it was measured. */
-  get handshakeCost(): HandshakeCost {
-    return this.handshake;
+  /** What the TLS handshake has taken of the event loop. */
+  get handshakeMs(): number {
+    return this.spentMs;
   }
 
   get remoteAddress(): string | undefined {
@@ -99,22 +97,19 @@ export class SmtpWire {
 
   /**
    * Puts TLS on the connection. Plaintext already received would have been a fault (RFC 3207 section 4.2).
+   * @param holder in whose turns of the event loop it is decrypted
    * @param onSession gets what the server gives to continue with on the next connection, once this one stands
-   * @param maxBytes that the server may send before, while the handshake is measured; no limit, and no measurement, when undefined
    */
   async encrypt(
     options: ConnectionOptions,
+    holder: string,
     seconds: number,
     onSession: (ticket: Buffer) => void = () => undefined,
-    maxBytes?: number,
   ): Promise<WireFault | undefined> {
     const plain = this.socket;
     if (this.firstFault !== undefined || plain === undefined) return this.firstFault;
-    const before = plain.bytesRead;
     this.detach(plain);
-    let measured: MeasuredConnection | undefined;
-    if (maxBytes !== undefined) measured = connectMeasured(plain, maxBytes, options);
-    const encrypted = measured?.encrypted ?? connectTls({ ...options, socket: plain });
+    const { encrypted, handshakeMs } = connectMeasured(plain, holder, options);
     this.attach(encrypted);
     let early: Buffer | undefined;
     // With TLS 1.2 it comes before the certificate has been checked, with 1.3 after.
@@ -124,7 +119,7 @@ export class SmtpWire {
       this.wake();
     });
     await this.wait(seconds);
-    this.handshake = { bytes: plain.bytesRead - before, ms: measured?.handshakeMs() };
+    this.spentMs = handshakeMs();
     // After the caller has taken note of the handshake.
     if (early !== undefined && this.firstFault === undefined) setImmediate(onSession, early);
     return this.firstFault;

@@ -47,10 +47,13 @@ describe('a receiver that is slow', () => {
     await waitFor(hasAll, { what: 'the fast receiver to have got everything' });
     await waitFor(() => slow.received.length >= PARALLEL_AT_HOST, { what: 'the slow ones to be tried' });
     expect(slow.mostOpen).toBe(PARALLEL_AT_HOST);
+    const ofFast = async () => (await scene.messages()).filter(({ endpoint_id }) => endpoint_id === id);
+    const isSettled = async () => (await ofFast()).every(({ state }) => state === 'delivered');
+    await waitFor(isSettled, { what: 'its responses to be noted' });
+    expect(await ofFast()).toHaveLength(12);
     dispatcher.stop('now');
     await dispatcher.ended();
     const messages = await scene.messages();
-    expect(messages.filter(({ endpoint_id, state }) => endpoint_id === id && state === 'delivered')).toHaveLength(12);
     // What was ended from this side counts for nothing.
     const others = messages.filter(({ endpoint_id }) => endpoint_id !== id);
     expect(others.every(({ state, attempts }) => state === 'pending' && attempts === 0)).toBe(true);
