@@ -6,7 +6,7 @@ import { Metrics } from '../common/metrics/metrics';
 import { AppConfig, type DatabaseConfig } from '../config/config';
 import { dataSourceOptions } from './data-source';
 import { Database } from './database.service';
-import { readLag, readLogEnd } from './sql/replica.sql';
+import { readLag, readLogEnd } from './replica-lag';
 import type { Statement } from './statement';
 import { TenantDataSource } from './tenant-data-source';
 

@@ -18,7 +18,7 @@ class HandshakeTooLongError extends Error {
 export interface MeasuredConnection {
   readonly encrypted: TLSSocket;
   /** What the handshake has taken of the event loop until now. */
-  handshakeMs(): number;
+  readonly handshakeMs: () => number;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Statement } from '../statement';
+import type { Statement } from './statement';
 
 // Reads: no table. Locks: none. Rows: one. Not the ORM: functions of the server.
 
