@@ -11,6 +11,8 @@ interface InTurns {
   isWaiting: boolean;
   /** What happens is passed on at once. */
   hasLeft: boolean;
+  /** But for its closing. */
+  closesInTurns: boolean;
 }
 
 const IN_TURNS = new WeakMap<Socket, InTurns>();
@@ -23,18 +25,18 @@ const IN_TURNS = new WeakMap<Socket, InTurns>();
  * Both are overrides of methods that Node documents for those who implement streams: to a stream it is as if its transport were
  * slower. While something waits nothing more is read, so it holds what one read returned, at most 64 KiB.
  *
- * Not for a connection under TLS: Node 20 ends with SIGSEGV when a TLS socket learns late that its connection is closed. Before TLS
- * starts on a socket, `leaveTurns`.
+ * Not for a connection that Node itself reads below TLS: Node 20 ends with SIGSEGV when a TLS socket learns late that its connection is
+ * closed. Before TLS starts on a socket, `leaveTurns`.
  *
  * @param holder whom to count as one client
  */
 export function socketInTurns(socket: Socket, holder: string, turns: SharedTurns = CONNECTION_TURNS): void {
-  const state: InTurns = { isWaiting: false, hasLeft: false };
+  const state: InTurns = { isWaiting: false, hasLeft: false, closesInTurns: false };
   IN_TURNS.set(socket, state);
   const isFree = () => state.hasLeft || turns.isFree();
   const later = (work: () => void) => turns.run(holder, work);
   receiveInTurns(socket, state, isFree, later);
-  closeInTurns(socket, state, isFree, later);
+  closeInTurns(socket, state, () => (state.hasLeft && !state.closesInTurns) || turns.isFree(), later);
 }
 
 /**
@@ -43,7 +45,9 @@ export function socketInTurns(socket: Socket, holder: string, turns: SharedTurns
  */
 export function tlsInTurns(socket: Socket, holder: string, turns: SharedTurns = CONNECTION_TURNS): void {
   const isFree = () => turns.isFree();
-  receiveInTurns(socket, { isWaiting: false, hasLeft: false }, isFree, (work) => turns.run(holder, work));
+  receiveInTurns(socket, { isWaiting: false, hasLeft: false, closesInTurns: false }, isFree, (work) =>
+    turns.run(holder, work),
+  );
 }
 
 /** @returns false while something of this socket waits for its turn, and when it is destroyed; true as well when it is not in turns */
@@ -53,6 +57,12 @@ export function leaveTurns(socket: Socket): boolean {
   if (state.isWaiting || socket.destroyed) return false;
   state.hasLeft = true;
   return true;
+}
+
+/** From when TLS reads the connection as a stream (`asStream`): then it may learn late that the connection is closed. */
+export function keepClosingInTurns(socket: Socket): void {
+  const state = IN_TURNS.get(socket);
+  if (state) state.closesInTurns = true;
 }
 
 type Later = (work: () => void) => void;

@@ -2,7 +2,7 @@ import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createSecureContext, DEFAULT_CIPHERS, type SecureContextOptions } from 'node:tls';
 import { asStream, piecesInTurns } from '../async/pieces-in-turns';
-import { tlsInTurns } from '../async/socket-turns';
+import { keepClosingInTurns, tlsInTurns } from '../async/socket-turns';
 import { SECOND } from '../clock';
 import { clientNetworkOf } from '../http/client-address';
 import { whenClientHello } from './client-hello';
@@ -84,6 +84,7 @@ export class ServerHandshakes {
       () => {
         piecesInTurns(socket, client);
         const top = asStream(socket, begin);
+        keepClosingInTurns(socket);
         handshake.top = top;
         top
           .once('secure', stop)

@@ -104,7 +104,7 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
     it('shows the newest sign-in, whatever is still said of the session before', async () => {
       const other = await scene.tenants.create('newest.example');
       const page = await openedByLink();
-      const domains = await hold(page, '**/v1/domains', 401);
+      const domains = await hold(page, '**/v1/domains*', 401);
       await page.goto(`${scene.base}/console/domains`);
       await domains.held;
       const session = await hold(page, '**/console/session');
