@@ -11,13 +11,13 @@ function scene(microsecondsPerByte: number) {
   const turns = new SharedTurns(() => clockMs);
   let reads = 0;
   const stream = new Duplex({ read: () => void (reads += 1), write: (_chunk, _encoding, done) => done() });
-  piecesInTurns(stream, 'holder', turns);
+  const held = piecesInTurns(stream, 'holder', turns);
   const pieces: Buffer[] = [];
   stream.on('data', (bytes: Buffer) => {
     pieces.push(bytes);
     clockMs += (bytes.length * microsecondsPerByte) / 1_000;
   });
-  return { stream, turns, pieces, sizes: () => pieces.map(({ length }) => length), reads: () => reads };
+  return { stream, held, turns, pieces, sizes: () => pieces.map(({ length }) => length), reads: () => reads };
 }
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -35,9 +35,27 @@ describe('what a connection receives for TLS', () => {
     const { stream, sizes } = scene(0);
     await nextTurn();
     stream.push(Buffer.alloc(64 * KIB));
-    expect(sizes()).toEqual([1, 2, 4, 8, 16, 32, 1].map((kib) => kib * KIB));
+    expect(sizes()).toEqual([1, 2, 4, 8, 8, 8, 8, 8, 8, 8, 1].map((kib) => kib * KIB));
     stream.push(Buffer.alloc(100));
     expect(sizes().at(-1)).toBe(100);
+  });
+
+  it('is handed on in small pieces after many short ones that took little', async () => {
+    const { stream, sizes } = scene(0);
+    await nextTurn();
+    for (let count = 0; count < 20; count += 1) stream.push(Buffer.alloc(100));
+    stream.push(Buffer.alloc(4 * KIB));
+    expect(sizes().slice(20)).toEqual([KIB, 2 * KIB, KIB]);
+  });
+
+  it('is handed on before what ends the connection', async () => {
+    const { stream, pieces, held } = scene(2);
+    await nextTurn();
+    stream.push(Buffer.alloc(8 * KIB));
+    held.afterHeld(() => stream.destroy());
+    expect(stream.destroyed).toBe(false);
+    await until(() => stream.destroyed);
+    expect(Buffer.concat(pieces)).toHaveLength(8 * KIB);
   });
 
   it('is handed on in small pieces and several turns when it takes much, and nothing is read meanwhile', async () => {

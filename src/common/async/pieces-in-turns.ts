@@ -4,8 +4,10 @@ import { CONNECTION_TURNS, type SharedTurns } from './shared-turns';
 
 /** A kilobyte may be 38 changes of keys (KeyUpdate, RFC 8446 section 4.6.3), which take 60 µs each, or 45 records of one byte. */
 const FIRST_BYTES = 1024;
-/** A piece that took less is followed by one of twice the size. */
+/** A full piece that took less is followed by one of twice the size. */
 const QUICK_MS = 0.25;
+/** What comes after a quick piece may be a flood: 18 ms of changed keys. */
+const MAX_BYTES = 8 * 1024;
 
 /**
  * What a connection receives for TLS, in pieces that are processed quickly, in turns of the event loop. By itself Node decrypts all that it can read
@@ -16,17 +18,19 @@ const QUICK_MS = 0.25;
  *
  * @param stream below TLS: a stream, or a connection on which TLS is put by `asStream`
  * @param holder whom to count as one: a client, an organization
+ * @returns what is under way
  */
-export function piecesInTurns(stream: Duplex, holder: string, turns: SharedTurns = CONNECTION_TURNS): void {
-  new Pieces(stream, holder, turns);
+export function piecesInTurns(stream: Duplex, holder: string, turns: SharedTurns = CONNECTION_TURNS): Pieces {
+  return new Pieces(stream, holder, turns);
 }
 
 /** receiving ──no time is left, or TLS does not read──► holding ──its turn, or TLS reads on──► receiving */
-class Pieces {
+export class Pieces {
   /** In the order in which it came; null is the end. */
   private readonly held: (Buffer | null)[] = [];
   private size = FIRST_BYTES;
   private isWaiting = false;
+  private afterwards: (() => void) | undefined;
   private readonly push: (bytes: Buffer | null) => boolean;
 
   constructor(
@@ -41,6 +45,12 @@ class Pieces {
       if (this.held.length === 0) read(size);
     };
     stream.on('resume', () => this.handOn());
+  }
+
+  /** Does it after what has come before: a reset must not hide a reply. The last of several counts. */
+  afterHeld(work: () => void): void {
+    if (this.held.length === 0) work();
+    else this.afterwards = work;
   }
 
   private take(bytes: Buffer | null): boolean {
@@ -78,7 +88,10 @@ class Pieces {
     if (bytes && bytes.length > this.size) this.held.unshift(bytes.subarray(this.size));
     const startedMs = performance.now();
     const mayGoOn = this.push(bytes && bytes.subarray(0, this.size));
-    this.size = performance.now() - startedMs < QUICK_MS ? 2 * this.size : FIRST_BYTES;
+    const isQuick = performance.now() - startedMs < QUICK_MS;
+    if (!isQuick) this.size = FIRST_BYTES;
+    else if (bytes && bytes.length >= this.size) this.size = Math.min(MAX_BYTES, 2 * this.size);
+    if (this.held.length === 0) this.afterwards?.();
     return mayGoOn;
   }
 }

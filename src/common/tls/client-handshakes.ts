@@ -83,7 +83,8 @@ export class ClientHandshakes {
         if (!own.delete(giveUp)) return;
         if (own.size === 0) this.running.delete(holder);
         if (ms > this.limits.freeMs) this.charge(holder, ms);
-        else this.noteCheap(holder);
+        // Those that went side by side may have been given up.
+        else if (turns === this.oneByOne) this.noteCheap(holder);
         turns.end(holder);
       },
     };

@@ -28,8 +28,7 @@ export interface MeasuredConnection {
  * @param holder in whose turns it is
  */
 export function connectMeasured(socket: Socket, holder: string, options: ConnectionOptions): MeasuredConnection {
-  const measured = new MeasuredSocket(socket);
-  piecesInTurns(measured, holder);
+  const measured = new MeasuredSocket(socket, holder);
   const encrypted = connect({ ...options, socket: measured }, () => measured.lift());
   // What TLS reports of itself may be the end only.
   measured.on('error', (error) => encrypted.destroy(error));
@@ -42,16 +41,26 @@ class MeasuredSocket extends Duplex {
   private isEncrypted = false;
   private readonly watch = new LoopWatch();
 
-  constructor(private readonly socket: Socket) {
+  constructor(
+    private readonly socket: Socket,
+    holder: string,
+  ) {
     super();
+    const pieces = piecesInTurns(this, holder);
+    let failure: Error | undefined;
     socket.on('data', (chunk: Buffer) => this.receive(chunk));
-    socket.on('error', (error) => this.destroy(error));
+    socket.on('error', (error) => {
+      failure = error;
+      pieces.afterHeld(() => this.destroy(error));
+    });
     socket.on('end', () => {
       this.hasEnded = true;
       this.push(null);
     });
     // What came before the end is still to be read.
-    socket.on('close', () => this.hasEnded || this.destroy());
+    socket.on('close', () => {
+      if (!this.hasEnded) pieces.afterHeld(() => this.destroy(failure));
+    });
   }
 
   get spentMs(): number {
