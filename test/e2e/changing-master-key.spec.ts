@@ -47,7 +47,8 @@ async function linkIn(id: string): Promise<string> {
   const { content } = await waitFor(() => sink.messages.find((message) => message.content.includes(id)), {
     what: 'the mail',
   });
-  return /\/u\/[\w-]+/.exec(content.toString().replaceAll('\r\n ', ''))![0];
+  // After the host: a signature in base64 may contain `/u/`, too.
+  return /http:\/\/[\w.:]+(\/u\/[\w-]+)/.exec(content.toString().replaceAll('\r\n ', ''))![1]!;
 }
 
 /** Starts an api and a worker with the given keys, and ends them after `use`, which gets the api's. */

@@ -10,7 +10,7 @@ import { shareConnections } from './connection-shares';
 import { clientNetworkOf } from './client-address';
 import type { Draining } from './draining';
 import type { expressMessages, StandardHeaders } from './express-messages';
-import { sendRefusal } from './page-refusals';
+import { sendRefusal } from './error-page';
 import { PipelinedRequests } from './pipelined-requests';
 import { refuseConnect, refuseRequest, refuseUnparsed, refuseUnrouted } from './raw-refusals';
 import { releaseBody } from './request-body';

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Request } from 'express';
 import { AppError, ValidationError } from '../errors/app-error';
 import { errorBody, JSON_TYPE, statusOf } from './error-response';
-import { sendRefusal } from './page-refusals';
+import { sendRefusal } from './error-page';
 import { type LogRequest, newRequestId } from './request';
 import type { StandardHeaders } from './express-messages';
 

@@ -14,8 +14,9 @@ import { ApiOperation, type ApiOperationOptions, ApiPropertyOptional, ApiRespons
 import type { Request, Response } from 'express';
 import type { AppError } from '../../common/errors/app-error';
 import { QueryBoolean } from '../../common/http/dto-decorators';
-import { ErrorFilter, statusOf, toAppError } from '../../common/http/error-response';
-import { escapeHtml, PAGE_HEADERS, pageFrame } from '../../common/http/html-page';
+import { sendErrorPage } from '../../common/http/error-page';
+import { ErrorFilter, toAppError } from '../../common/http/error-response';
+import { escapeHtml, pageFrame } from '../../common/http/html-page';
 import { escapedInTurns, inertInTurns } from '../../common/http/large-responses';
 import { ApiErrors, PathId } from '../../common/http/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
@@ -61,21 +62,13 @@ async function previewOf(
 @Catch()
 class PreviewErrorFilter implements ExceptionFilter {
   catch(exception: unknown, host: ArgumentsHost): void {
-    const http = host.switchToHttp();
-    const request = http.getRequest<Request>();
+    const request = host.switchToHttp().getRequest<Request>();
     if (request.accepts(['json', 'html']) !== 'html') {
       new ErrorFilter().catch(exception, host);
       return;
     }
-    const response = http.getResponse<Response>();
     const error = toAppError(translateDatabaseError(exception));
-    const status = statusOf(error);
-    if (status >= 500) request.failure = error.cause ?? error;
-    if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', error.retryAfterSeconds);
-    // RFC 9110 section 11.6.1.
-    if (status === 401) response.setHeader('www-authenticate', 'Bearer');
-    const headers = { ...PAGE_HEADERS, 'content-security-policy': policyOf(false), 'cache-control': 'no-store' };
-    response.status(status).set(headers).send(errorPage(error, request.id));
+    sendErrorPage(host, error, errorPage(error, request.id), { 'content-security-policy': policyOf(false) });
   }
 }
 

@@ -1,10 +1,11 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { type AppError, NotFoundError } from '../../common/errors/app-error';
-import { ErrorFilter, statusOf, toAppError } from '../../common/http/error-response';
+import { sendErrorPage } from '../../common/http/error-page';
+import { ErrorFilter, toAppError } from '../../common/http/error-response';
 import { escapeHtml } from '../../common/http/html-page';
 import { translateDatabaseError } from '../../database/database-errors';
-import { HTML_TYPE, layout, PAGE_POLICY } from './page-layout';
+import { layout, PAGE_POLICY } from './page-layout';
 
 /** There is no mailbox for this client: it learns no more than from any other unknown path. */
 export class NoMailboxError extends NotFoundError {
@@ -17,19 +18,13 @@ export class NoMailboxError extends NotFoundError {
 @Catch()
 export class MailboxProblemFilter implements ExceptionFilter {
   catch(exception: unknown, host: ArgumentsHost): void {
-    const http = host.switchToHttp();
-    const request = http.getRequest<Request>();
+    const request = host.switchToHttp().getRequest<Request>();
     if (exception instanceof NoMailboxError || request.accepts(['json', 'html']) !== 'html') {
       new ErrorFilter().catch(exception, host);
       return;
     }
-    const response = http.getResponse<Response>();
     const error = toAppError(translateDatabaseError(exception));
-    const status = statusOf(error);
-    if (status >= 500) request.failure = error.cause ?? error;
-    if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', error.retryAfterSeconds);
-    const headers = { 'content-type': HTML_TYPE, 'content-security-policy': PAGE_POLICY, 'cache-control': 'no-store' };
-    response.status(status).set(headers).send(problemPage(error, response));
+    sendErrorPage(host, error, problemPage(error, request.id), { 'content-security-policy': PAGE_POLICY });
   }
 }
 
@@ -38,8 +33,7 @@ const ADVICE: Partial<Record<AppError['code'], string>> = {
   invalid_request: 'The address is not one that the mailbox has.',
 };
 
-function problemPage({ code, message }: AppError, response: Response): string {
-  const request = String(response.getHeader('x-request-id') ?? '');
+function problemPage({ code, message }: AppError, request: string): string {
   const title = code === 'invalid_request' ? 'This address does not work' : message;
   const body = escapeHtml`<header><h1>${title}</h1></header>
     <main class="card">

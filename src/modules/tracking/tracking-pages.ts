@@ -1,7 +1,8 @@
 import { applyDecorators, type ArgumentsHost, Catch, type ExceptionFilter, Header } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { ERROR_CODES, type ErrorCode, NotFoundError } from '../../common/errors/app-error';
+import { sendErrorPage } from '../../common/http/error-page';
 import { statusOf, toAppError } from '../../common/http/error-response';
 import { escapeHtml, type Markup, PAGE_HEADERS, pageFrame } from '../../common/http/html-page';
 import { describeErrors } from '../../common/http/openapi.decorators';
@@ -21,13 +22,8 @@ export class BrokenLinkFilter implements ExceptionFilter<NotFoundError> {
 @Catch()
 export class ProblemPageFilter implements ExceptionFilter {
   catch(exception: unknown, host: ArgumentsHost): void {
-    const http = host.switchToHttp();
-    const response = http.getResponse<Response>();
     const error = toAppError(translateDatabaseError(exception));
-    const status = statusOf(error);
-    if (status >= 500) http.getRequest<Request>().failure = error.cause ?? error;
-    if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', error.retryAfterSeconds);
-    response.status(status).set(PAGE_HEADERS).send(problemPage(error.code));
+    sendErrorPage(host, error, problemPage(error.code));
   }
 }
 

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ArgumentsHost } from '@nestjs/common';
+import type { Request } from 'express';
 import Negotiator from 'negotiator';
 import type { AppError } from '../errors/app-error';
 import { endWith, sendError, statusOf } from './error-response';
@@ -20,11 +22,37 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
     sendError(response, error);
     return;
   }
+  sendPage(response, error, pageOf(error));
+}
+
+/**
+ * Sends the error of a routed request as a page, with the status that it has for programs.
+ * @param html of the error, whose internal causes it must not show
+ */
+export function sendErrorPage(
+  host: ArgumentsHost,
+  error: AppError,
+  html: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const http = host.switchToHttp();
+  if (statusOf(error) >= 500) http.getRequest<Request>().failure = error.cause ?? error;
+  sendPage(http.getResponse<ServerResponse>(), error, html, headers);
+}
+
+function sendPage(
+  response: ServerResponse,
+  error: AppError,
+  html: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   response.statusCode = statusOf(error);
   if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', error.retryAfterSeconds);
+  // RFC 9110 section 11.6.1.
+  if (response.statusCode === 401) response.setHeader('www-authenticate', 'Bearer');
   response.setHeader('cache-control', 'no-store');
-  for (const [name, value] of Object.entries(PAGE_HEADERS)) response.setHeader(name, value);
-  endWith(response, pageOf(error));
+  for (const [name, value] of Object.entries({ ...PAGE_HEADERS, ...headers })) response.setHeader(name, value);
+  endWith(response, html);
 }
 
 function pageOf({ retryAfterSeconds, code }: AppError): string {
