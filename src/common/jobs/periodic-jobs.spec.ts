@@ -76,26 +76,6 @@ describe('PeriodicJobs', () => {
     expect(await metric('job_last_success_timestamp_seconds')).toBe(atStart);
   });
 
-  it('logs a failure that stays the same once a minute, and another one at once', async () => {
-    const lines: string[] = [];
-    const logger = { warn: (line: string) => void lines.push(line) };
-    Logger.overrideLogger({ ...logger, log: () => undefined, error: () => undefined });
-    const clock = new SystemClock();
-    let passedMs = 0;
-    clock.monotonicMs = () => passedMs;
-    jobs = jobsOf(metrics, held, true, clock);
-    const runs = ['away', 'away', 'away', 'full', 'full', 'MINUTE', 'full', 'OK', 'full'];
-    const run = () => {
-      const next = runs.shift();
-      if (next === 'MINUTE') passedMs += 60_000;
-      return next === undefined || next === 'OK' ? Promise.resolve(0) : Promise.reject(new Error(next));
-    };
-    jobs.start({ name: 'bad', everyMs: 1, run });
-    await waitFor(() => runs.length === 0, { what: 'the runs' });
-    const reasons = lines.map((line) => line.replace('Job bad failed: ', ''));
-    expect(reasons).toEqual(['away', 'full', 'MINUTE', 'full', 'full']);
-  });
-
   it('runs an exclusive job only while no other process has its lease', async () => {
     let runs = 0;
     held.set('alone', true);

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
-import { Clock, MINUTE, SECOND } from '../clock';
+import { Clock, SECOND } from '../clock';
 import { UnavailableError } from '../errors/app-error';
 import { Metrics } from '../metrics/metrics';
 
@@ -75,8 +75,6 @@ export abstract class JobStore extends JobLeases {
 export class PeriodicJobs implements OnModuleDestroy {
   private readonly logger = new Logger(PeriodicJobs.name);
   private readonly running = new Set<Promise<void>>();
-  /** Of jobs that fail: the failure that was logged last. */
-  private readonly told = new Map<string, { readonly reason: string; readonly atMs: number }>();
   private readonly stopping = new AbortController();
   /** Of the jobs that have one. */
   private readonly conditions: WorkCondition[] = [];
@@ -173,7 +171,7 @@ export class PeriodicJobs implements OnModuleDestroy {
       return await this.store.findWork(this.conditions, due, this.clock.now());
     } catch (error) {
       if (error instanceof UnavailableError) throw error;
-      this.logFailure({ name: LOOK }, (error as Error).message);
+      this.logger.warn(`Job ${LOOK} failed: ${(error as Error).message}`);
       return new Set(due);
     }
   }
@@ -199,22 +197,12 @@ export class PeriodicJobs implements OnModuleDestroy {
       runs.inc({ [JOB]: job.name, result });
       if (result !== 'ok') return;
       this.lastSuccess().setToCurrentTime({ [JOB]: job.name });
-      this.told.delete(job.name);
     } catch (error) {
       runs.inc({ [JOB]: job.name, result: 'failed' });
-      this.logFailure(job, (error as Error).message);
+      this.logger.warn(`Job ${job.name} failed: ${(error as Error).message}`);
     } finally {
       this.schedule(job, job.everyMs * (1 - JITTER + 2 * JITTER * Math.random()));
     }
-  }
-
-  /** Some jobs run several times a second: while one fails for the same reason, once a minute. */
-  private logFailure({ name }: Pick<PeriodicJob, 'name'>, reason: string): void {
-    const nowMs = this.clock.monotonicMs();
-    const last = this.told.get(name);
-    if (last?.reason === reason && nowMs - last.atMs < MINUTE) return;
-    this.told.set(name, { reason, atMs: nowMs });
-    this.logger.warn(`Job ${name} failed: ${reason}`);
   }
 
   private interval() {

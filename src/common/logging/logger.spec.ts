@@ -1,4 +1,4 @@
-import { createLogger, logConsole, NestLogger } from './logger';
+import { createLogger, logConsole } from './logger';
 
 function collect(level = 'info') {
   const lines: Record<string, unknown>[] = [];
@@ -65,48 +65,5 @@ describe('logConsole', () => {
     console.log('TOTAL', 3, 'EXPECTING', 9);
     console.error('x\n%s', 'y');
     expect(lines).toEqual([{ level: 'warn', time: expect.any(String), context: 'console', msg: 'x\ny' }]);
-  });
-});
-
-describe('NestLogger', () => {
-  it('turns every form of call into a line', () => {
-    const { lines, logger } = collect('trace');
-    const nest = new NestLogger(logger);
-    nest.log('started', 'Context');
-    nest.warn({ a: 1 }, 'Context');
-    nest.error(new Error('bad'), 'stack', 'Context');
-    nest.debug('plain');
-    nest.verbose('detail', 'Context');
-    nest.fatal('end', 'Context');
-    expect(lines).toMatchObject([
-      { level: 'info', context: 'Context', msg: 'started' },
-      { level: 'warn', msg: '{"a":1}' },
-      { level: 'error', msg: 'bad', err: { message: 'bad' }, details: ['stack'] },
-      { level: 'debug', msg: 'plain' },
-      { level: 'trace', msg: 'detail' },
-      { level: 'fatal', msg: 'end' },
-    ]);
-  });
-
-  it('makes the fields of an object fields of the line: masked, and errors with their stacks', () => {
-    const { lines, logger } = collect();
-    const nest = new NestLogger(logger);
-    nest.warn({ msg: 'tried', emailId: 'e', password: 'secret' }, 'Context');
-    nest.error({ msg: 'failed', error: new Error('bad') }, undefined, 'Context');
-    expect(lines).toMatchObject([
-      { level: 'warn', context: 'Context', msg: 'tried', emailId: 'e' },
-      { level: 'error', context: 'Context', msg: 'failed', err: { message: 'bad', stack: expect.any(String) } },
-    ]);
-    expect(JSON.stringify(lines)).not.toContain('secret');
-  });
-
-  it('keeps messages of Nest at its start out of the log', () => {
-    const { lines, logger } = collect();
-    const nest = new NestLogger(logger);
-    nest.log('AppModule dependencies initialized', 'InstanceLoader');
-    nest.log('Mapped {/v1/emails, POST} route', 'RouterExplorer');
-    nest.log('said by us', 'Database');
-    nest.error('failed', 'stack', 'InstanceLoader');
-    expect(lines).toMatchObject([{ msg: 'said by us' }, { level: 'error', msg: 'failed' }]);
   });
 });

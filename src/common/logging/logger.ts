@@ -1,5 +1,4 @@
 import { format } from 'node:util';
-import type { LoggerService } from '@nestjs/common';
 import {
   destination as openDestination,
   type DestinationStream,
@@ -86,80 +85,6 @@ export function logConsole(logger: Logger): void {
     const level = method === 'warn' || method === 'error' ? 'warn' : 'debug';
     console[method] = (...parts: unknown[]) => logger[level]({ context: 'console' }, format(...parts));
   }
-}
-
-const START_CONTEXTS: ReadonlySet<string> = new Set([
-  ...['NestFactory', 'NestApplication', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer'],
-]);
-
-const FAILED_START_CONTEXTS: ReadonlySet<string> = new Set(['NestApplication', 'ExceptionHandler']);
-
-/** Makes Nest's own messages JSON lines of the same log. */
-export class NestLogger implements LoggerService {
-  constructor(private readonly logger: Logger) {}
-
-  /** Nest logs every module and route at its start: some sixty lines, which would hide "ready". */
-  log(message: unknown, ...rest: unknown[]): void {
-    this.write(START_CONTEXTS.has(String(rest.at(-1))) ? 'debug' : 'info', message, rest);
-  }
-
-  warn(message: unknown, ...rest: unknown[]): void {
-    this.write('warn', message, rest);
-  }
-
-  /**
-   * Errors that prevent Nest's start are thrown too, and logged where they are caught: once, without a stack if they have a
-   * text.
-   */
-  error(message: unknown, ...rest: unknown[]): void {
-    this.write(FAILED_START_CONTEXTS.has(String(rest.at(-1))) ? 'debug' : 'error', message, rest);
-  }
-
-  fatal(message: unknown, ...rest: unknown[]): void {
-    this.write('fatal', message, rest);
-  }
-
-  debug(message: unknown, ...rest: unknown[]): void {
-    this.write('debug', message, rest);
-  }
-
-  verbose(message: unknown, ...rest: unknown[]): void {
-    this.write('trace', message, rest);
-  }
-
-  /** Nest puts the context last, and for errors a stack before it. */
-  private write(
-    level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal',
-    message: unknown,
-    rest: unknown[],
-  ): void {
-    const context = rest.at(-1);
-    const details = rest.slice(0, -1).filter((part) => part !== undefined);
-    const fields = {
-      ...(typeof context === 'string' && { context }),
-      ...fieldsOf(message),
-      ...(details.length > 0 && { details }),
-    };
-    this.logger[level](fields, textOf(message));
-  }
-}
-
-/** Of `{msg, …}`: the rest, as fields of the line. */
-function fieldsOf(message: unknown): object {
-  if (message instanceof Error) return { err: message };
-  if (!isLine(message)) return {};
-  const entries = Object.entries(message).filter(([name]) => name !== 'msg');
-  return Object.fromEntries(entries.map(([name, value]) => [name === 'error' ? 'err' : name, value]));
-}
-
-function textOf(message: unknown): string {
-  if (typeof message === 'string') return message;
-  if (message instanceof Error) return message.message;
-  return isLine(message) ? message.msg : JSON.stringify(message);
-}
-
-function isLine(message: unknown): message is { msg: string } {
-  return typeof message === 'object' && message !== null && 'msg' in message && typeof message.msg === 'string';
 }
 
 interface ErrorDescription {

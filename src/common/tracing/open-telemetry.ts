@@ -32,7 +32,6 @@ export interface ServiceFacts {
 }
 
 const SERVICE = 'waybill';
-const QUIET_MS = 60_000;
 const CONTEXT = /^([0-9a-f]{32})([0-9a-f]{16})$/;
 const KINDS = {
   producer: SpanKind.PRODUCER,
@@ -57,7 +56,10 @@ export class OpenTelemetryTracing extends Tracing {
       .merge(resourceFromAttributes(facts))
       .merge(detectResources({ detectors: [envDetector] }));
     const exporter = protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
-    setGlobalErrorHandler(reportOnce());
+    const logger = new Logger('Tracing');
+    setGlobalErrorHandler((error: unknown) => {
+      logger.warn(`Traces are not delivered: ${error instanceof Error ? error.message : JSON.stringify(error)}`);
+    });
     this.provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(exporter)] });
     this.tracer = this.provider.getTracer(SERVICE, version);
   }
@@ -94,17 +96,6 @@ export class OpenTelemetryTracing extends Tracing {
   close(): Promise<void> {
     return this.provider.shutdown().catch(() => undefined);
   }
-}
-
-/** Of a collector that is away, once a minute and not at every batch. */
-function reportOnce(): (error: unknown) => void {
-  const logger = new Logger('Tracing');
-  let toldAtMs = -Infinity;
-  return (error) => {
-    if (performance.now() - toldAtMs < QUIET_MS) return;
-    toldAtMs = performance.now();
-    logger.warn(`Traces are not delivered: ${error instanceof Error ? error.message : JSON.stringify(error)}`);
-  };
 }
 
 function endRequest(span: Span, { method, route, status }: Parameters<RequestSpan['end']>[0]): void {

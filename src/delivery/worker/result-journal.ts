@@ -17,8 +17,6 @@ const NAME = /^(.+)\.jsonl(?:\.\d+)?$/;
 const TRIM_MS = 5 * SECOND;
 /** What is open for longer than this is written through to the disk: then the database is away, or slow. */
 const SYNC_MS = SECOND;
-/** Failures closer together than this are logged once. */
-const QUIET_MS = 30 * SECOND;
 
 /** A file of another session's journal, of this process or another one. */
 export interface ForeignJournal {
@@ -51,7 +49,6 @@ export class ResultJournal implements OnModuleInit {
   private trimming: NodeJS.Timeout | undefined;
   private syncing: NodeJS.Timeout | undefined;
   private isBroken = false;
-  private toldAt = -Infinity;
 
   private readonly failures;
 
@@ -132,8 +129,6 @@ export class ResultJournal implements OnModuleInit {
     // The folder is gone too: there is nothing left to keep.
     if (code === 'ENOENT') return;
     this.failures.inc();
-    if (performance.now() - this.toldAt < QUIET_MS) return;
-    this.toldAt = performance.now();
     const reason = code === 'ENOSPC' ? `the disk of ${this.folder} is full` : message;
     this.logger.error(`A result was not noted, and its mail is sent again if this process is killed now: ${reason}`);
   }

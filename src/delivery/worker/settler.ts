@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { MicroBatcher } from '../../common/async/micro-batcher';
-import { Clock, MINUTE, SECOND } from '../../common/clock';
+import { MINUTE, SECOND } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
 import type { Settlement } from '../ports/outcome';
 import { isAccepted, ResultCommit } from './result-commit';
@@ -16,8 +16,6 @@ const MAX_REFUSED_MS = 5 * MINUTE;
  * many took a tenth off each. What is not committed when the process is killed is in the journal.
  */
 const PATIENCE = { weight: 128, ms: 50, always: true };
-/** Failures closer together than this belong to one outage. */
-const QUIET_MS = 30 * SECOND;
 const MAX_BATCH = 200;
 const NO_FAILURE = (): undefined => undefined;
 
@@ -34,7 +32,6 @@ export class Settler {
   private readonly abandoned = new AbortController();
   /** The unit of pauses; a test shortens it. */
   retryMs = SECOND;
-  private loggedAtMs = -Infinity;
   private readonly batcher = new MicroBatcher<Settlement, Error | undefined>((batch) => this.commit(batch), {
     maxWeight: MAX_BATCH,
     concurrency: 2,
@@ -49,7 +46,6 @@ export class Settler {
   constructor(
     private readonly results: ResultCommit,
     private readonly journal: ResultJournal,
-    private readonly clock: Clock,
   ) {
     // Every result that waits out an outage listens.
     setMaxListeners(0, this.abandoned.signal);
@@ -82,7 +78,7 @@ export class Settler {
         return await this.tryCommit(settlement, refusals);
       } catch (error) {
         if (!(error instanceof AppError)) refusals += 1;
-        this.logOnce(error as Error);
+        this.logger.error(`Results could not be committed, trying again: ${(error as Error).message}`);
         await delay(this.pauseMs(failures, refusals), undefined, { signal }).catch(() => undefined);
       }
     }
@@ -95,15 +91,6 @@ export class Settler {
     if (!failure) return true;
     if (failure instanceof AppError || refusals + 1 < MAX_REFUSALS) throw failure;
     return (await this.results.salvage(settlement, failure)) !== 'held';
-  }
-
-  /** Once per outage, not once per mail. */
-  private logOnce(error: Error): void {
-    const now = this.clock.monotonicMs();
-    if (now - this.loggedAtMs > QUIET_MS) {
-      this.logger.error(`Results could not be committed, trying again: ${error.message}`);
-    }
-    this.loggedAtMs = now;
   }
 
   /** One result that cannot be committed must not hold up the others of its batch: then each goes by itself. */

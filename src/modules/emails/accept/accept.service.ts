@@ -15,7 +15,6 @@ import type { Submission, SubmissionOutcome, SubmissionResult } from './send-req
 const [KEY_RETRIES, KEY_RETRY_MS] = [20, 100];
 /** Waiting submissions: seconds of work for a healthy database. One organization alone may have half of them. */
 const MAX_WAITING = 4_000;
-const QUIET_MS = 30_000;
 /** How long a batch gathers submissions: fifty concurrent callers form two alternating groups, one of which is being written. */
 const PATIENCE = { weight: 40, ms: 12 };
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200];
@@ -32,7 +31,6 @@ const holderOf = ({ organizationId }: Held): string => organizationId;
 @Injectable()
 export class AcceptService {
   private readonly logger = new Logger(AcceptService.name);
-  private warnedAtMs = -Infinity;
   private readonly keys = new InFlightKeys();
   private readonly batchSizes;
   private readonly batcher = new MicroBatcher<Held, SubmissionOutcome | undefined>((all) => this.commit(all), {
@@ -112,7 +110,7 @@ export class AcceptService {
       return await this.write(batch.map(({ submission }) => submission));
     } catch (error) {
       if (error instanceof AppError || batch.length === 1) throw error;
-      this.warn(batch.length, error as Error);
+      this.logger.warn(`Submissions are committed by organization, or one by one: ${(error as Error).message}`);
       return this.commitApart(batch);
     }
   }
@@ -127,13 +125,6 @@ export class AcceptService {
       part.forEach((held, index) => outcomes.set(held, written[index]));
     }
     return batch.map((held) => outcomes.get(held));
-  }
-
-  /** Once in a while: the data of one organization can cause it with each of its sends. */
-  private warn(size: number, { message }: Error): void {
-    if (performance.now() - this.warnedAtMs < QUIET_MS) return;
-    this.warnedAtMs = performance.now();
-    this.logger.warn(`A batch of ${size} submissions is committed by organization, or one by one: ${message}`);
   }
 
   private async write(submissions: readonly Submission[]): Promise<SubmissionOutcome[]> {
