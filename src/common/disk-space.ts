@@ -171,11 +171,11 @@ export class DiskSpace {
     this.writtenBytes -= Math.min(written, this.writtenBytes);
     const limit = this.isLow ? reserveBytes + reserveBytes / 10 : reserveBytes;
     const isLow = this.leastBytes < limit;
-    if (isLow !== this.isLow) this.tell(isLow);
+    if (isLow !== this.isLow) this.logState(isLow);
     this.isLow = isLow;
   }
 
-  private tell(isLow: boolean): void {
+  private logState(isLow: boolean): void {
     const free = `${Math.floor((this.leastBytes ?? 0) / MIB)} MiB are free in ${this.options.folders.join(' or ')}`;
     if (!isLow) return this.logger.log(`New mail is taken again: ${free}`);
     const reserve = Math.round(this.options.reserveBytes / MIB);

@@ -65,13 +65,13 @@ export class BackfillsJob implements OnApplicationBootstrap {
     const { name } = backfill;
     if ((await this.runs.find(name))?.finishedAt) return true;
     await this.runs.begin(name, await backfill.estimate(), this.clock.now());
-    for (let toldAt = -Infinity; !this.jobs.ending.aborted;) {
+    for (let loggedAt = -Infinity; !this.jobs.ending.aborted;) {
       const beganAt = this.clock.monotonicMs();
       const run = await this.step(backfill);
-      const isTold = run.finishedAt === null && beganAt - toldAt < RECORD_EVERY_MS;
-      if (!isTold) this.tell(run);
+      const isLogged = run.finishedAt === null && beganAt - loggedAt < RECORD_EVERY_MS;
+      if (!isLogged) this.logProgress(run);
       if (run.finishedAt) return true;
-      if (!isTold) toldAt = beganAt;
+      if (!isLogged) loggedAt = beganAt;
       await this.rest(REST * (this.clock.monotonicMs() - beganAt));
     }
     return false;
@@ -85,7 +85,7 @@ export class BackfillsJob implements OnApplicationBootstrap {
     });
   }
 
-  private tell(run: BackfillRun): void {
+  private logProgress(run: BackfillRun): void {
     const { name, isFinished, percent, examined, changed } = describe(run);
     const state = isFinished ? 'finished' : `${percent} %`;
     this.logger.log(`Backfill ${name}: ${state}, ${examined} rows examined, ${changed} changed`);

@@ -80,10 +80,10 @@ export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
     const isFirst = !clock.isRead;
     const isChanged = clock.read({ databaseNow, ownNow, monotonicMs: startedMs + errorMs, errorMs });
     if (isFirst) this.releaseIds = takeTimeOfIdsFrom(clock);
-    if (isChanged) this.tell(clock);
+    if (isChanged) this.logState(clock);
   }
 
-  private tell({ isReliable, offsetMs }: DatabaseClock): void {
+  private logState({ isReliable, offsetMs }: DatabaseClock): void {
     const seconds = Math.abs(offsetMs / SECOND).toFixed(1);
     if (isReliable) return this.logger.debug(`The clock agrees with the database's within ${seconds} s`);
     const direction = offsetMs > 0 ? 'ahead of' : 'behind';

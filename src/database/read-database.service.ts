@@ -130,14 +130,14 @@ export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {
     const [row] = await within(replica.run(readLag(logEnds, ages)), ANSWER_MS);
     // An old primary that still runs after a failover, say: it would be read for ever, as it is.
     if (this.isForeign(row)) this.turn('behind', 'is neither a standby nor the primary');
-    else this.judge(row?.lagSeconds ?? Infinity);
+    else this.applyLag(row?.lagSeconds ?? Infinity);
   }
 
   private isForeign(row: { readonly isStandby: boolean; readonly server: string } | undefined): boolean {
     return row?.isStandby === false && this.server !== undefined && row.server !== this.server;
   }
 
-  private judge(lagSeconds: number): void {
+  private applyLag(lagSeconds: number): void {
     const isNear = lagSeconds <= this.settings.readMaxLagSeconds;
     const isKnown = Number.isFinite(lagSeconds);
     const lag = isKnown ? `is ${lagSeconds.toFixed(0)} s behind` : 'has replayed nothing since its start';

@@ -52,13 +52,13 @@ export class DnssecResolver {
   async query(name: string, type: RecordType, { holder = '', signal }: LookupOptions = {}): Promise<DnssecAnswer> {
     if (!isHostName(name)) return { kind: 'answered', isSecure: false, answers: [] };
     try {
-      return await this.shares.run(holder, () => this.askEach(name, type), signal);
+      return await this.shares.run(holder, () => this.queryEach(name, type), signal);
     } catch (error) {
       return { kind: 'temporary', reason: dnsErrorCode(error) };
     }
   }
 
-  private async askEach(name: string, type: RecordType): Promise<WeighedReply<DnssecAnswer>> {
+  private async queryEach(name: string, type: RecordType): Promise<WeighedReply<DnssecAnswer>> {
     let reason = 'ENOSERVER';
     for (let attempt = 0; attempt < TRIES; attempt += 1) {
       const server = this.servers[attempt % this.servers.length];

@@ -69,13 +69,13 @@ export class PipelinedRequests {
 
   private begin({ response, serve }: Waiting): void {
     this.isServing = true;
-    response.once('close', () => void this.goOn());
+    response.once('close', () => void this.resume());
     const turn = STARTS.next(this.holder);
     if (turn) void turn.then(() => this.socket.destroyed || serve());
     else serve();
   }
 
-  private async goOn(): Promise<void> {
+  private async resume(): Promise<void> {
     if (this.waiting.length > 0) await EVENT_LOOP.next(this.holder);
     if (this.socket.destroyed || this.socket.writableEnded) this.waiting.length = 0;
     const next = this.waiting.shift();

@@ -34,7 +34,7 @@ export class ListenerCertificate {
   private readonly expiry;
   private version = '';
   /** State of the files, and when their validity was last logged. */
-  private used: { readonly pair: Certificate; readonly saidAtMs: number } | undefined;
+  private used: { readonly pair: Certificate; readonly warnedAtMs: number } | undefined;
 
   /** @param listener whose it is, in the log and as a label */
   constructor(
@@ -55,7 +55,7 @@ export class ListenerCertificate {
     try {
       this.version = await versionOf(files);
       const pair = await readPair(files);
-      this.sayWhenInvalid(pair);
+      this.warnWhenInvalid(pair);
       return this.showExpiry(pair);
     } catch (cause) {
       throw new OperatorError(`TLS_CERT_FILE and TLS_KEY_FILE: ${(cause as Error).message}`, { cause });
@@ -74,13 +74,13 @@ export class ListenerCertificate {
     const { files } = this.source;
     if (!files) return;
     const version = await versionOf(files).catch(() => this.version);
-    if (version === this.version) return this.sayDaily();
+    if (version === this.version) return this.warnDaily();
     this.version = version;
     try {
       const pair = await readPair(files);
       use(this.showExpiry(pair));
       this.logger.log('The certificate has been read again');
-      this.sayWhenInvalid(pair);
+      this.warnWhenInvalid(pair);
     } catch (error) {
       this.logger.error(`The new certificate cannot be used, the one before stays: ${(error as Error).message}`);
     }
@@ -92,16 +92,16 @@ export class ListenerCertificate {
     return pair;
   }
 
-  private sayDaily(): void {
+  private warnDaily(): void {
     const { used } = this;
-    if (used && this.clock.now().getTime() - used.saidAtMs >= DAY) this.sayWhenInvalid(used.pair);
+    if (used && this.clock.now().getTime() - used.warnedAtMs >= DAY) this.warnWhenInvalid(used.pair);
   }
 
   /** It is used all the same: a sender that checks no certificate is better served with it than in plaintext. */
-  private sayWhenInvalid(pair: Certificate): void {
+  private warnWhenInvalid(pair: Certificate): void {
     const { validFrom, validTo } = new X509Certificate(pair.cert);
     const now = this.clock.now().getTime();
-    this.used = { pair, saidAtMs: now };
+    this.used = { pair, warnedAtMs: now };
     const leftMs = Date.parse(validTo) - now;
     const which = `The certificate in ${this.source.files?.certificateFile}`;
     if (leftMs <= 0) this.logger.error(`${which} expired on ${validTo}: clients that check it refuse the connection`);

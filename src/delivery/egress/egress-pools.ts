@@ -71,7 +71,7 @@ export class EgressPools {
     return 'none';
   }
 
-  /** The receiver refuses the address; other workers read it by `takeNews`. @param source undefined: the system's choice */
+  /** The receiver refuses the address; other workers read it by `drainChanges`. @param source undefined: the system's choice */
   suspend(source: EgressSource | undefined, key: string, cause: string): void {
     const address = source?.address ?? DEFAULT_POOL;
     const forMs = this.pools.length > 0 ? SUSPENDED_MS : PAUSED_MS;
@@ -80,14 +80,14 @@ export class EgressPools {
   }
 
   /** What has been suspended here since the last time. */
-  takeNews(): Suspension[] {
+  drainChanges(): Suspension[] {
     const news = new Map(this.news.map((one) => [`${one.address} ${one.key}`, one]));
     this.news = [];
     return [...news.values()];
   }
 
   /** The report failed. */
-  keepNews(news: readonly Suspension[]): void {
+  restoreChanges(news: readonly Suspension[]): void {
     this.news.unshift(...news);
   }
 

@@ -91,8 +91,8 @@ describe('a mail', () => {
     expect([next(own), next(own), next(own, 'other')]).toEqual(['127.0.0.3', '127.0.0.3', '127.0.0.2']);
     egress.suspend(sourceOf(3), 'mx', '554 5.7.1 listed');
     expect(next(own)).toBe('none');
-    expect(egress.takeNews().map((one) => one.address)).toEqual(['127.0.0.2', '127.0.0.3']);
-    expect(egress.takeNews()).toEqual([]);
+    expect(egress.drainChanges().map((one) => one.address)).toEqual(['127.0.0.2', '127.0.0.3']);
+    expect(egress.drainChanges()).toEqual([]);
     clock.advance(HOUR);
     expect(next(own)).not.toBe('none');
   });
@@ -131,7 +131,7 @@ describe('a mail', () => {
     egress.suspend(undefined, 'mx', '554 5.7.1 listed');
     const rest = { category: 'transactional' };
     expect([next(rest), next(rest, 'other'), next({ organizationId: ACME })]).toEqual(['none', undefined, '127.0.0.2']);
-    expect(egress.takeNews()).toMatchObject([{ address: 'default', key: 'mx', forMs: HOUR }]);
+    expect(egress.drainChanges()).toMatchObject([{ address: 'default', key: 'mx', forMs: HOUR }]);
     clock.advance(HOUR);
     expect(next(rest)).toBeUndefined();
   });
@@ -140,6 +140,6 @@ describe('a mail', () => {
     const egress = new EgressPools([], new FakeClock());
     egress.suspend(undefined, 'mx', '554 5.7.1 listed');
     expect(egress.next(claimOf(0, {}), { key: 'mx', families: BOTH })).toBeUndefined();
-    expect(egress.takeNews()).toMatchObject([{ address: 'default', key: 'mx' }]);
+    expect(egress.drainChanges()).toMatchObject([{ address: 'default', key: 'mx' }]);
   });
 });

@@ -172,7 +172,7 @@ function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFact
  */
 export function expiry(attempts: number, last?: SmtpFacts): string {
   const tried = attempts === 0 ? 'no attempt could begin' : times(attempts);
-  const ended = last === undefined ? '' : `; ${answer(last)}`;
+  const ended = last === undefined ? '' : `; ${describeReply(last)}`;
   return `It was not delivered within its time: ${tried}${ended}`;
 }
 
@@ -180,12 +180,12 @@ function times(attempts: number): string {
   return attempts === 1 ? 'it was tried once' : `it was tried ${attempts} times`;
 }
 
-function answer({ response }: SmtpFacts): string {
+function describeReply({ response }: SmtpFacts): string {
   return response === undefined ? 'no server answered' : `the last answer was: ${response}`;
 }
 
 function refusedOften({ refusals }: RetryFacts, smtp: SmtpFacts): string {
-  return `The server of the recipient refused the connection ${refusals + 1} times; ${answer(smtp)}`;
+  return `The server of the recipient refused the connection ${refusals + 1} times; ${describeReply(smtp)}`;
 }
 
 /** An operator's rule need not explain itself. */

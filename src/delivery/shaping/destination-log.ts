@@ -81,7 +81,7 @@ export class DestinationLog {
   }
 
   /** The groups of which there is something new since the last time. */
-  takeNews(): string[] {
+  drainChanges(): string[] {
     const keys: string[] = [];
     for (const [key, entry] of this.entries.entries()) {
       if (entry.isNews) keys.push(key);

@@ -18,8 +18,8 @@ describe('ByteBudget', () => {
     const budget = new ByteBudget((160 * MIB) / 0.6);
     const held = ['b', 'c', 'd'].map((tenant) => budget.takeLarge(tenant, 40 * MIB));
     expect(budget.mayTakeLarge('a', 100 * MIB)).toBe(false);
-    expect(budget.keepFor('a', 100 * MIB)).toBe(true);
-    expect(budget.keepFor('e', 100 * MIB)).toBe(false);
+    expect(budget.reserveNext('a', 100 * MIB)).toBe(true);
+    expect(budget.reserveNext('e', 100 * MIB)).toBe(false);
     for (const one of held.slice(0, 2)) {
       expect(budget.mayTakeLarge('a', 100 * MIB)).toBe(false);
       one.free();
@@ -35,10 +35,10 @@ describe('ByteBudget', () => {
   it('keeps nothing for a tenant that holds some, and for none whose message is gone', () => {
     const budget = new ByteBudget(200 * MIB);
     budget.takeLarge('a', 100 * MIB);
-    expect(budget.keepFor('a', 80 * MIB)).toBe(false);
-    expect(budget.keepFor('b', 100 * MIB)).toBe(true);
+    expect(budget.reserveNext('a', 80 * MIB)).toBe(false);
+    expect(budget.reserveNext('b', 100 * MIB)).toBe(true);
     expect(budget.mayTakeLarge('c', 20 * MIB)).toBe(false);
-    budget.keepNothingFor('b');
+    budget.cancelNext('b');
     expect(budget.mayTakeLarge('c', 20 * MIB)).toBe(true);
   });
 

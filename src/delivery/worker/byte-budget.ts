@@ -64,18 +64,18 @@ export class ByteBudget {
   }
 
   takeLarge(organizationId: string, bytes: number): Reservation {
-    this.keepNothingFor(organizationId);
+    this.cancelNext(organizationId);
     return this.take('large', organizationId, bytes);
   }
 
   /** Keeps freed bytes for a large message; false when they are kept for another tenant's, or this one holds some. */
-  keepFor(organizationId: string, bytes: number): boolean {
+  reserveNext(organizationId: string, bytes: number): boolean {
     if (this.next !== undefined || this.byTenant.has(organizationId)) return false;
     this.next = { organizationId, bytes };
     return true;
   }
 
-  keepNothingFor(organizationId: string): void {
+  cancelNext(organizationId: string): void {
     if (this.next?.organizationId === organizationId) this.next = undefined;
   }
 

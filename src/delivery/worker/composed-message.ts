@@ -37,11 +37,11 @@ export class ComposedMessage {
 
   /** Keeps what others free in the budget for its first user; false when that is kept for another. Ends by `begin` or `keepNoRoom`. */
   keepRoom(): boolean {
-    return this.budget.keepFor(this.maker.organizationId, this.maker.cost);
+    return this.budget.reserveNext(this.maker.organizationId, this.maker.cost);
   }
 
   keepNoRoom(): void {
-    this.budget.keepNothingFor(this.maker.organizationId);
+    this.budget.cancelNext(this.maker.organizationId);
   }
 
   /** Composes from loaded content, before a connection is free, on the account of small messages. Counts as one user. */
@@ -145,7 +145,7 @@ export class ComposingTurns {
       if (!task) return;
       this.started += 1;
       this.startedInTurn += 1;
-      if (this.startedInTurn === 1) setImmediate(() => this.goOn());
+      if (this.startedInTurn === 1) setImmediate(() => this.resume());
       void task.start().finally(() => {
         this.started -= 1;
         this.startNext();
@@ -153,7 +153,7 @@ export class ComposingTurns {
     }
   }
 
-  private goOn(): void {
+  private resume(): void {
     this.startedInTurn = 0;
     this.startNext();
   }

@@ -46,9 +46,9 @@ export class EgressSyncJob implements OnApplicationBootstrap {
 
   /** Never rejects. */
   async sync(): Promise<void> {
-    const news = this.egress.takeNews();
+    const changes = this.egress.drainChanges();
     try {
-      for (const { address, key, cause } of news) {
+      for (const { address, key, cause } of changes) {
         this.logger.warn({
           msg: 'A receiver refuses an address of ours; it is left out there',
           address,
@@ -56,16 +56,16 @@ export class EgressSyncJob implements OnApplicationBootstrap {
           cause,
         });
       }
-      await this.destinations.writeSuspensions(news, (begun, tx) => this.tell(begun, tx));
+      await this.destinations.writeSuspensions(changes, (begun, tx) => this.recordSuspensions(begun, tx));
       this.held = await this.destinations.listSuspensions();
       this.egress.applyAll(this.held);
     } catch (error) {
-      this.egress.keepNews(news);
+      this.egress.restoreChanges(changes);
       this.logger.warn(`Which addresses are refused is not shared: ${(error as Error).message}`);
     }
   }
 
-  private tell(begun: readonly WrittenSuspension[], tx: Transaction): Promise<void> {
+  private recordSuspensions(begun: readonly WrittenSuspension[], tx: Transaction): Promise<void> {
     // The receiver's text may name a person: `egress list` shows it.
     const entries = begun.map(({ address, key, until }) => ({
       ...{ action: 'egress.suspended', targetType: 'egress_address', targetId: address },

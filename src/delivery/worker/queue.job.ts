@@ -152,11 +152,11 @@ export class RecordSendingJob implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'record-sending', everyMs: RECORD_EVERY_MS, run: () => this.tell() });
+    this.jobs.start({ name: 'record-sending', everyMs: RECORD_EVERY_MS, run: () => this.recordLate() });
   }
 
   /** @throws UnavailableError */
-  async tell(): Promise<void> {
+  async recordLate(): Promise<void> {
     const late = this.findLate();
     for (let from = 0; from < late.length; from += RECORDED_AT_ONCE) {
       const batch = late.slice(from, from + RECORDED_AT_ONCE);

@@ -64,7 +64,7 @@ export class ResultJournal implements OnModuleInit {
       prepareJournalFolder(this.folder, this.paths());
       accessSync(this.folder, constants.W_OK);
     } catch (error) {
-      this.tellUnusable(error as Error);
+      this.reportUnusable(error as Error);
     }
   }
 
@@ -78,7 +78,7 @@ export class ResultJournal implements OnModuleInit {
       line.file.append(JSON.stringify(settlement));
       this.syncing ??= setTimeout(() => this.syncOld(), SYNC_MS).unref();
     } catch (error) {
-      this.tell(error as NodeJS.ErrnoException);
+      this.reportFailure(error as NodeJS.ErrnoException);
     }
     return () => this.settled(sessionId, journal, line);
   }
@@ -119,13 +119,13 @@ export class ResultJournal implements OnModuleInit {
   private syncOld(): void {
     this.syncing = undefined;
     for (const file of [...this.journals.values()].flatMap(({ files }) => files)) {
-      file.syncOld().catch((error: NodeJS.ErrnoException) => this.tell(error));
+      file.syncOld().catch((error: NodeJS.ErrnoException) => this.reportFailure(error));
       if (file.hasOpen) this.syncing ??= setTimeout(() => this.syncOld(), SYNC_MS).unref();
     }
   }
 
   /** The mail counts as delivered all the same, once that is committed. */
-  private tell({ code, message }: NodeJS.ErrnoException): void {
+  private reportFailure({ code, message }: NodeJS.ErrnoException): void {
     // The folder is gone too: there is nothing left to keep.
     if (code === 'ENOENT') return;
     this.failures.inc();
@@ -146,12 +146,12 @@ export class ResultJournal implements OnModuleInit {
       return journal;
     } catch (error) {
       this.failures.inc();
-      this.tellUnusable(error as Error);
+      this.reportUnusable(error as Error);
       return undefined;
     }
   }
 
-  private tellUnusable({ message }: Error): void {
+  private reportUnusable({ message }: Error): void {
     if (!this.isBroken) this.logger.warn(`No journal of results can be kept in ${this.folder}: ${message}`);
     this.isBroken = true;
   }
@@ -166,7 +166,7 @@ export class ResultJournal implements OnModuleInit {
     try {
       change();
     } catch (error) {
-      this.tell(error as NodeJS.ErrnoException);
+      this.reportFailure(error as NodeJS.ErrnoException);
     }
   }
 
@@ -180,7 +180,7 @@ export class ResultJournal implements OnModuleInit {
       return readdirSync(this.folder);
     } catch (error) {
       // Else nothing was ever noted here.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.tellUnusable(error as Error);
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.reportUnusable(error as Error);
       return [];
     }
   }

@@ -40,7 +40,7 @@ export class ShapingSync implements OnApplicationBootstrap {
   /** Limits derived from replies since the last time, by group and effect. */
   private readonly learned = new Map<string, WantedRule>();
   /** Reported with something under way, which has to be corrected later. */
-  private toldActive = new Set<string>();
+  private publishedActive = new Set<string>();
   private toldMissing = false;
   private lookedAtMs = -Infinity;
   /** The rules `resumed` that hold and have been applied. */
@@ -82,8 +82,8 @@ export class ShapingSync implements OnApplicationBootstrap {
     const { id } = this.session;
     if (id === undefined) return;
     try {
-      await this.tell(id);
-      await this.hear(id);
+      await this.publish(id);
+      await this.receive(id);
     } catch (error) {
       this.logger.warn(`What is known of destinations is not shared: ${(error as Error).message}`);
     }
@@ -108,10 +108,10 @@ export class ShapingSync implements OnApplicationBootstrap {
     });
   }
 
-  private async tell(sessionId: string): Promise<void> {
+  private async publish(sessionId: string): Promise<void> {
     const { hop } = this.slots;
     const isMissing = hop.fault !== undefined;
-    const keys = new Set([...this.log.takeNews(), ...this.toldActive]);
+    const keys = new Set([...this.log.drainChanges(), ...this.publishedActive]);
     if (isMissing || this.toldMissing) keys.add(hop.key);
     const groups = [...keys].map((key) => this.reportOf(key));
     const learned = [...this.learned];
@@ -120,7 +120,7 @@ export class ShapingSync implements OnApplicationBootstrap {
     // What could not be reported is reported the next time, with newer findings.
     for (const [name, rule] of learned) if (this.learned.get(name) === rule) this.learned.delete(name);
     this.toldMissing = isMissing;
-    this.toldActive = new Set(groups.filter(({ active }) => active > 0).map(({ key }) => key));
+    this.publishedActive = new Set(groups.filter(({ active }) => active > 0).map(({ key }) => key));
   }
 
   private reportOf(key: string): ReportedGroup {
@@ -137,7 +137,7 @@ export class ShapingSync implements OnApplicationBootstrap {
     };
   }
 
-  private async hear(sessionId: string): Promise<void> {
+  private async receive(sessionId: string): Promise<void> {
     const nowMs = this.clock.monotonicMs();
     const withinMs = Math.min(FIRST_LOOK_MS, nowMs - this.lookedAtMs + OVERLAP_MS);
     const { changes, rank: own, rules } = await this.destinations.findShared(sessionId, withinMs);

@@ -61,7 +61,7 @@ async function send({ addresses, results, receiver = ['192.0.2.1', '2001:db8::1'
   };
   const claim = claimOf(0, { organizationId: ACME });
   const sent = await transmitter.transmit(claim, {} as SignedMessage, { hosts, first: group, group });
-  return { sent, tried, taken, suspended: egress.takeNews().map(({ address }) => address) };
+  return { sent, tried, taken, suspended: egress.drainChanges().map(({ address }) => address) };
 }
 
 describe('an attempt from a pool', () => {

@@ -136,7 +136,7 @@ export class WorkSignal {
     });
     client.on('error', () => this.lose(client));
     client.on('end', () => this.lose(client));
-    client.on('notification', ({ payload }) => this.hear(parseCall(payload)));
+    client.on('notification', ({ payload }) => this.receive(parseCall(payload)));
     this.client = client;
     try {
       await client.connect();
@@ -148,7 +148,7 @@ export class WorkSignal {
     }
   }
 
-  private hear(call: WorkCall): void {
+  private receive(call: WorkCall): void {
     if (!isCallFor(this.rank, call, PER_WORKER)) return;
     const called = { organizationIds: call.organizationIds, isForSome: Number.isFinite(call.count) };
     if (this.hasLeft) this.passOn(called);

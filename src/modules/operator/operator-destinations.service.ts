@@ -50,9 +50,14 @@ export class OperatorDestinationsService {
     );
   }
 
-  private record(key: string, action: string, said: { actor: string; data: object }, tx: Transaction): Promise<void> {
+  private record(
+    key: string,
+    action: string,
+    decision: { actor: string; data: object },
+    tx: Transaction,
+  ): Promise<void> {
     const target = { targetType: 'destination', targetId: key.toLowerCase() };
-    return this.audit.record([{ organizationId: INSTALLATION, action, ...said, ...target }], tx);
+    return this.audit.record([{ organizationId: INSTALLATION, action, ...decision, ...target }], tx);
   }
 }
 
@@ -91,10 +96,10 @@ export class OperatorEgressService {
   private record(
     address: string,
     action: string,
-    said: { actor: string; data: object },
+    decision: { actor: string; data: object },
     tx: Transaction,
   ): Promise<void> {
     const target = { targetType: 'egress_address', targetId: address };
-    return this.audit.record([{ organizationId: INSTALLATION, action, ...said, ...target }], tx);
+    return this.audit.record([{ organizationId: INSTALLATION, action, ...decision, ...target }], tx);
   }
 }

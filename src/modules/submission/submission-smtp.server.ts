@@ -164,9 +164,9 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
       onConnect: (session, reply) => reply(this.connect(session, secure, certificate !== undefined)),
       onSecure: (_socket, session, reply) => reply(this.secure(session)),
       onAuth: (auth, session, reply) => void this.logIn(auth, session, reply),
-      onMailFrom: (_address, session, reply) => this.answer(session, reply, (own) => this.begin(own)),
+      onMailFrom: (_address, session, reply) => this.respond(session, reply, (own) => this.begin(own)),
       onRcptTo: (address, session, reply) =>
-        this.answer(session, reply, () => Promise.resolve(this.services.reception.admit(address))),
+        this.respond(session, reply, () => Promise.resolve(this.services.reception.admit(address))),
       onData: (stream, session, reply) => void this.receive(stream, session, reply),
       onClose: (session) => this.sessions.close(session.id),
     };
@@ -228,7 +228,7 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     return this.services.reception.begin(own);
   }
 
-  private answer(session: SMTPServerSession, reply: Reply, work: (own: SubmissionSession) => Promise<void>): void {
+  private respond(session: SMTPServerSession, reply: Reply, work: (own: SubmissionSession) => Promise<void>): void {
     const own = this.sessions.get(session.id);
     if (!own) return reply(stopping());
     Promise.resolve()

@@ -71,15 +71,15 @@ describe('a worker', () => {
       const worker = await start();
       await sink.waitFor(() => sink.openConnections > 0, 'a connection');
       const job = worker.get(RecordSendingJob);
-      await job.tell();
+      await job.recordLate();
       expect((await scene.read(id)).email.status).toBe('queued');
       clock.advance(2_000);
-      await job.tell();
+      await job.recordLate();
       // The worker's own run may have been first, and not be done.
       const told = await scene.readWhenStatus(id, 'sending');
       expect(eventTypes(told)).toEqual(['queued', 'sending']);
       expect(told).toMatchObject({ email: { status: 'sending' }, recipients: [{ status: 'sending' }] });
-      await job.tell();
+      await job.recordLate();
       await sink.stop();
       const rows = await scene.readWhen(id, (found) => eventTypes(found).includes('deferred'), 'a deferral');
       expect(eventTypes(rows)).toEqual(['queued', 'sending', 'deferred']);
