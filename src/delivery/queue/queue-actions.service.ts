@@ -11,6 +11,8 @@ import { type NewQueueAction, readFilter } from './queue-filter';
 import { CALL_TO_ALL } from './work-call';
 import { WorkerWaker } from './worker-waker.service';
 
+export type { NewQueueAction };
+
 interface Work {
   /** The id of an action; undefined: all. */
   readonly only: string | undefined;

@@ -13,8 +13,7 @@ import {
   type QueueGroup,
   type QueueShare,
 } from '../../delivery/queue/delivery-queue.repository';
-import { QueueActionsService } from '../../delivery/queue/queue-actions.service';
-import type { NewQueueAction } from '../../delivery/queue/queue-filter';
+import { type NewQueueAction, QueueActionsService } from '../../delivery/queue/queue-actions.service';
 import { type Waiting, waitingOf } from '../../delivery/queue/waiting';
 import { HeldDestinations } from '../../delivery/shaping/held-destinations.service';
 import { EmailLookupService } from '../emails/email-lookup.service';
