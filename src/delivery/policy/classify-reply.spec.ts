@@ -35,7 +35,7 @@ const KEEPS = /^(?:retry|slow|suspend)$/;
  * disabled, two codes of edges, or a word for a mailbox or for who has it.
  */
 const OF_RECIPIENT =
-  /^#?[245]\.(?:1\.(?!7$|8$)\d+|2\.1|4\.1|5\.0)$|user|mailbox|account|address|recipient|destinat|benutzer|customer|person|alias|local part|does not exist|domino directory|nicht bekannt|misspelled|ofr_416|ib603a/i;
+  /^#?[245]\.(?:1\.(?!7$|8$)\d+|2\.1|4\.1|5\.0)$|user|mailbox|account|address|recipient|destinat|benutzer|customer|person|alias|local part|does not exist|domino directory|nicht bekannt|existiert nicht|utilisateur|usuario|rio desconhecido|utente|nger unbekannt|rcptto|e-mail|email|no one|adresse|member of domain|in public name|is no longer valid|misspelled|ofr_416|ib603a/i;
 
 /** Codes and words of a reply. */
 function causesIn({ enhancedCode = '', text = '' }: ReplyToClassify): string[] {

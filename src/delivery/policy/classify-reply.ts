@@ -52,6 +52,9 @@ export function classifierOf(file: string | undefined): ReplyClassifier {
   return new ReplyClassifier(file ? readOwnRules(file) : []);
 }
 
+/** The rule of replies that speak of the sender, a machine or something else. */
+export const ANOTHER_PARTY = 'another-party';
+
 /** With the built-in rules alone. */
 export const BUILT_IN_CLASSIFIER = new ReplyClassifier();
 

@@ -29,7 +29,7 @@ export interface ReadReply {
   /** A 5xx whose enhanced codes all say that it is temporary (RFC 3463 section 2), as in `550 4.2.1`: it speaks for no suppression. */
   readonly isContradictory: boolean;
   readonly text: string;
-  /** Without addresses and names of domains, whose words mean nothing: for the built-in rules. */
+  /** Without addresses and names of domains, whose words mean nothing, so that `User (ann@example.com) unknown` is `User unknown`. */
   readonly words: string;
 }
 
@@ -46,15 +46,23 @@ export function readReply({ phase, code, enhancedCode, text = [] }: ReplyToClass
     enhanced: new Set([...details, ...subjects]),
     isContradictory: codes.length > 0 && codes.every((found) => found.startsWith('4')) && String(code).startsWith('5'),
     text: whole,
-    words: whole.replace(ADDRESS, '').replace(NAMED_DOMAIN, 'domain'),
+    words: wordsOf(whole),
   };
 }
 
 /** As replies quote it. A word of 64 characters at most precedes the `@`, so that no text takes more than linear time. */
-const ADDRESS = /[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w.[\]:-]+/g;
+const ADDRESS = /[\w.!#$%&'*+/=?^`{|}~-]{1,64}@(?:\[[\w.:]+\]|[\w.-]+)/g;
+
+/** What stood around an address. */
+const EMPTY_BRACKETS = /<\s{0,2}>|\(\s{0,2}\)|\[\s{0,2}\]|"\s{0,2}"/g;
 
 /** `Sender domain example.org is blacklisted`: without the name, the words stand together. */
 const NAMED_DOMAIN = /\bdomain [\w-]{1,63}(?:\.[\w-]{1,63}){1,9}(?![\w-])/gi;
+
+function wordsOf(text: string): string {
+  const plain = text.replace(ADDRESS, '').replace(EMPTY_BRACKETS, '');
+  return plain.replace(NAMED_DOMAIN, 'domain').replace(/ {2,}/g, ' ');
+}
 
 /** A sentence continues in the next line, after the repeated code. */
 function joined(lines: readonly string[]): string {

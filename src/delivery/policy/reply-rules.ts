@@ -43,8 +43,8 @@ export interface RuleFile {
 
 type BuiltInDefinition = RuleDefinition & {
   readonly words?: string;
-  /** Another word list: a reply with one of its words does not match. */
-  readonly unless?: string;
+  /** Other word lists: a reply with one of their words does not match. */
+  readonly unless?: readonly string[];
   /** One of the file's. */
   readonly source: string;
   readonly replies: readonly string[];
@@ -96,10 +96,10 @@ function suppressing(file: RuleFile): ReplyRule[] {
 function rulesOf({ rules, sources }: RuleFile): ReplyRule[] {
   return rules.map((rule) => {
     const compiled = compileRule({ ...rule, text: wordsOf(rule.words) ?? rule.text }, compilePlain);
-    const [exception, { matchesText }] = [wordsOf(rule.unless), compiled];
+    const { matchesText } = compiled;
     const named = { ...compiled, source: sources[rule.source] };
-    if (exception === undefined || matchesText === undefined) return named;
-    const isExcepted = compilePlain(exception);
+    if (rule.unless === undefined || matchesText === undefined) return named;
+    const isExcepted = compilePlain(rule.unless.map(wordsOf).join('|'));
     return { ...named, matchesText: (text: string) => matchesText(text) && !isExcepted(text) };
   });
 }

@@ -1,33 +1,17 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { NotFoundError, UnavailableError, ValidationError } from '../../common/errors/app-error';
+import { NotFoundError, UnavailableError } from '../../common/errors/app-error';
 import { isUuid, newId, NIL_ID } from '../../common/ids';
-import { parseAddress } from '../../common/mail-address';
-import { parseDomain } from '../../common/mail-domain';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { OutcomeSink, RecordedOutcome } from '../ports/outcome';
-import type { QueueAction, QueueActionKind } from './queue.entity';
+import type { QueueAction } from './queue.entity';
 import { QueueActionsRepository, type RunningAction, type TouchedDelivery } from './delivery-queue.repository';
+import { type NewQueueAction, readFilter } from './queue-filter';
 import { CALL_TO_ALL } from './work-call';
 import { WorkerWaker } from './worker-waker.service';
 
-/** Which deliveries an action is for: those to which all that is given applies. */
-export interface QueueFilter {
-  readonly organizationId?: string | undefined;
-  /** A recipient's domain. */
-  readonly destination?: string | undefined;
-  readonly emailId?: string | undefined;
-  readonly recipient?: string | undefined;
-}
-
-export interface NewQueueAction {
-  readonly action: QueueActionKind;
-  readonly filter: QueueFilter;
-  /** The operator's own words. */
-  readonly reason: string;
-  readonly actor: string;
-}
+export type { NewQueueAction };
 
 interface Work {
   /** The id of an action; undefined: all. */
@@ -35,10 +19,18 @@ interface Work {
   readonly outcomes: OutcomeSink;
   /** Actions that are left out, with their errors. */
   readonly failed: Map<string, unknown>;
+  /** Deliveries in the next batch: half as many after one that is refused, as one of its deliveries cannot be recorded. */
+  limit: number;
+  /** How many deliveries from there on cannot be recorded. */
+  refused: { readonly at: string; readonly count: number; readonly error?: unknown };
+  /** Others can. */
+  hasRecorded?: true;
 }
 
 /** One transaction each: long enough to be worth it, short enough that nothing waits for it. */
 const BATCH = 500;
+/** In a row: the recipients of an email, whose row may be damaged. */
+const MAX_REFUSED = 50;
 
 /**
  * What operators do with open deliveries. An action is stored and processed in batches, each committed with its progress: a
@@ -48,6 +40,8 @@ const BATCH = 500;
  */
 @Injectable()
 export class QueueActionsService {
+  private readonly logger = new Logger(QueueActionsService.name);
+
   constructor(
     private readonly actions: QueueActionsRepository,
     private readonly database: Database,
@@ -93,46 +87,66 @@ export class QueueActionsService {
    * @throws the first error, when all others are worked off; UnavailableError at once
    */
   async workOff(outcomes: OutcomeSink, { only, signal }: { only?: string; signal?: AbortSignal } = {}): Promise<void> {
-    const failed = new Map<string, unknown>();
+    const work: Work = { only, outcomes, failed: new Map(), limit: BATCH, refused: { at: '', count: 0 } };
     for (let isMore = true; isMore && signal?.aborted !== true;) {
-      isMore = await this.workOffBatch({ only, outcomes, failed });
+      isMore = await this.workOffBatch(work);
       if (isMore) this.waker.wake(CALL_TO_ALL);
     }
-    const [error] = failed.values();
-    if (failed.size > 0) throw error;
+    const [error] = work.failed.values();
+    if (work.failed.size > 0) throw error;
   }
 
-  /** Returns the number of removed actions. */
+  /** Returns the number of removed ones. */
   removeCompletedBefore(before: Date): Promise<number> {
     return this.actions.deleteCompletedBefore(before);
   }
 
-  /** False when there was no action to take. @param work gets what has failed */
-  private async workOffBatch({ only, outcomes, failed }: Work): Promise<boolean> {
+  /** False when there was no action to take. */
+  private async workOffBatch(work: Work): Promise<boolean> {
     let taken: RunningAction | undefined;
     try {
       await this.database.transaction(async (tx) => {
-        taken = await this.actions.take(only, [...failed.keys()], tx);
-        if (taken) await this.advance(taken, outcomes, tx);
+        taken = await this.actions.take(work.only, [...work.failed.keys()], tx);
+        if (taken) await this.advance(taken, work, tx);
       });
+      work.limit = Math.min(BATCH, 2 * work.limit);
     } catch (error) {
       if (!taken || error instanceof UnavailableError) throw error;
-      failed.set(taken.id, error);
+      this.narrow(taken, work, error);
     }
     return taken !== undefined;
   }
 
-  private async advance(action: RunningAction, outcomes: OutcomeSink, tx: Transaction): Promise<void> {
-    const touched = await this.actions.touch(action, BATCH, tx);
+  /** A delivery that cannot be recorded must not hold up others: it is found by halves, and put aside with the batch behind it. */
+  private narrow(action: RunningAction, work: Work, error: unknown): void {
+    const at = placeOf(action);
+    const count = work.refused.at === at ? work.refused.count + 1 : 1;
+    if (work.limit > 1) {
+      work.limit = Math.ceil(work.limit / 2);
+    } else if (action.action === 'fail' && count <= MAX_REFUSED) {
+      work.refused = { at, count, error };
+      if (count === 1) this.logger.error({ msg: 'The end of a delivery cannot be stored', action: action.id, error });
+    } else {
+      work.failed.set(action.id, error);
+      work.limit = BATCH;
+    }
+  }
+
+  private async advance(action: RunningAction, work: Work, tx: Transaction): Promise<void> {
+    const { at, count, error } = work.refused;
+    const aside = at === placeOf(action) ? await this.actions.touch(puttingAside(action), count, tx) : [];
+    const touched = await this.actions.touch(from(action, aside.at(-1)), work.limit, tx);
+    // When none at all can be recorded, the cause is another one, and the action waits until it is mended.
+    if (aside.length > 1 && touched.length === 0 && !work.hasRecorded) throw error;
     const changed = touched.filter(({ isChanged }) => isChanged);
-    if (action.action === 'fail' && changed.length > 0) await outcomes.record(this.failuresOf(changed), tx);
-    const counts = {
-      matched: touched.length,
-      changed: changed.length,
-      claimed: touched.filter(({ isClaimed }) => isClaimed).length,
-      isCompleted: touched.length < BATCH,
-    };
-    await this.actions.advance(action.id, { ...(touched.at(-1) ?? startOf(action)), ...counts }, tx);
+    if (action.action === 'fail' && changed.length > 0) {
+      await work.outcomes.record(this.failuresOf(changed), tx);
+      work.hasRecorded = true;
+    }
+    const seen = [...aside, ...touched];
+    const claimed = seen.filter(({ isClaimed }) => isClaimed).length;
+    const counts = { matched: seen.length, changed: changed.length, claimed, isCompleted: touched.length < work.limit };
+    await this.actions.advance(action.id, { ...(seen.at(-1) ?? startOf(action)), ...counts }, tx);
   }
 
   private failuresOf(deliveries: readonly TouchedDelivery[]): RecordedOutcome[] {
@@ -149,28 +163,17 @@ function startOf({ atOrganizationId, atMode, atEmailId, atPosition }: RunningAct
   return { organizationId: atOrganizationId, mode: atMode, emailId: atEmailId, position: atPosition };
 }
 
-/** As the queue writes them. @throws ValidationError */
-function readFilter({ organizationId, destination, emailId, recipient }: QueueFilter) {
-  const wanted = [organizationId, destination, emailId, recipient].filter((value) => value !== undefined);
-  if (wanted.length === 0) throw new ValidationError({ filter: ['filter must name at least one thing'] });
-  return {
-    organizationId: organizationId?.toLowerCase() ?? null,
-    destination: destination === undefined ? null : readDestination(destination),
-    emailId: emailId?.toLowerCase() ?? null,
-    recipient: recipient === undefined ? null : readRecipient(recipient),
-  };
+/** The same action, behind a delivery. */
+function from(action: RunningAction, delivery: TouchedDelivery | undefined): RunningAction {
+  if (!delivery) return action;
+  const { organizationId: atOrganizationId, mode: atMode, emailId: atEmailId, position: atPosition } = delivery;
+  return { ...action, atOrganizationId, atMode, atEmailId, atPosition };
 }
 
-/** The domain in A-labels. @throws ValidationError */
-function readDestination(text: string): string {
-  const parsed = parseDomain(text);
-  if (!parsed.ok) throw new ValidationError({ 'filter.destination': ['filter.destination must be a domain'] });
-  return parsed.domain;
+function placeOf(action: RunningAction): string {
+  return [action.id, ...Object.values(startOf(action))].join(' ');
 }
 
-/** The envelope address, its domain in A-labels. @throws ValidationError */
-function readRecipient(text: string): string {
-  const parsed = parseAddress(text);
-  if (!parsed.ok) throw new ValidationError({ 'filter.recipient': ['filter.recipient must be an address'] });
-  return parsed.email;
+function puttingAside(action: RunningAction): RunningAction {
+  return { ...action, action: 'hold', reason: `${action.reason}; it was to end, which could not be stored` };
 }

@@ -117,6 +117,16 @@ describe('SmtpReplyParser', () => {
   });
 
   it.each([
+    ['Empfänger unbekannt', 'Empfänger unbekannt'],
+    ['用户不存在', '用户不存在'],
+    ['Пользователь не найден', 'Пользователь не найден'],
+    ['a\u202eb\u00a0c\u{1f600}d\u0085e\ufefff', 'a?b?c?d?e?f'],
+  ])('keeps words in UTF-8, and nothing that is no word: %s', (said, kept) => {
+    const utf8 = Buffer.from(`550 5.1.1 ${said}\r\n`).toString('latin1');
+    expect(parse(utf8).replies).toEqual([{ code: 550, enhancedCode: '5.1.1', lines: [`5.1.1 ${kept}`] }]);
+  });
+
+  it.each([
     ['250 2.0.0', '2.0.0'],
     ['250 2.0.0 ok', '2.0.0'],
     ['452 4.3.1 full', '4.3.1'],
@@ -219,7 +229,8 @@ describe('SmtpReplyParser', () => {
             expect(reply.code).toBeGreaterThanOrEqual(200);
             expect(reply.code).toBeLessThanOrEqual(599);
             expect(reply.lines.length).toBeLessThanOrEqual(MAX_REPLY_LINES);
-            expect(reply.lines.join('')).toMatch(/^[\x20-\x7e]*$/);
+            expect(reply.lines.join('')).toMatch(/^[\x20-\x7e\p{L}\p{M}\p{N}\p{P}\p{S}]*$/u);
+            expect(reply.lines.join('')).not.toMatch(/[\u{10000}-\u{10ffff}]/u);
           }
         }),
         { numRuns: 1_000 },

@@ -1,10 +1,12 @@
+import { isUtf8 } from 'node:buffer';
+
 /** One reply of the remote side, complete and printable. */
 export interface SmtpReply {
   /** 200–599. */
   readonly code: number;
   /** Enhanced status code (RFC 3463, RFC 2034), when one is given and agrees with `code`. */
   readonly enhancedCode?: string;
-  /** The text of each line, without code and separator; ASCII 0x20–0x7e only. */
+  /** The text of each line, without code and separator; printable characters of the Basic Multilingual Plane only. */
   readonly lines: readonly string[];
 }
 
@@ -92,7 +94,7 @@ export class SmtpReplyParser {
     const problem = this.problemOf(raw, code);
     if (problem !== undefined) return this.violate(problem);
     this.code = code;
-    this.lines.push(printable(line.slice(4)));
+    this.lines.push(readable(line.slice(4)));
     return line.charCodeAt(3) === 0x2d ? undefined : this.complete();
   }
 
@@ -141,6 +143,20 @@ function digitAt(line: string, index: number): number {
 function enhancedCodeOf(code: number, line: string): string | undefined {
   const found = ENHANCED_CODE.exec(line)?.[1];
   return found?.startsWith(String(code).charAt(0)) ? found : undefined;
+}
+
+/** Controls, spaces of other kinds, what reorders text, and characters of two code units, which a limit of length could halve. */
+const UNFIT = /[\u{10000}-\u{10ffff}]|[^\x20-\x7e\p{L}\p{M}\p{N}\p{P}\p{S}]/gu;
+
+/**
+ * A line as its author wrote it. Servers explain refusals in their own language, in UTF-8 (RFC 6531 section 3.7.4.2); bytes of another
+ * character set become question marks.
+ * @param line one character a byte
+ */
+function readable(line: string): string {
+  if (!UNPRINTABLE.test(line)) return line;
+  const bytes = Buffer.from(line, 'latin1');
+  return isUtf8(bytes) ? bytes.toString().replace(/\t/g, ' ').replace(UNFIT, '?') : printable(line);
 }
 
 /** Remote text ends up in logs, events and terminals: controls, NUL and non-ASCII become question marks. */

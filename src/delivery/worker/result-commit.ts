@@ -67,6 +67,14 @@ export class ResultCommit {
     return kept;
   }
 
+  /** Of an acceptance that is put aside. @returns false when it is refused again @throws UnavailableError */
+  async retry(settlement: Settlement): Promise<boolean> {
+    const taken =
+      (await orRefused(this.commit([settlement]))) ?? (await orRefused(this.commit([withoutDetails(settlement)])));
+    if (taken) this.logger.log({ msg: 'An acceptance that was put aside is stored', ...keyOf(settlement.claim) });
+    return taken !== undefined;
+  }
+
   /** So that no worker repeats it. @throws UnavailableError, or the database's error */
   async hold({ claim, outcomes }: Settlement): Promise<void> {
     const isAcceptance = isAccepted(outcomes[0].outcome);

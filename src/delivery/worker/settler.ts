@@ -11,6 +11,8 @@ import { ResultJournal } from './result-journal';
 /** A result that the database has refused so often by itself will not be taken: what can be of it is stored. */
 const MAX_REFUSALS = 4;
 const MAX_REFUSED_MS = 5 * MINUTE;
+/** Acceptances that are put aside, and tried again from memory; those beyond are in the journal alone, which the next start reads. */
+const MAX_ASIDE = 1_000;
 /**
  * No caller waits for a result, and what a transaction costs by itself (1.8 ms of Postgres) is shared by its mails: twice as
  * many took a tenth off each. What is not committed when the process is killed is in the journal.
@@ -23,8 +25,9 @@ const NO_FAILURE = (): undefined => undefined;
  * Commits results: queue, recipients, emails, events, counters and suppressions in one transaction per micro-batch.
  * While the database is away results are kept and tried again, so an outage by itself repeats no mail; a result whose
  * claim has been given to another worker by then changes nothing and is counted. A result that the database refuses is tried apart
- * from the others, and in the end stored as far as possible (`ResultCommit.salvage`). Acceptances of live mail are noted in the
- * journal until they are committed, so that a killed process repeats none of them.
+ * from the others, and in the end stored as far as possible (`ResultCommit.salvage`); an acceptance that is put aside is tried
+ * again until the database takes it. Acceptances of live mail are noted in the journal until they are committed, so that a killed
+ * process repeats none of them.
  */
 @Injectable()
 export class Settler {
@@ -32,6 +35,7 @@ export class Settler {
   private readonly abandoned = new AbortController();
   /** The unit of pauses; a test shortens it. */
   retryMs = SECOND;
+  private aside = 0;
   private readonly batcher = new MicroBatcher<Settlement, Error | undefined>((batch) => this.commit(batch), {
     maxWeight: MAX_BATCH,
     concurrency: 2,
@@ -51,12 +55,13 @@ export class Settler {
     setMaxListeners(0, this.abandoned.signal);
   }
 
-  /** Resolves once the result is committed, found outdated, or given up. */
+  /** Resolves once the result is committed, found outdated, put aside, or given up. */
   async settle(settlement: Settlement): Promise<void> {
-    const { mode } = settlement.claim;
-    const settled =
-      mode !== 'test' && isAccepted(settlement.outcomes[0].outcome) ? this.journal.note(settlement) : undefined;
-    if (await this.commitEventually(settlement)) settled?.();
+    const isAcceptance = isAccepted(settlement.outcomes[0].outcome);
+    const isNoted = isAcceptance && settlement.claim.mode !== 'test';
+    const settled = isNoted ? this.journal.note(settlement) : () => undefined;
+    if (await this.commitEventually(settlement)) settled();
+    else if (isAcceptance) void this.commitWhenMended(settlement, settled);
   }
 
   /** Tries no longer to commit; acceptances stay in the journal. To be called when the process must end. */
@@ -64,8 +69,9 @@ export class Settler {
     this.abandoned.abort();
   }
 
-  /** Ends the journal; to be called when nothing is under way. */
+  /** Ends the journal, which keeps what is put aside; to be called when nothing is under way. */
   end(): void {
+    this.abandoned.abort();
     this.journal.end();
   }
 
@@ -83,6 +89,20 @@ export class Settler {
       }
     }
     return false;
+  }
+
+  /** Of an acceptance that is put aside: nobody needs to restart the worker once the cause is mended. Does not reject. */
+  private async commitWhenMended(settlement: Settlement, settled: () => void): Promise<void> {
+    const { signal } = this.abandoned;
+    if (this.aside >= MAX_ASIDE) return;
+    this.aside += 1;
+    for (let refusals = MAX_REFUSALS; !signal.aborted; refusals += 1) {
+      await delay(this.pauseMs(0, refusals), undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted || !(await this.results.retry(settlement).catch(() => false))) continue;
+      settled();
+      break;
+    }
+    this.aside -= 1;
   }
 
   /** @returns false when it could only be put aside; an acceptance stays in the journal then. @throws why it is not stored */

@@ -1,7 +1,9 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import fc from 'fast-check';
 import { dkimSign } from 'mailauth/lib/dkim/sign';
 import { DnsResolver } from '../../common/dns/dns-resolver';
 import type { AppConfig } from '../../config/config';
+import { signMessage } from '../../delivery/dkim/sign-message';
 import { AuthenticationService } from './authentication.service';
 import { InboundMailLimits } from './inbound-mail-limits';
 
@@ -33,7 +35,7 @@ const CONFIG = { delivery: { mailHost: 'mail.example.org' } } as unknown as AppC
 const CLIENT = { address: '192.0.2.1', helo: 'mx.sender.example', network: '192.0.2.1', sender: 'a@sender.example' };
 const MESSAGE = Buffer.from('From: a@sender.example\r\nSubject: x\r\n\r\nx\r\n');
 
-function examine(texts: Texts | 'never', message = MESSAGE, limits: Partial<InboundMailLimits> = {}) {
+function examine(texts: Texts | 'never', message: Buffer = MESSAGE, limits: Partial<InboundMailLimits> = {}) {
   const given = Object.assign(new InboundMailLimits(), limits);
   return new AuthenticationService(new FakeResolver(texts), given, CONFIG).examine(message, CLIENT);
 }
@@ -70,6 +72,13 @@ describe('AuthenticationService', () => {
     };
     const SPF = { 'sender.example': ['v=spf1 ip4:192.0.2.1 -all'] };
 
+    const ourSignature = (message: Buffer) =>
+      signMessage(
+        message,
+        { domain: 'sender.example', selector: 's1', privateKey: createPrivateKey(privateKey) },
+        { signedAt: new Date(Date.now() - 60_000) },
+      );
+
     /** @param maxBodyLength bytes of the body that are signed */
     async function signed({ maxBodyLength, addition = '' }: { maxBodyLength?: number; addition?: string }) {
       const { signatures } = await dkimSign(MESSAGE, {
@@ -89,6 +98,34 @@ describe('AuthenticationService', () => {
       const { dkim: results, dmarc: result } = await examine(PUBLISHED, await signed(how));
       expect(results).toEqual([{ result: dkim, domain: 'sender.example', selector: 's1' }]);
       expect(result).toEqual({ result: dmarc, domain: 'sender.example', policy: 'reject' });
+    });
+
+    it.each([
+      ['raw UTF-8 with a byte of 0xA0', 'Subject: Voilà, à la carte, Россия'],
+      ['one at its end', 'Subject: Voilà'],
+      ['one where it is folded', 'Subject: à\r\n à\r\n\tà'],
+      ['a form feed and a vertical tab', 'Subject: a\f\f b\v'],
+    ])('passes one with %s', async (_, field) => {
+      const message = Buffer.from(`From: a@sender.example\r\n${field}\r\n\r\nx\r\n`);
+      const { dkim, dmarc } = await examine(PUBLISHED, await ourSignature(message));
+      expect([dkim[0]?.result, dmarc.result]).toEqual(['pass', 'pass']);
+    });
+
+    it('canonicalizes every field as our signer does', async () => {
+      const byte = fc.nat({ max: 255 }).filter((one) => one !== 0x0a && one !== 0x0d);
+      const word = fc.array(fc.oneof(byte, fc.constantFrom(0x20, 0x09, 0x0b, 0x0c, 0xa0)), {
+        minLength: 1,
+        maxLength: 12,
+      });
+      const lines = fc.array(word, { minLength: 1, maxLength: 4 }).map((some) => some.map((one) => Buffer.from(one)));
+      const property = fc.asyncProperty(lines, async (given) => {
+        const folded = given.flatMap((line, at) => (at === 0 ? [line] : [Buffer.from('\r\n '), line]));
+        const head = Buffer.from('From: a@sender.example\r\nSubject: x');
+        const message = Buffer.concat([head, ...folded, Buffer.from('y\r\n\r\nx\r\n')]);
+        const { dkim } = await examine(PUBLISHED, await ourSignature(message));
+        expect(dkim[0]?.result).toBe('pass');
+      });
+      await fc.assert(property, { numRuns: 100 });
     });
 
     it('passes a message by SPF, whatever is signed of it', async () => {

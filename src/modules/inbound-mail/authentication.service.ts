@@ -7,6 +7,7 @@ import { HolderTurns } from '../../common/async/holder-turns';
 import { type DnsAnswer, DnsResolver, type LookupOptions } from '../../common/dns/dns-resolver';
 import { lfToCrlf } from '../../common/mime/line-ends';
 import { AppConfig } from '../../config/config';
+import { loadMailauth } from './exact-white-space';
 import type { Authentication, MethodResult } from './inbound-email';
 import { InboundMailLimits } from './inbound-mail-limits';
 
@@ -116,7 +117,7 @@ export class AuthenticationService {
   }
 
   private load(): Promise<typeof authenticate> {
-    this.library ??= import('mailauth').then((mailauth) => mailauth.authenticate);
+    this.library ??= loadMailauth();
     return this.library;
   }
 

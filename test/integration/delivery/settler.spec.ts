@@ -121,7 +121,17 @@ describe('settling', () => {
       ]);
     });
 
-    it('puts the mail aside, so that it is not repeated, and settles it from the journal when it can', async () => {
+    it('puts the mail aside, and settles it once the database takes it, without a restart', async () => {
+      await refuseEvents(`new.event_type = 'delivered'`);
+      const id = await settleOne({ kind: 'delivered', smtp: SMTP });
+      expect(await scene.queue()).toEqual({ held: 1 });
+      await scene.db.query('drop trigger refuse on email_events');
+      const { events } = await scene.readWhenStatus(id, 'delivered');
+      expect(events.at(-1)).toMatchObject({ event_type: 'delivered', data: { response: 'unstorable' } });
+      expect(await scene.queue()).toEqual({});
+    });
+
+    it('puts the mail aside, so that it is not repeated, and settles it from the journal after a restart', async () => {
       const WAYBILL_DATA_DIR = mkdtempSync(join(tmpdir(), 'waybill-unstored-'));
       const options = { hopPort: 1, isRunning: false, env: { WAYBILL_DATA_DIR } };
       worker = await scene.startWorker(options);
@@ -130,6 +140,7 @@ describe('settling', () => {
       expect((await scene.read(id)).deliveries).toMatchObject([
         { state: 'held', session_id: null, held_reason: expect.stringMatching(/could not be stored: it was accepted/) },
       ]);
+      worker.get(Settler).end();
       await worker.close();
       await scene.db.query('drop trigger refuse on email_events');
       await (await scene.startWorker(options)).get(JournalTakeover).takeAll();

@@ -8,7 +8,12 @@ import {
   statusNotification,
   SUCCESS_REPORT,
 } from '../../factories/report-messages';
+import type { Report } from '../../../src/modules/inbound/parsing/report';
+import { expectedReports, readCorpus } from '../../corpus/reports-corpus';
 import { ReportScene } from './report-scene';
+
+/** Most of one email. */
+const RECIPIENTS = 50;
 
 describe('a report to a return path', () => {
   let scene: ReportScene;
@@ -35,6 +40,35 @@ describe('a report to a return path', () => {
     await scene.tell(id, { kind: 'sent', smtp: { response: '250 OK' } });
     return { id, path: await scene.returnPathOf(id) };
   }
+
+  it('does to its recipient what it says, for every system and language of the corpus', async () => {
+    const expected = Object.entries(expectedReports() as Record<string, Report>);
+    const bounces = expected.flatMap(([name, report]) => (report.kind === 'bounce' ? [{ name, report }] : []));
+    const found: object[] = [];
+    for (let from = 0; from < bounces.length; from += RECIPIENTS) {
+      const part = bounces.slice(from, from + RECIPIENTS);
+      const { id } = await sentMail(...part.map((_, position) => `r${position}@x.example`));
+      for (const [position, { name }] of part.entries()) {
+        if (position > 0) await scene.tell(id, { kind: 'sent' }, position);
+        expect(await scene.post(readCorpus(name), await scene.returnPathOf(id, { position }))).toMatch(/^250 /);
+      }
+      await scene.workOff();
+      const { events } = await scene.delivery.read(id);
+      const suppressed = new Set((await scene.suppressions()).map(({ email }) => email));
+      for (const [position, { name }] of part.entries()) {
+        const recipient = `r${position}@x.example`;
+        const { data } = events.findLast((event) => event.source === 'dsn' && event.data.recipient === recipient) ?? {};
+        const { bounceType, reason, ruleId } = { ...data };
+        found.push({ name, bounceType, reason, ruleId, suppress: suppressed.has(recipient) });
+      }
+      await scene.delivery.db.query('delete from suppressions; delete from soft_bounces');
+    }
+    expect(found).toEqual(
+      bounces.map(({ name, report: { bounceType, reason, ruleId, suppress } }) => ({
+        ...{ name, bounceType, reason, ruleId, suppress },
+      })),
+    );
+  });
 
   it('of a failure is a hard bounce of our recipient, whichever it names', async () => {
     const { id, path } = await sentMail();

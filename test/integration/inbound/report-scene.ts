@@ -58,21 +58,22 @@ export class ReportScene {
   }
 
   /** Tells what became of a mail before. */
-  async tell(emailId: string, outcome: DeliveryOutcome): Promise<void> {
+  async tell(emailId: string, outcome: DeliveryOutcome, position = 0): Promise<void> {
     const { core, tenant } = this.delivery;
-    const recorded = recordedOutcome(tenant, emailId, outcome, { occurredAt: this.clock.now() });
+    const recorded = recordedOutcome(tenant, emailId, outcome, { occurredAt: this.clock.now(), position });
     await core.get(Database).transaction((tx) => core.get(OutcomeRecorder).record([recorded], tx));
   }
 
-  /** Sends one message to the listener; returns its last reply. */
-  async post(message: string, recipient: string, sender = ''): Promise<string> {
+  /** Sends one message, text or its bytes, to the listener; returns its last reply. */
+  async post(message: string | Buffer, recipient: string, sender = ''): Promise<string> {
+    const bytes = Buffer.from(message).toString('latin1');
     const client = await RawSmtpClient.greeted(this.port);
     try {
       await client.command(`MAIL FROM:<${sender}>`);
       const reply = await client.command(`RCPT TO:<${recipient}>`);
       if (!reply.startsWith('250')) return reply;
       await client.command('DATA');
-      return await client.send(`${message.replace(/^\./gm, '..')}\r\n.\r\n`).reply();
+      return await client.send(Buffer.from(`${bytes.replace(/^\./gm, '..')}\r\n.\r\n`, 'latin1')).reply();
     } finally {
       client.close();
     }

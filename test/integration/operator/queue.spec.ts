@@ -329,6 +329,26 @@ describe('POST /operator/v1/queue/actions', () => {
     expect(await actions.get(failing.id)).toMatchObject({ status: 'completed', changed: 2 });
   });
 
+  it('ends all but those that cannot be recorded, which are not sent', async () => {
+    const ids = await send(7);
+    const isRefused = ({ emailId }: { emailId: string }) => [ids[2], ids[3], ids[6]].includes(emailId);
+    const recorder = app.get(OutcomeRecorder);
+    const record = recorder.record.bind(recorder);
+    jest.spyOn(recorder, 'record').mockImplementation((outcomes, tx) => {
+      return outcomes.some(isRefused) ? Promise.reject(new Error('a damaged row')) : record(outcomes, tx);
+    });
+    expect(await act('fail', { destination })).toMatchObject({ matched: 7, changed: 4 });
+    const left = await app.db.query(
+      'select email_id, state, held_reason from deliveries where destination = $1 order by email_id',
+      [destination],
+    );
+    const held = { state: 'held', held_reason: 'a test; it was to end, which could not be stored' };
+    expect(left).toEqual([ids[2], ids[3], ids[6]].sort().map((email_id) => ({ email_id, ...held })));
+    jest.restoreAllMocks();
+    expect(await act('fail', { destination })).toMatchObject({ matched: 3, changed: 3 });
+    expect(await states()).toEqual({});
+  });
+
   it('records actor and action, without the recipient, and keeps that no longer than needed', async () => {
     const [id] = await send(1);
     const recipient = `p0@${destination}`;

@@ -22,9 +22,11 @@ export const BOUNCE_PATTERNS: readonly MessagePattern[] = [
   },
   {
     id: 'exchange-localized',
-    text: /konnte einige oder alle empfänger nicht erreichen|fehler bei der nachrichtenzustellung an folgende|n'a pas pu être remis|échec de la remise|no se pudo entregar el mensaje|error de entrega a estos destinatarios|non è stato possibile recapitare|impossibile recapitare|kan niet worden bezorgd|bezorging is mislukt|falha na entrega|não foi possível entregar|не удалось доставить|не было доставлено|doręczenie nie powiodło|kunde inte levereras|kunne ikke leveres|無法傳遞|无法传递|配信できません/i,
+    text: /konnte einige oder alle empfänger nicht erreichen|fehler bei der nachrichtenzustellung an folgende|n'a pas pu être remis|échec de la remise|no se pudo entregar el mensaje|error de entrega a estos destinatarios|non è stato possibile recapitare|impossibile recapitare|kan niet worden bezorgd|bezorging is mislukt|falha na entrega|não foi possível entregar|не удалось доставить|не было доставлено|doręczenie nie powiodło|kunde inte levereras|kunne ikke leveres|無法傳遞|无法传递|未能传递|配信できません|配信不能|levering mislykkedes|leveringen mislyktes|leveransen misslyckades|doručení těmto|teslim başarısız|배달하지 못했/i,
   },
-  { id: 'domino', subject: /delivery failure: /i },
+  { id: 'domino', subject: /delivery failure: |zustellfehler: /i },
+  { id: 'james', text: /error message below: 5/i },
+  { id: 'mobile-gateway', text: /could not be delivered to mobile|recipients returned permanent errors/i },
   { id: 'groupwise', text: /the message that you sent was undeliverable to the following/i },
   { id: 'google', text: /delivery to the following recipient failed permanently|your message wasn't delivered to/i },
   {
@@ -67,7 +69,7 @@ export const GENERIC_BOUNCE_PATTERNS: readonly MessagePattern[] = [
     id: 'daemon',
     from: /mailer-daemon|mailerdaemon|postmaster|mail delivery|mail administrator|mail system|mdaemon/i,
     subject:
-      /undeliver|undelivered|failure notice|failed|failure|returned mail|returned to sender|return to sender|could not be delivered|not delivered|bounce|delivery problem|delivery error|unzustellbar|non remis|no se puede entregar|non recapitabile|onbestelbaar|não entregue|недостав|не доставлен|niedostarcz|退信|配信/i,
+      /undeliver|undelivered|failure notice|failed|failure|returned mail|returned to sender|return to sender|could not be delivered|not delivered|bounce|delivery problem|delivery error|unzustellbar|non remis|no se puede entregar|non recapitabile|onbestelbaar|não entregue|недостав|не доставлен|niedostarcz|nedoručiteln|kan inte levereras|kan ikke leveres|teslim edilemedi|배달되지 않음|未送达|退信|配信/i,
   },
   {
     id: 'subject',
@@ -132,7 +134,7 @@ export const FAILURE_PHRASES: readonly FailurePhrase[] = [
   },
   {
     pattern:
-      /user .{1,100} not listed in|account does not exist at the organization|wasn't found at|address couldn't be found|couldn't be found or is unable to receive|no mailbox by that name|no mailbox here by that name|no such mailbox|no account by that name|user is unknown|local user unknown|unknown local user|\(user not found\)|name not found|mailbox unknown|not our customer|account not found|user or domain unknown|no valid recipients|doesn't exist|does not exist|not a known user|invalid final delivery user|e-mail-adresse .{0,100}nicht gefunden|adresse .{0,100}existiert nicht|empfänger .{0,60}unbekannt|benutzer unbekannt|adresse .{0,100}introuvable|utilisateur inconnu|destinataire inconnu|n'existe pas|no se encontró la dirección|usuario desconocido|no existe|indirizzo .{0,100}non trovato|utente sconosciuto|non esiste|kan niet worden gevonden|bestaat niet|não foi encontrado|usuário desconhecido|não existe|пользователь не найден|такого пользователя нет|не существует|nie istnieje|finns inte|findes ikke|不存在|查无此人|用户不存在|宛先不明|存在しません/i,
+      /user .{1,100} not listed in|account does not exist at the organization|wasn't found at|address couldn't be found|couldn't be found or is unable to receive|no mailbox by that name|no mailbox here by that name|no such mailbox|no account by that name|user is unknown|local user unknown|unknown local user|\(user not found\)|name not found|mailbox unknown|not our customer|account not found|user or domain unknown|no valid recipients|doesn't exist|does not exist|not a known user|invalid final delivery user|e-mail-adresse .{0,100}nicht gefunden|adresse .{0,100}existiert nicht|empfänger .{0,60}unbekannt|benutzer unbekannt|adresse .{0,100}introuvable|utilisateur inconnu|destinataire inconnu|n'existe pas|no se encontró la dirección|usuario desconocido|no existe|indirizzo .{0,100}non trovato|utente sconosciuto|non esiste|kan niet worden gevonden|bestaat niet|não foi encontrado|usuário desconhecido|não existe|пользователь не найден|такого пользователя нет|не существует|nie istnieje|finns inte|findes ikke|不存在|查无此人|用户不存在|宛先不明|存在しません|nicht im domino-verzeichnis|impossibile trovare l'indirizzo|nie można znaleźć .{0,40}adresu|адрес .{0,60}не найден|アドレスが見つかりません|找不到您输入的|找不到您輸入的|주소를 찾을 수 없|adresi bulunamadı|e-postadressen .{0,60}kunde inte hittas|adresse.{0,60} ikke f[ou]n.{1,3}|adresa nebyla nalezena/i,
     status: '5.1.1',
   },
 ];

@@ -12,7 +12,7 @@ type Action = (typeof ACTIONS)[number];
 interface RecipientStatus {
   readonly action: Action;
   readonly status: string | undefined;
-  /** Of the Diagnostic-Code. */
+  /** What the remote side said. */
   readonly text: string | undefined;
   readonly remoteHost: string | undefined;
   readonly recipient: string | undefined;
@@ -26,6 +26,8 @@ const ACTION_OF_CLASS: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['5', 'failed'],
 ]);
 const STATUS = /[245]\.\d{1,3}\.\d{1,3}/;
+/** The words of the remote side; gateways that have none of their own keep the remote server's in the second. */
+const DIAGNOSTICS = ['diagnostic-code', 'x-supplementary-info'] as const;
 /** The start of a status that lost its own part. */
 const BARE_STATUS = /^(?:reporting-mta|original-recipient|final-recipient)[ \t]{0,5}:/im;
 
@@ -49,7 +51,7 @@ export function readDeliveryStatus(
   const reportingHost = blocks.map((fields) => fields.first('reporting-mta')).find((host) => host !== undefined);
   const found = { ...chosen, remoteHost: chosen.remoteHost ?? hostOf(reportingHost) };
   if (found.action !== 'failed') return otherReport(found.action, found);
-  const shared = statuses.some((status) => status.action !== 'failed');
+  const shared = statuses.some(({ action, recipient }) => action !== 'failed' || recipient !== found.recipient);
   const silent = statuses.length === 1 && !found.text && (found.status?.endsWith('.0.0') ?? true);
   const grounds = { text: found.text, status: found.status, shared, ...(silent && words()) };
   const { remoteHost, recipient: finalRecipient, originalRecipient } = found;
@@ -73,11 +75,11 @@ function blocksOf(text: string): HeaderFields[] {
 }
 
 function recipientStatus(fields: HeaderFields): RecipientStatus | undefined {
-  if (!fields.has('final-recipient', 'original-recipient', 'diagnostic-code')) return undefined;
+  if (!fields.has('final-recipient', 'original-recipient', ...DIAGNOSTICS)) return undefined;
   const status = STATUS.exec(fields.first('status') ?? '')?.[0];
   const action = actionOf(fields.first('action'), status);
   if (!action) return undefined;
-  const text = withoutKind(fields.first('diagnostic-code'));
+  const text = DIAGNOSTICS.map((name) => withoutKind(fields.first(name))).find((value) => value);
   const original = addressOf(fields.first('original-recipient'));
   const recipient = addressOf(fields.first('final-recipient')) ?? original;
   const originalRecipient = original === recipient ? undefined : original;

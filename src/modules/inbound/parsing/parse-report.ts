@@ -1,6 +1,6 @@
 import { leavesOf, type MessagePart, splitMessage } from '../../../common/mime/mime-message';
 import { decodedBody } from '../../../common/mime/part-text';
-import { BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../delivery/policy/classify-reply';
+import { ANOTHER_PARTY, BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import { BOUNCE_PATTERNS, DELAY_PATTERNS, FAILURE_PHRASES, GENERIC_BOUNCE_PATTERNS } from './bounce-patterns';
 import { readBareDeliveryStatus, readDeliveryStatus } from './delivery-status';
 import { isDispositionNotification, isLoop, isReplyOfMailbox, whyDropped } from './dropped-mail';
@@ -36,8 +36,7 @@ function readWords(message: MessagePart, classifier: ReplyClassifier): Report {
   const bounce = isReplyOfMailbox(view) ? undefined : readKnownBounce(view, classifier);
   if (bounce) return bounce;
   const dropped = whyDropped(view);
-  if (dropped) return ignored(dropped);
-  return readGenericBounce(view, classifier) ?? ignored(announcesStatus(message) ? 'unreadable' : 'not-a-report');
+  return dropped ? ignored(dropped) : (readGenericBounce(view, classifier) ?? ignored(whyUnknown(message)));
 }
 
 /** But for the line that the listener added. */
@@ -60,8 +59,8 @@ function readBareStatus(message: MessagePart, classifier: ReplyClassifier): Repo
   return undefined;
 }
 
-function announcesStatus(message: MessagePart): boolean {
-  return message.contentType.type === 'multipart/report';
+function whyUnknown({ contentType }: MessagePart): IgnoreReason {
+  return contentType.type === 'multipart/report' ? 'unreadable' : 'not-a-report';
 }
 
 function ignored(reason: IgnoreReason): Report {
@@ -88,8 +87,9 @@ function readBounce(
 ): Report | undefined {
   if (DELAY_PATTERNS.some((pattern) => matchesPattern(pattern, view))) return { kind: 'ignored', reason: 'delay-only' };
   if (!patterns.some((pattern) => matchesPattern(pattern, view))) return undefined;
-  const finalRecipient = printable(view.message.fields.first('x-failed-recipients')?.split(',', 1)[0], 320);
-  return { ...evaluateFailure(groundsIn(view), classifier), finalRecipient };
+  const [first, ...others] = view.message.fields.first('x-failed-recipients')?.split(',') ?? [];
+  const grounds = { ...groundsIn(view), shared: others.length > 0 };
+  return { ...evaluateFailure(grounds, classifier), finalRecipient: printable(first, 320) };
 }
 
 /** The cause in a failure's text: a reply first, else a known sentence. Empty without either. */
@@ -114,9 +114,12 @@ function phraseIn(lines: readonly string[]): FailureGrounds | undefined {
   return phrase && { text: lines.find((line) => phrase.pattern.test(line)), status: phrase.status };
 }
 
+/** A cause, and not only the mention of a sender, as in `Undelivered Mail Returned to Sender`. */
 function lineOfTheTable(lines: readonly string[]): FailureGrounds | undefined {
-  const isKnown = (text: string): boolean =>
-    BUILT_IN_CLASSIFIER.classify({ phase: 'final', code: 550, text }).reason !== 'unclassified';
+  const isKnown = (text: string): boolean => {
+    const { reason, ruleId } = BUILT_IN_CLASSIFIER.classify({ phase: 'final', code: 550, text });
+    return reason !== 'unclassified' && ruleId !== ANOTHER_PARTY;
+  };
   const text = lines.find(isKnown);
   return text === undefined ? undefined : { text };
 }
