@@ -20,7 +20,7 @@ const EVENT_DATA: Schema = {
     sequence: { type: 'integer', minimum: 1, description: "Counts the email's events" },
     eventType: { type: 'string', enum: [...EVENT_TYPES] },
     source: { ...text, description: 'What recorded it' },
-    recipient: { type: 'string', format: 'email', description: 'Where the event is about one' },
+    recipient: { type: 'string', format: 'idn-email', description: 'Where the event is about one' },
     tags: { type: 'array', items: text },
     metadata: { type: 'object', additionalProperties: true },
   },
