@@ -9,13 +9,18 @@ export type Body<O extends keyof operations> = operations[O] extends {
 
 export type Query<O extends keyof operations> = NonNullable<operations[O]['parameters']['query']>;
 
-type Success<O extends keyof operations> = {
+type Answer<O extends keyof operations> = {
   [S in keyof operations[O]['responses'] & (200 | 201 | 202)]: operations[O]['responses'][S] extends {
     content: { 'application/json': infer B };
   }
     ? B
     : never;
 }[keyof operations[O]['responses'] & (200 | 201 | 202)];
+
+/** The feed has the events of webhooks, which the document describes there. */
+type Success<O extends keyof operations> = O extends 'events.pull'
+  ? Omit<Answer<O>, 'data'> & { data: Exclude<WebhookEvent, { type: 'webhook.test' }>[] }
+  : Answer<O>;
 
 /** The result of a method: `data`, or the whole body where it has more; bytes for downloads. */
 export type Result<O extends keyof operations> = operations[O]['responses'] extends {

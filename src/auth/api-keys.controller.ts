@@ -54,7 +54,7 @@ export class ApiKeysController {
   @ApiOperation({ summary: 'Revoke an API key', description: 'Takes effect everywhere within 5 seconds.' })
   @ApiData(RevokedApiKeyDto)
   @ApiErrors('insufficient_permissions', 'resource_not_found')
-  async revoke(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
+  async revoke(@CurrentPrincipal() principal: Principal, @PathId('id', 'API key') id: string) {
     await this.keys.revokeFor(principal, id);
     return { data: { id, revoked: true } satisfies RevokedApiKeyDto };
   }

@@ -59,9 +59,11 @@ export class ApiKeysService {
       throw new AppError('insufficient_permissions', 'A test key can create test keys only');
     }
     const missing = wanted.scopes.filter((scope) => !creator.scopes.has(scope));
-    if (missing.length > 0) {
+    if (missing[0]) {
       throw new AppError('insufficient_permissions', `This API key cannot grant the scope ${missing.join(', ')}`, {
-        details: { required: missing },
+        // One scope, as where a route requires it.
+        details: { required: missing[0], missing },
+        suggestion: 'Use a key that has the scopes itself, or leave them out',
       });
     }
     refuseLongerLived(creator, wanted);

@@ -249,6 +249,11 @@ describe('the parts of an address', () => {
     expect(parseAddress('A@B.example')).toEqual({ ok: true, email: 'A@b.example' });
     expect(parseAddress('A <a@b.example>').ok).toBe(false);
   });
+
+  it('says what has become of a plus sign in a URL', () => {
+    const message = 'has a space before the @ (in a URL, a plus sign is written %2B)';
+    expect(parseAddress('ada test@b.example')).toEqual({ ok: false, message });
+  });
 });
 
 describe('maskAddress', () => {

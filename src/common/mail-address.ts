@@ -118,6 +118,7 @@ function localPartFault(localPart: string): string | undefined {
   if (DOT_ATOM.test(localPart)) return tooLong(localPart.length);
   if (localPart === '') return 'has nothing before the @';
   if (localPart.startsWith('"')) return 'has a quoted part before the @, which is not supported';
+  if (localPart.includes(' ')) return 'has a space before the @ (in a URL, a plus sign is written %2B)';
   // After NFC, because some characters compose to ASCII signs: U+037E becomes a semicolon.
   if (!DOT_ATOM_UTF8.test(localPart) || UNFIT_IN_LOCAL_PART.test(localPart)) {
     return 'has characters before the @ that an address cannot have';

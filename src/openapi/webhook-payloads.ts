@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { EVENT_TYPES, INBOUND_RECEIVED } from '../common/event-types';
+import { EVENT_TYPES, type EventType, INBOUND_RECEIVED } from '../common/event-types';
 import type { Schema } from './document';
 
 const DESCRIPTION = `Sent to the endpoints that are subscribed to it, signed as Standard Webhooks 1.0 defines
@@ -20,7 +20,7 @@ const EVENT_DATA: Schema = {
     sequence: { type: 'integer', minimum: 1, description: "Counts the email's events" },
     eventType: { type: 'string', enum: [...EVENT_TYPES] },
     source: { ...text, description: 'What recorded it' },
-    recipient: { type: 'string', format: 'email', description: 'Where the event is about one' },
+    recipient: { type: 'string', format: 'idn-email', description: 'Where the event is about one' },
     tags: { type: 'array', items: text },
     metadata: { type: 'object', additionalProperties: true },
   },
@@ -28,6 +28,35 @@ const EVENT_DATA: Schema = {
 };
 
 const texts = { type: 'array', items: text };
+const flag = { type: 'boolean' };
+const count = { type: 'integer' };
+const bounceType = { type: 'string', enum: ['hard', 'soft'] };
+
+/** What an attempt's event says; an erasure takes the texts away. */
+const ATTEMPT = {
+  attempt: count,
+  ...{
+    code: count,
+    enhancedCode: text,
+    response: { ...text, description: 'The last line of the reply' },
+    lines: texts,
+  },
+  ...{ mxHost: text, tls: flag, ruleId: text, class: text },
+};
+const ENDED = { ...ATTEMPT, reason: text, explanation: { ...text, description: 'Why, in plain words' } };
+const DELAYED = { ...ENDED, nextAttemptAt: time };
+const BOUNCED = { ...ENDED, bounceType, countsAgainstSender: flag };
+const HIT = { automated: flag, automatedReason: text, userAgent: text, ip: text, proxy: text };
+
+/** Fields that only the events of a type have, none of them always. */
+const DATA_OF: Partial<Record<EventType, Schema>> = {
+  scheduled: { scheduledAt: time },
+  ...{ sending: { attempt: count }, sent: ATTEMPT, delivered: ATTEMPT, deferred: DELAYED, unknown: DELAYED },
+  ...{ bounced: BOUNCED, hard_bounce: BOUNCED, soft_bounce: BOUNCED, blocked: ENDED, failed: ENDED, cancelled: ENDED },
+  ...{ opened: HIT, clicked: { ...HIT, url: text } },
+  unsubscribed: { method: text },
+  spam_report: { feedbackType: text, reportingSystem: text },
+};
 const method: Schema = {
   type: 'object',
   required: ['result'],
@@ -94,7 +123,7 @@ function describe(type: string, data: Schema) {
 export function describeWebhooks(): NonNullable<OpenAPIObject['webhooks']> {
   const events = EVENT_TYPES.map((type) => {
     const eventType = { ...(EVENT_DATA.properties as Record<string, Schema>).eventType, enum: [type] };
-    const properties = { ...(EVENT_DATA.properties as Schema), eventType };
+    const properties = { ...(EVENT_DATA.properties as Schema), eventType, ...DATA_OF[type] };
     return [`email.${type}`, { ...EVENT_DATA, properties }] as const;
   });
   const test = {

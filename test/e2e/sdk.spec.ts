@@ -386,12 +386,18 @@ describe('@waybill/client', () => {
         for await (const template of waybill.templates.listAll()) names.push(template.name);
         const { pagination } = await waybill.emails.list({ status: 'bounced' });
         const event: WebhookEvent = await waybill.webhooks.verify('', {}, 'whsec_x');
-        if (event.type === 'email.bounced') names.push(event.data.emailId);
+        if (event.type === 'email.bounced') names.push(event.data.emailId, event.data.bounceType ?? '');
+        // @ts-expect-error there is no such type of bounce
+        if (event.type === 'email.bounced' && event.data.bounceType === 'lost') names.push('');
         if (event.type === 'inbound.received') names.push(event.data.inboundEmailId, event.data.authentication.spf.result);
         const raw: Uint8Array = await waybill.inboundEmails.raw(id);
         const { attachments } = await waybill.inboundEmails.get(id);
         for (const { index } of attachments) await waybill.inboundEmails.attachment(id, index);
-        for await (const { type } of waybill.events.pullAll()) names.push(type);
+        for await (const pulled of waybill.events.pullAll()) {
+          names.push(pulled.type, pulled.data.eventId);
+          if (pulled.type === 'email.clicked') names.push(pulled.data.url ?? '');
+        }
+        names.push((await waybill.events.pull()).pagination.nextCursor ?? '');
         for await (const { requestId } of waybill.privacy.listRequestsAll()) names.push(requestId);
         names.push(String(raw.length));
         if (event.type === 'webhook.test') names.push(event.data.webhookId);

@@ -127,7 +127,7 @@ class UuidPipe implements PipeTransform<string, string> {
   }
 }
 
-/** `@PathId()`, `@PathId('id', 'Email')`: a path id, named in the message when it is none. */
-export function PathId(name = 'id', what = 'Resource'): ParameterDecorator {
+/** `@PathId('id', 'Email')`: a path id; the message of an id that is none is that of an unknown one. */
+export function PathId(name: string, what: string): ParameterDecorator {
   return Param(name, new UuidPipe(what));
 }

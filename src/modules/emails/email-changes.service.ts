@@ -57,28 +57,32 @@ export class EmailChangesService {
    * @throws NotFoundError, AppError email_not_resendable, and as a send
    */
   async resend(tenant: Submitter, id: string, keyHeader: string | undefined) {
+    return this.sender.sendAgain(await this.stored(tenant, id), id, keyHeader, tenant);
+  }
+
+  /** What is sent again, or why that is not possible. @throws NotFoundError */
+  private async stored(tenant: Submitter, id: string): Promise<SendRequest | AppError> {
     const email = await this.require(tenant, id);
     const key = keyOf(email);
     const [content] = await this.emails.findContents(tenant, [id]);
     const recipients = present(await this.emails.findRecipients(key));
-    if (recipients.length === 0) throw notResendable('The recipients of the email have been erased');
-    if (!content) throw notResendable('The content of the email is no longer stored');
+    if (recipients.length === 0) return notResendable('The recipients of the email have been erased');
+    if (!content) return notResendable('The content of the email is no longer stored');
     // The request has no body, but needs as much memory as the original send.
     tenant.hold?.(sizeOf(content, await this.emails.listAttachments(key)));
-    const request = { ...toRequest(email, content, recipients), ...(await this.load(key, content)) };
-    return this.sender.sendAgain(request, id, keyHeader, tenant);
+    const loaded = await this.load(key, content);
+    return loaded instanceof AppError ? loaded : { ...toRequest(email, content, recipients), ...loaded };
   }
 
-  /** The content: a raw message, or bodies and attachments. @throws AppError email_not_resendable */
+  /** The content: a raw message, or bodies and attachments. */
   private async load(key: EmailKey, { isRaw, html, text, attachmentCount }: EmailContent) {
     if (isRaw) {
       const raw = await this.messages.load(key);
-      if (!raw) throw notResendable('The message is no longer stored');
-      return { raw };
+      return raw ? { raw } : notResendable('The message is no longer stored');
     }
-    if (html === null && text === null) throw notResendable('The content of the email is no longer stored');
+    if (html === null && text === null) return notResendable('The content of the email is no longer stored');
     const stored = attachmentCount > 0 ? await this.emails.loadAttachments(key) : [];
-    if (stored.length < attachmentCount) throw notResendable('The attachments are no longer stored');
+    if (stored.length < attachmentCount) return notResendable('The attachments are no longer stored');
     const attachments = stored.map(({ filename, contentType, contentId, content }) => ({
       ...{ filename, contentType, content },
       contentId: contentId ?? undefined,

@@ -58,7 +58,7 @@ export class EmailsController {
   @ApiOperation({ summary: 'Read an email with its recipients and events' })
   @ApiData(EmailDetailDto)
   @ApiErrors('invalid_request', 'resource_not_found')
-  async detail(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
+  async detail(@CurrentPrincipal() principal: Principal, @PathId('id', 'Email') id: string) {
     return { data: toDetailDto(await this.emails.detail(principal, id)) };
   }
 
@@ -66,7 +66,7 @@ export class EmailsController {
   @ApiOperation({ summary: "List an email's events", description: 'Oldest first.' })
   @ApiData(EmailEventDto, { isArray: true })
   @ApiErrors('invalid_request', 'resource_not_found')
-  async events(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
+  async events(@CurrentPrincipal() principal: Principal, @PathId('id', 'Email') id: string) {
     return { data: (await this.emails.events(principal, id)).map(toEventDto) };
   }
 
@@ -77,7 +77,7 @@ export class EmailsController {
   })
   @ApiData(AttemptDto, { isArray: true })
   @ApiErrors('invalid_request', 'resource_not_found')
-  async attempts(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
+  async attempts(@CurrentPrincipal() principal: Principal, @PathId('id', 'Email') id: string) {
     return { data: attemptsOf(await this.emails.events(principal, id)) };
   }
 
@@ -88,7 +88,7 @@ export class EmailsController {
   @ApiErrors('invalid_request', 'resource_not_found')
   async content(
     @CurrentPrincipal() principal: Principal,
-    @PathId() id: string,
+    @PathId('id', 'Email') id: string,
     @Res({ passthrough: true }) response: Response,
   ): Promise<Buffer> {
     const json = await jsonInTurns({ data: toContentDto(await this.contents.content(principal, id)) });
@@ -107,7 +107,7 @@ export class EmailsController {
   @ApiErrors('invalid_request', 'resource_not_found', 'email_not_reschedulable')
   async reschedule(
     @CurrentPrincipal() principal: Principal,
-    @PathId() id: string,
+    @PathId('id', 'Email') id: string,
     @Body() { scheduledAt }: RescheduleEmailDto,
   ) {
     await this.changes.reschedule(principal, id, scheduledAt);
@@ -125,7 +125,7 @@ export class EmailsController {
     ...(['invalid_request', 'resource_not_found', 'email_not_cancellable'] as const),
     ...(['payload_too_large', 'unsupported_media_type'] as const),
   )
-  async cancel(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
+  async cancel(@CurrentPrincipal() principal: Principal, @PathId('id', 'Email') id: string) {
     await this.emails.cancel(principal, id);
     return { data: { id, status: 'failed' } satisfies CancelledEmailDto };
   }

@@ -128,7 +128,7 @@ export class SendEmailsController {
   )
   async resend(
     @CurrentSubmitter() submitter: Submitter,
-    @PathId() id: string,
+    @PathId('id', 'Email') id: string,
     @KeyHeader() key: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ) {

@@ -55,6 +55,10 @@ describe('a key that makes keys', () => {
     for (const scope of ALL_SCOPES.filter((each) => !['key:manage', 'email:read'].includes(each))) {
       expect(await expectRefused(narrow, { scopes: ['email:read', scope] satisfies Scope[] })).toContain(scope);
     }
+    const scopes = ['stats:read', 'email:read', 'email:send'] satisfies Scope[];
+    const { body: refused } = await narrow.post('/v1/api-keys', { ...wanted, scopes });
+    // `required` is one scope wherever it stands.
+    expect(refused.error.details).toEqual({ required: 'stats:read', missing: ['stats:read', 'email:send'] });
     await expectRefused(await keyWith({ mode: 'test' }), {});
     const bound = await keyWith({ domainId: one });
     await expectRefused(bound, { domainId: other }, 'domain_not_allowed');

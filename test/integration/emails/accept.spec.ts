@@ -134,7 +134,9 @@ describe('accepting emails', () => {
       const rows = await stored({ scheduledAt: scheduledAt.toISOString(), expiresAt: expiresAt.toISOString() });
       expect(rows.email).toMatchObject({ status: 'scheduled', scheduled_for: scheduledAt, expires_at: expiresAt });
       expect(rows.recipients).toMatchObject([{ status: 'scheduled' }]);
-      expect(rows.events).toMatchObject([{ event_type: 'scheduled' }]);
+      expect(rows.events).toMatchObject([
+        { event_type: 'scheduled', data: { scheduledAt: scheduledAt.toISOString() } },
+      ]);
       expect(rows.deliveries).toMatchObject([
         { state: 'waiting', due_at: scheduledAt, first_due_at: scheduledAt, expires_at: expiresAt },
       ]);

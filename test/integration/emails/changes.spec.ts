@@ -173,13 +173,19 @@ describe('POST /v1/emails/{id}/resend', () => {
     expect((await resend(id)).body.data.suppressedRecipients).toEqual([{ email: 'eve@example.com', reason: 'manual' }]);
   });
 
-  it('refuses emails that are no longer stored', async () => {
+  it('refuses emails that are no longer stored, and returns what it has accepted under a key before', async () => {
     const id = await acme.api.send(MAIL);
+    const key = { 'idempotency-key': 'before' };
+    const accepted = await resend(id, key);
     await app.db.query('delete from email_contents where organization_id = $1 and email_id = $2', [
       acme.organizationId,
       id,
     ]);
     expect(await resend(id)).toMatchObject({ status: 409, body: { error: { code: 'email_not_resendable' } } });
     expect((await resend(randomUUID())).status).toBe(404);
+    expect(await resend(id, { 'idempotency-key': 'new' })).toMatchObject({ status: 409 });
+    const again = await resend(id, key);
+    expect([again.status, again.body]).toEqual([202, accepted.body]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
   });
 });

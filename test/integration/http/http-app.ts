@@ -81,7 +81,7 @@ class ThingsController {
   }
 
   @Delete(':id')
-  remove(@PathId() id: string) {
+  remove(@PathId('id', 'Resource') id: string) {
     return { success: id !== '' };
   }
 }

@@ -168,7 +168,8 @@ describe('sending with a template', () => {
     const [, missing, unknown] = body.data.data;
     expect(missing.code).toBe('template_render_failed');
     expect(Object.keys(missing.details.validation)).toEqual(['1.template.variables.name']);
-    expect(unknown.code).toBe('template_not_found');
+    const { suggestion } = (await send({ name: 'unknown' })).body.error;
+    expect(unknown).toMatchObject({ code: 'template_not_found', suggestion });
     expect((await send({ name: 'welcome', version: 9, variables: {} })).body.error.code).toBe('template_not_found');
   });
 

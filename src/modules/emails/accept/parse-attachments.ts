@@ -58,7 +58,7 @@ function isLarge(content: unknown): content is string {
 function requireFitting(bytes: number): void {
   if (bytes <= MAX_TOTAL_BYTES) return;
   throw new AppError('payload_too_large', 'The attachments exceed 25 MiB', {
-    details: { limitBytes: MAX_TOTAL_BYTES },
+    details: { maxBytes: MAX_TOTAL_BYTES },
   });
 }
 

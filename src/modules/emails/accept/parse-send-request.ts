@@ -13,10 +13,8 @@ const MAX_HTML_BYTES = 5 * 1024 * 1024;
 const MAX_TEXT_BYTES = 1024 * 1024;
 const MAX_TAGS = 10;
 const TAG = { min: 1, max: 100 };
-const MAX_METADATA_BYTES = 8 * 1024;
-const MAX_METADATA_DEPTH = 5;
-const MIN_SCHEDULE_MS = MINUTE;
-const MAX_SCHEDULE_MS = 30 * DAY;
+const METADATA = { maxBytes: 8 * 1024, maxDepth: 5 };
+const SCHEDULE_MS = { min: MINUTE, max: 30 * DAY };
 /** Allowance for the time that a request takes to arrive: one minute ahead counts from when the client sent it. */
 const UNDER_WAY_MS = SECOND;
 
@@ -78,7 +76,9 @@ export function parseSendRequest(
     category: readCategory(reader, given.category),
     idempotencyKey: readIdempotencyKey(reader, given.idempotencyKey),
   };
-  if (!given.html && !given.text && given.template === undefined) reader.add('html', 'or text must be given');
+  // A value of another type has an error of its own.
+  const isEmpty = [given.html, given.text].every((value) => value === undefined || value === '');
+  if (isEmpty && given.template === undefined) reader.add('html', 'or text must be given');
   const error = problemOf(reader, request, now);
   return error ? { ok: false, error } : { ok: true, request };
 }
@@ -124,10 +124,10 @@ function readMetadata(reader: FieldReader, value: unknown): Record<string, unkno
   if (value === undefined) return undefined;
   const metadata = reader.object(value, 'metadata');
   if (!metadata) return undefined;
-  if (depthOf(metadata, MAX_METADATA_DEPTH) > MAX_METADATA_DEPTH) {
-    reader.add('metadata', `must be at most ${MAX_METADATA_DEPTH} levels deep`);
-  } else if (isLongerThan(metadata, MAX_METADATA_BYTES)) {
-    reader.add('metadata', `must be at most ${MAX_METADATA_BYTES} bytes of JSON`);
+  if (depthOf(metadata, METADATA.maxDepth) > METADATA.maxDepth) {
+    reader.add('metadata', `must be at most ${METADATA.maxDepth} levels deep`);
+  } else if (isLongerThan(metadata, METADATA.maxBytes)) {
+    reader.add('metadata', `must be at most ${METADATA.maxBytes} bytes of JSON`);
   }
   return metadata;
 }
@@ -167,7 +167,7 @@ type Times = Pick<SendRequest, 'scheduledAt' | 'expiresAt'>;
 /** Whether a time is 1 minute to 30 days ahead of the request. */
 export function isSchedulable(time: Date, now: Date): boolean {
   const ahead = time.getTime() - now.getTime();
-  return ahead >= MIN_SCHEDULE_MS - UNDER_WAY_MS && ahead <= MAX_SCHEDULE_MS;
+  return ahead >= SCHEDULE_MS.min - UNDER_WAY_MS && ahead <= SCHEDULE_MS.max;
 }
 
 function checkTimes(reader: FieldReader, { scheduledAt, expiresAt }: Times, now: Date): void {

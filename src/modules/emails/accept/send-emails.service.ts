@@ -84,9 +84,13 @@ export class SendEmailsService {
     return this.accept(request, await claimOf(SINGLE_PATH, key, body, tenant), tenant);
   }
 
-  /** Accepts the content of an email as a new email that is linked with it. @throws ValidationError, AppError */
+  /**
+   * Accepts the content of an email as a new email that is linked with it.
+   * @param stored an error where it is not stored any more: what was accepted before, under the same key, is returned all the same
+   * @throws ValidationError, AppError
+   */
   sendAgain(
-    stored: SendRequest,
+    stored: SendRequest | AppError,
     resentFrom: string,
     keyHeader: string | undefined,
     tenant: Tenant,
@@ -95,20 +99,20 @@ export class SendEmailsService {
     const original = resentFrom.toLowerCase();
     const path = `/v1/emails/${original}/resend`;
     const idempotency = key === undefined ? undefined : claim(path, key, fingerprint({ resentFrom: original }), tenant);
-    return this.accept({ ...stored, resentFrom }, idempotency, tenant);
+    return this.accept(stored instanceof AppError ? stored : { ...stored, resentFrom }, idempotency, tenant);
   }
 
   /**
-   * Accepts one validated email; returns once it is committed. One whose times have passed is refused, unless it was accepted before
-   * them, under its key.
+   * Accepts one validated email; returns once it is committed. An error, such as that of times that have passed, is thrown unless
+   * the email was accepted before, under its key.
    * @throws AppError
    */
   async accept(
-    request: SendRequest | UntimelyError,
+    request: SendRequest | AppError,
     idempotency: IdempotencyClaim | undefined,
     tenant: Submitter,
   ): Promise<AcceptedRequest> {
-    const candidate = request instanceof UntimelyError ? refusal(request) : await this.candidate(request, tenant, '');
+    const candidate = request instanceof AppError ? refusal(request) : await this.candidate(request, tenant, '');
     // A refusal that is not stored under a key needs no transaction.
     if (candidate.kind === 'refused' && idempotency === undefined) throw errorOf(candidate, request);
     const { results, replayed } = await this.submit({ items: [{ candidate }], idempotency }, tenant);
@@ -223,8 +227,8 @@ export class SendEmailsService {
   }
 }
 
-function errorOf(refused: RefusedItem, request: SendRequest | UntimelyError): AppError {
-  return request instanceof UntimelyError ? request : toAppError(refused);
+function errorOf(refused: RefusedItem, request: SendRequest | AppError): AppError {
+  return request instanceof AppError ? request : toAppError(refused);
 }
 
 /** The memory budget of a batch: items beyond the limit are refused, earlier ones are kept. */

@@ -118,6 +118,7 @@ class BatchItemDto {
   @ApiPropertyOptional({ enum: Object.keys(ERROR_CODES), enumName: 'ErrorCode' }) code?: ErrorCode;
   @ApiPropertyOptional() error?: string;
   @ApiPropertyOptional({ type: 'object', additionalProperties: true }) details?: Record<string, unknown>;
+  @ApiPropertyOptional() suggestion?: string;
 }
 
 class BatchSummaryDto {
@@ -240,8 +241,15 @@ export function toBatchDto(results: readonly ItemResult[]): BatchResultDto {
   const failed = results.filter((result) => result.kind === 'refused').length;
   const data = results.map((result, index) => {
     if (result.kind === 'accepted') return { index, ...toAcceptedDto(result) };
-    const { code, message, details } = result;
-    return { index, status: 'error', code, error: message, ...(details && { details }) };
+    const { code, message, details, suggestion } = result;
+    return {
+      index,
+      status: 'error',
+      code,
+      error: message,
+      ...(details && { details }),
+      ...(suggestion && { suggestion }),
+    };
   });
   return { data, summary: { total: results.length, successful: results.length - failed, failed } };
 }

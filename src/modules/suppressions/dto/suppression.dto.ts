@@ -90,6 +90,7 @@ class ImportedSuppressionDto {
   @ApiPropertyOptional({ enum: Object.keys(ERROR_CODES), enumName: 'ErrorCode' }) code?: ErrorCode;
   @ApiPropertyOptional() error?: string;
   @ApiPropertyOptional({ type: 'object', additionalProperties: true }) details?: Record<string, unknown>;
+  @ApiPropertyOptional() suggestion?: string;
 }
 
 class ImportSummaryDto {

@@ -52,8 +52,8 @@ export function toBatchDto(results: readonly (Suppression | AppError)[]): Suppre
   const failed = results.filter((result) => result instanceof AppError).length;
   const data = results.map((result, index) => {
     if (!(result instanceof AppError)) return { index, id: result.id };
-    const { code, message, details } = result;
-    return { index, code, error: message, ...(details && { details }) };
+    const { code, message, details, suggestion } = result;
+    return { index, code, error: message, ...(details && { details }), ...(suggestion && { suggestion }) };
   });
   return { data, summary: { total: results.length, successful: results.length - failed, failed } };
 }

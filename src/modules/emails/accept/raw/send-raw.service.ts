@@ -141,7 +141,7 @@ async function readBase64(reader: FieldReader, value: unknown, holder: string): 
 }
 
 function tooLarge(): AppError {
-  return new AppError('payload_too_large', 'The message exceeds 25 MiB', { details: { limitBytes: MAX_RAW_BYTES } });
+  return new AppError('payload_too_large', 'The message exceeds 25 MiB', { details: { maxBytes: MAX_RAW_BYTES } });
 }
 
 function fingerprintOf({ from, subject, recipients }: SendRequest): Buffer {

@@ -44,7 +44,8 @@ const TEXT = `
     from given
   ), inserted_events as (
     insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
-    select organization_id, mode, id, 1, event_id(clock_timestamp(), 1), status, source, clock_timestamp(), '{}'
+    select organization_id, mode, id, 1, event_id(clock_timestamp(), 1), status, source, clock_timestamp(),
+      case when scheduled_for is null then '{}' else jsonb_build_object('scheduledAt', to_char(scheduled_for at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end
     from given
   )
   insert into email_recipients (organization_id, mode, email_id, position, kind, address, status, updated_at)
@@ -163,9 +164,7 @@ function insertParts({ id, command: { organizationId, mode, request } }: Accepte
 
 function partsOf(raw: Buffer): Buffer[] {
   const count = Math.ceil(raw.length / RAW_PART_BYTES);
-  return Array.from({ length: count }, (_, index) =>
-    raw.subarray(index * RAW_PART_BYTES, (index + 1) * RAW_PART_BYTES),
-  );
+  return Array.from({ length: count }, (_, at) => raw.subarray(at * RAW_PART_BYTES, (at + 1) * RAW_PART_BYTES));
 }
 
 /** One statement per attachment. */
