@@ -5,7 +5,7 @@ import type { Destination, EgressPool } from '../api/types';
 import { hostInZone } from '../pages/domains/host-in-zone';
 import { SCOPES } from '../pages/keys/scopes';
 import { isSpike } from '../pages/overview/is-spike';
-import { LISTENED_TYPES } from '../pages/webhooks/listened-types';
+import { LISTENED_TYPES } from './event-types';
 import { detailsOf, whoActed } from './audit-words';
 import { adviceFor, adviceForPool } from './destination-words';
 import { replyText, whyItWaits } from './email-words';
