@@ -32,6 +32,11 @@ const OF_MANY = {
 } as const;
 type Kind = keyof typeof OF_MANY;
 
+/** Where only those of a kind are listed. */
+const DOMAINS_OF: Partial<Record<Kind, string>> = {
+  failed: '/domains?status=failed',
+  pending: '/domains?status=pending',
+};
 const OF_WEBHOOKS: readonly Kind[] = ['disabled', 'failing'];
 /** More of a kind would push the figures out of sight. */
 const MOST_OF_A_KIND = 3;
@@ -58,7 +63,9 @@ function inOne(kind: Kind, tone: Tone, alike: number): Concern {
       <strong>{plural(alike, isOfWebhooks ? 'webhook' : 'domain')}</strong> {OF_MANY[kind]}.
     </>
   );
-  const [to, action] = isOfWebhooks ? ['/webhooks', 'See the webhooks'] : ['/domains', 'See the domains'];
+  const [to, action] = isOfWebhooks
+    ? ['/webhooks', 'See the webhooks']
+    : [DOMAINS_OF[kind] ?? '/domains', 'See the domains'];
   return { key: kind, tone, text, to, action };
 }
 
