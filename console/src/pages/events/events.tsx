@@ -7,7 +7,7 @@ import { bound, SelectField } from '../../parts/field';
 import { count, words } from '../../parts/format';
 import { type Column, More, Table } from '../../parts/list';
 import { Card, Page } from '../../parts/page';
-import { Empty, Loaded, Requires } from '../../parts/states';
+import { Empty, Loaded, Loading, Requires } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
 import { toneOf } from '../../parts/tones';
 import { MAX_SHOWN, useFeed } from './feed';
@@ -59,7 +59,9 @@ function FeedCard() {
       <Loaded query={query}>
         {() => (
           <>
-            {shown.length === 0 ? (
+            {shown.length === 0 && (wantsMore || query.isFetchingNextPage) ? (
+              <Loading />
+            ) : shown.length === 0 ? (
               <None type={type} lookedAt={events.length} />
             ) : (
               <Table

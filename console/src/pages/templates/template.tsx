@@ -12,6 +12,7 @@ import { RequiresRight } from '../../parts/rights';
 import { InlineError, Loaded, LoadedPage } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
 import { Time } from '../../parts/text';
+import { useDraftKey } from './draft';
 import { Editor } from './editor';
 import { withMissing } from './example';
 import { useMayChange } from './templates';
@@ -174,11 +175,12 @@ function Versions({ id }: { id: string }) {
 function Remove({ template }: { template: Template }) {
   const [asks, setAsks] = useState(false);
   const removal = useRemoval();
+  const draftKey = useDraftKey();
   const { id } = template;
   const remove = () =>
     removal(del(`/v1/templates/${id}`), {
       ...{ refresh: ['templates'], said: `${template.name} is deleted` },
-      ...{ to: '/templates', gone: ['template', 'template-versions', 'template-draft'].map((name) => [name, id]) },
+      ...{ to: '/templates', gone: [['template', id], ['template-versions', id], draftKey(id)] },
     });
   return (
     <>
