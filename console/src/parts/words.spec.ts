@@ -9,7 +9,7 @@ import { LISTENED_TYPES } from './event-types';
 import { detailsOf, whoActed } from './audit-words';
 import { adviceFor, adviceForPool } from './destination-words';
 import { replyText, whyItWaits } from './email-words';
-import { fromNow, moment, percent, plural, words } from './format';
+import { fromNow, moment, percent, plural, visible, words } from './format';
 
 const NOW = Date.parse('2026-03-04T12:00:00Z');
 
@@ -92,6 +92,13 @@ describe('why a recipient waits', () => {
     for (const status of ['delivered', 'bounced', 'failed'] as const) {
       expect(whyItWaits({ events: [deferred] }, { ...recipient, status })).toBeUndefined();
     }
+  });
+});
+
+describe('a text from outside', () => {
+  it('hides nothing', () => {
+    expect(visible('a\u202Egpj.exe\u0007\u2067b\u2028')).toBe('a⟨U+202E⟩gpj.exe⟨U+0007⟩⟨U+2067⟩b⟨U+2028⟩');
+    for (const text of ['Ünïcode 😀', 'שלום\u200F, عالم', 'two\nlines\tand more']) expect(visible(text)).toBe(text);
   });
 });
 

@@ -13,7 +13,7 @@ import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list'
 import { Page } from '../../parts/page';
 import { useRights } from '../../parts/rights';
 import { Requires } from '../../parts/states';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 
 const STATUSES = ['verified', 'pending', 'failed'];
 /** So few are seen at a glance. */
@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<Domain>[] = [
     cell: ({ id, domain, is_default, sending_status }) => (
       <>
         <Link href={`/domains/${id}`}>
-          <bdi>{domain}</bdi>
+          <Foreign>{domain}</Foreign>
         </Link>{' '}
         {is_default && <span className="badge plain">default</span>}{' '}
         {sending_status && <Badge status={sending_status} />}

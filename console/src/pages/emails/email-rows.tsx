@@ -5,7 +5,7 @@ import { Button } from '../../parts/button';
 import { plural } from '../../parts/format';
 import { useHotkeys } from '../../parts/hotkeys';
 import { PagesPager } from '../../parts/list';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 
 export interface EmailList {
   readonly data: readonly Email[];
@@ -142,17 +142,17 @@ function EmailRow({ email, isSelected, open }: { email: Email; isSelected: boole
       </td>
       <td className="wide" data-label="To">
         <span className="cut">
-          <bdi>{first}</bdi>
+          <Foreign>{first}</Foreign>
           {others > 0 && <span className="soft"> +{others}</span>}
         </span>
       </td>
       <td className="wide">
         <RowLink id={id} subject={subject} />
-        {tags.length > 0 && <span className="hint cut">{tags.join(', ')}</span>}
+        {tags.length > 0 && <Foreign className="hint cut">{tags.join(', ')}</Foreign>}
       </td>
       <td className="wide soft" data-label="From">
         <span className="cut">
-          <bdi>{fromEmail}</bdi>
+          <Foreign>{fromEmail}</Foreign>
         </span>
       </td>
       <td className="soft">
@@ -171,7 +171,7 @@ function RowLink({ id, subject }: { id: string; subject: string }) {
   };
   return (
     <a className="cut" href={`/console/emails/${id}`} onClick={go}>
-      <bdi>{subject || '(no subject)'}</bdi>
+      <Foreign>{subject || '(no subject)'}</Foreign>
     </a>
   );
 }

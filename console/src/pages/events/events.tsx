@@ -8,7 +8,7 @@ import { count, words } from '../../parts/format';
 import { type Column, More, Table } from '../../parts/list';
 import { Card, Page } from '../../parts/page';
 import { Empty, Loaded, Loading, Requires } from '../../parts/states';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 import { toneOf } from '../../parts/tones';
 import { MAX_SHOWN, useFeed } from './feed';
 
@@ -110,12 +110,12 @@ const COLUMNS: readonly Column<FeedEvent>[] = [
     name: 'Event',
     cell: ({ type }) => <Badge status={type} tone={toneOf(bare(type))} label={words(bare(type))} />,
   },
-  { name: 'Recipient', look: 'wide break', cell: ({ data }) => <bdi>{textOf(data.recipient)}</bdi> },
+  { name: 'Recipient', look: 'wide break', cell: ({ data }) => <Foreign>{textOf(data.recipient)}</Foreign> },
   {
     name: 'What was said',
     look: 'wide break soft',
     isBare: true,
-    cell: ({ data }) => <bdi>{textOf(data.response) || textOf(data.url)}</bdi>,
+    cell: ({ data }) => <Foreign>{textOf(data.response) || textOf(data.url)}</Foreign>,
   },
   { name: 'When', look: 'soft', cell: ({ timestamp }) => <Time at={timestamp} /> },
   { name: 'Email', isHidden: true, cell: ({ data }) => <Origin data={data} /> },

@@ -7,7 +7,7 @@ import { words } from '../../parts/format';
 import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
-import { Time } from '../../parts/text';
+import { Foreign, Time } from '../../parts/text';
 import { Routes } from './routes';
 
 interface InboundList {
@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<InboundListItem>[] = [
     look: 'wide',
     cell: ({ from, envelope }) => (
       <span className="cut">
-        <bdi>{from || envelope.from || 'no sender'}</bdi>
+        <Foreign>{from || envelope.from || 'no sender'}</Foreign>
       </span>
     ),
   },
@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<InboundListItem>[] = [
     cell: ({ id, subject, marks }) => (
       <>
         <Link className="cut" href={`/inbound/${id}`}>
-          <bdi>{subject || '(no subject)'}</bdi>
+          <Foreign>{subject || '(no subject)'}</Foreign>
         </Link>
         {marks.length > 0 && <span className="hint cut">{marks.map(words).join(', ')}</span>}
       </>
@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<InboundListItem>[] = [
     look: 'wide soft',
     cell: ({ envelope }) => (
       <span className="cut">
-        <bdi>{envelope.to.join(', ')}</bdi>
+        <Foreign>{envelope.to.join(', ')}</Foreign>
       </span>
     ),
   },

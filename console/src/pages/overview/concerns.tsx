@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { Domain, Webhook } from '../../api/types';
 import { CAUSES } from '../../parts/domains';
 import { plural } from '../../parts/format';
-import { Time } from '../../parts/text';
+import { Foreign, Time } from '../../parts/text';
 
 type Tone = 'warn' | 'bad';
 
@@ -85,7 +85,7 @@ export function concernsOf(domain: Domain): KindOfConcern[] {
   const { id, verification_status, dkim_status, warming_status, sending_status, sending_status_reason } = domain;
   const name = (
     <strong>
-      <bdi>{domain.domain}</bdi>
+      <Foreign>{domain.domain}</Foreign>
     </strong>
   );
   const to = `/domains/${id}`;
@@ -120,7 +120,7 @@ export function concernsOf(domain: Domain): KindOfConcern[] {
 export function concernOfWebhook({ id, url, enabled, disabledReason, failingSince }: Webhook): KindOfConcern[] {
   const name = (
     <strong className="break">
-      <bdi>{url}</bdi>
+      <Foreign>{url}</Foreign>
     </strong>
   );
   const to = `/webhooks/${id}`;

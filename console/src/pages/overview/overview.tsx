@@ -11,7 +11,7 @@ import { count, percent } from '../../parts/format';
 import { Card, Figures, Page } from '../../parts/page';
 import { Empty, Loaded } from '../../parts/states';
 import { useHours, usePeriod, useSeries, useStats } from '../../parts/stats';
-import { Time } from '../../parts/text';
+import { Foreign, Time } from '../../parts/text';
 import { Attention } from './attention';
 
 const RANGES = [
@@ -30,7 +30,7 @@ export default function Overview() {
       title="Overview"
       lead={
         <>
-          Is mail flowing for <bdi>{organization?.name}</bdi>?
+          Is mail flowing for <Foreign>{organization?.name}</Foreign>?
         </>
       }
       actions={<Segmented label="Period" value={range} options={RANGES} onChange={setRange} />}

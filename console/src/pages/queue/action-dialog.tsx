@@ -10,6 +10,7 @@ import { count, plural } from '../../parts/format';
 import { OrganizationName } from '../../parts/organization-name';
 import { Loaded } from '../../parts/states';
 import { actionInterval } from './action-interval';
+import { Foreign } from '../../parts/text';
 
 export type ActionName = QueueAction['action'];
 
@@ -110,7 +111,7 @@ export function ActionDialog({ action, filter, onClose }: ActionProps) {
                 {filter.destination && (
                   <>
                     {' '}
-                    to <bdi>{filter.destination}</bdi>
+                    to <Foreign>{filter.destination}</Foreign>
                   </>
                 )}
                 , whatever their state: the list’s filter by state does not apply. What a worker is delivering is left
