@@ -288,6 +288,36 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
       expect(asked).toBeLessThan(20);
     });
 
+    it('search on in emails older than the newest 50,000', async () => {
+      const id = await scene.api().send({ from: 'hello@acme.example', to: ['ada@example.com'], subject: 'Very old' });
+      const [found] = (await scene.api().get(`/v1/emails?subject=very%20old`)).body.data;
+      const page = await scene.signedIn();
+      const cursors: string[] = [];
+      await page.route('**/v1/emails?*subject=*', async (route) => {
+        const cursor = new URL(route.request().url()).searchParams.get('cursor') ?? '0';
+        cursors.push(cursor);
+        const isThere = cursor === '2';
+        const pagination = { page: 1, limit: 50, total: 0, totalPages: 0, partial: true };
+        const next = Number(cursor) < 3 && { nextCursor: String(Number(cursor) + 1) };
+        await route.fulfill({ json: { data: isThere ? [found] : [], pagination: { ...pagination, ...next } } });
+      });
+      await scene.visit(page, '/emails?q=very%20old');
+      await heading(page, 'None of the newest 50,000 emails is like that').waitFor();
+      await button(page, 'Search older emails').click();
+      await page.getByRole('link', { name: 'Very old' }).waitFor();
+      expect(cursors).toEqual(['0', '1', '2']);
+      await button(page, 'Next').click();
+      await heading(page, 'No older email is like that').waitFor();
+      await button(page, 'Back to the newest').click();
+      await heading(page, 'None of the newest 50,000 emails is like that').waitFor();
+      await button(page, 'Search older emails').click();
+      await page.getByRole('link', { name: 'Very old' }).click();
+      await heading(page, 'Very old').waitFor();
+      expect(page.url()).toContain(id);
+      await page.goBack();
+      await page.getByRole('link', { name: 'Very old' }).waitFor();
+    });
+
     it('opens the row that was clicked while a filter was being written, and keeps Escape in its field', async () => {
       const id = await scene
         .api()
