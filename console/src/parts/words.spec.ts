@@ -171,7 +171,7 @@ describe('what is said of a destination', () => {
     expect(own.why).toMatch(/^An operator has paused it: “Their maintenance”, until .*2026/);
     expect(own.what).toContain('Resume it');
     const met = adviceFor({ ...paused, cause: '554 blocked' });
-    expect(met.why).toMatch(/^Its servers refuse everything: “554 blocked”/);
+    expect(met.why).toMatch(/^Attempts there fail again and again: “554 blocked”/);
     expect(met.what).toContain('block list');
     const slowed = { ...open, state: 'slowed' as const, cause: '421 too many' };
     expect(adviceFor({ ...slowed, rules: [rule('reply', '5 max connections', '421 too many')] }).why).toContain(

@@ -200,5 +200,8 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await page.locator('tbody tr').waitFor();
     const hidden = `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table-wrap'))`;
     expect(await page.evaluate(hidden)).toBe(0);
+    // On a tablet too.
+    await page.setViewportSize({ width: 768, height: 900 });
+    expect(await page.evaluate(hidden)).toBe(0);
   });
 }

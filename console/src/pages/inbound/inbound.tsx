@@ -61,6 +61,11 @@ export default function Inbound() {
   );
 }
 
+function titleOf(list: InboundList | undefined, isFiltered: boolean): string {
+  if (list?.pagination.partial) return 'None of the newest 50,000 mails is like that';
+  return isFiltered ? 'No mail is like that' : 'Nothing has come yet';
+}
+
 function InboundPage() {
   const [{ to, from, page: shown }, filter] = useFilters(['to', 'from', 'page']);
   const page = Math.max(1, Number(shown) || 1);
@@ -101,7 +106,7 @@ function InboundPage() {
         columns={COLUMNS}
         empty={{
           icon: 'inbound',
-          title: to || from ? 'No mail is like that' : 'Nothing has come yet',
+          title: titleOf(query.data, to !== '' || from !== ''),
           text: 'Mail to a route stands here as soon as it has been taken.',
         }}
         pager={({ pagination }) => <PagesPager page={page} pagination={pagination} what="email" turn={turn} />}
