@@ -1,3 +1,5 @@
+import { idMoved } from './ids';
+
 /**
  * A row of `email_events`. Most mails are sent in one short attempt, whose events come at the same moment: the last of them has a
  * row, which also records those right before it in its sequence. That saves a third of all rows (docs/adr/0043).
@@ -17,6 +19,8 @@ export interface CompactEvent {
 
 /** The source of every event `sending`. */
 const SENDING_SOURCE = 'worker';
+/** How many events a row records besides its own, at most. */
+export const MOST_LEADS = 2;
 /** The limit of the column. */
 const MAX_SENDING_MS = 2 ** 31 - 1;
 
@@ -65,7 +69,7 @@ export function expandEvents<E extends CompactEvent>(rows: readonly E[]): E[] {
 /** The ids of all events that a row records, in order. */
 export function idsOf(row: Pick<CompactEvent, 'id' | 'sendingMs' | 'alsoSent'>): string[] {
   const ids = [row.id];
-  for (let before = 1; before <= leadCount(row); before += 1) ids.unshift(idBefore(row.id, before));
+  for (let before = 1; before <= leadCount(row); before += 1) ids.unshift(idMoved(row.id, -before));
   return ids;
 }
 
@@ -94,13 +98,4 @@ function eventsOf<E extends CompactEvent>(row: E): E[] {
     });
   }
   return events;
-}
-
-/** The id so many numbers below: 62 bits of ids are random, so that no other event comes between them. */
-function idBefore(id: string, by: number): string {
-  const number = BigInt(`0x${id.replaceAll('-', '')}`) - BigInt(by);
-  return number
-    .toString(16)
-    .padStart(32, '0')
-    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

@@ -81,6 +81,15 @@ export function firstIdAt(time: Date): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
 }
 
+/** The id so many numbers above, or below: 62 bits of ids are random, so that no other one comes between them. */
+export function idMoved(id: string, by: number): string {
+  const number = BigInt(`0x${id.replaceAll('-', '')}`) + BigInt(by);
+  return number
+    .toString(16)
+    .padStart(32, '0')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
 /** When a UUID version 7 was made, to the millisecond. */
 export function timeOfId(id: string): Date {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));

@@ -1,4 +1,4 @@
-import { type QueryClient, skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, type QueryKey, skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect } from 'react';
 import { ApiError, beginSession, call, get, newId, post } from './client';
 import type { Data, Session } from './types';
@@ -52,7 +52,7 @@ export function useSessionQuery() {
 function changed(client: QueryClient, before: Session | null | undefined, session: Session | null): Session | null {
   if (before !== undefined && before?.key.id !== session?.key.id) {
     beginSession();
-    forgetOthers(client);
+    forgetOthers(client, session);
   }
   if (before && session === null) client.setQueryData(ENDED, true);
   return session;
@@ -63,17 +63,22 @@ export function useSessionRefusal(): ApiError | undefined {
   return useQuery<ApiError | null>({ queryKey: REFUSED, queryFn: skipToken, staleTime: Infinity }).data ?? undefined;
 }
 
-/** Data loaded with one key must not be shown with the next. */
-function forgetOthers(client: QueryClient): void {
+/** What the user has written and not saved, with the organization that it is for. */
+export const DRAFTS = 'drafts';
+
+/** Data loaded with one key must not be shown with the next. Drafts wait for their organization's next session: theirs may have ended. */
+function forgetOthers(client: QueryClient, session: Session | null): void {
   const kept: readonly unknown[] = [SESSION[0], REFUSED[0]];
-  client.removeQueries({ predicate: ({ queryKey }) => !kept.includes(queryKey[0]) });
+  const isWanted = ([name, organizationId]: QueryKey) =>
+    kept.includes(name) || (name === DRAFTS && (session === null || organizationId === session.organization?.id));
+  client.removeQueries({ predicate: ({ queryKey }) => !isWanted(queryKey) });
 }
 
 /** What was read of the session before, or will be, must not take the place of this one. */
 async function begin(client: QueryClient, session: Session | null): Promise<void> {
   beginSession();
   await client.cancelQueries({ queryKey: SESSION });
-  forgetOthers(client);
+  forgetOthers(client, session);
   client.setQueryData(REFUSED, null);
   client.setQueryData(SESSION, session);
   localStorage.setItem(CHANGED, newId());
@@ -104,6 +109,7 @@ export function useSignOut() {
   const client = useQueryClient();
   return async (everywhere: boolean): Promise<void> => {
     await call('DELETE', '/console/session', { query: { everywhere } });
+    client.removeQueries({ queryKey: [DRAFTS] });
     await begin(client, null);
   };
 }

@@ -32,7 +32,7 @@ export function adviceFor(destination: Destination): Advice {
             what: 'Resume it when the reason is gone. What waits ends as failed four days after it was due.',
           }
         : {
-            why: `Its servers refuse everything${quoted(cause)}. It is left alone${until(end)}.`,
+            why: `Attempts there fail again and again${quoted(cause)}. It is left alone${until(end)}.`,
             what: 'It is tried again by itself. Where the answer names a block list or a policy, ask its operator to lift it first: resumed earlier, it refuses again and is paused for longer.',
           };
     case 'slowed':

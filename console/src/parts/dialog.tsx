@@ -3,6 +3,7 @@ import { ApiError } from '../api/client';
 import { Button } from './button';
 import { bound, TextField, useRefusalFocus } from './field';
 import { InlineError } from './states';
+import { visible } from './format';
 import { ToastPlace } from './toast';
 
 interface DialogProps {
@@ -35,7 +36,7 @@ export function Dialog({ title, onClose, busy = false, children }: DialogProps) 
       // Escape pressed twice closes it all the same.
       onClose={() => (busy ? dialog.current?.showModal() : onClose())}
     >
-      <h2 id={id}>{title}</h2>
+      <h2 id={id}>{visible(title)}</h2>
       {children}
       <ToastPlace />
     </dialog>

@@ -13,8 +13,14 @@ export const DOMAINS_A_PAGE = 100;
 /** Read at most, to choose from and to watch: 3 MB. */
 const MOST_PAGES = 10;
 
-export const readDomains = (page: number, signal?: AbortSignal): Promise<DomainList> =>
-  get<DomainList>('/v1/domains', { page, limit: DOMAINS_A_PAGE }, signal);
+export interface DomainFilter {
+  /** A part of the name. */
+  readonly q?: string;
+  readonly status?: string;
+}
+
+export const readDomains = (page: number, signal?: AbortSignal, filter: DomainFilter = {}): Promise<DomainList> =>
+  get<DomainList>('/v1/domains', { ...filter, page, limit: DOMAINS_A_PAGE }, signal);
 
 /** All pages, one after another: their limit is shared with what else the page loads. */
 async function readAll({ signal }: { readonly signal: AbortSignal }): Promise<DomainList> {

@@ -64,3 +64,10 @@ export function span(seconds: number): string {
   if (seconds < 2 * DAY) return `${Math.round(seconds / HOUR)} h`;
   return `${Math.round(seconds / DAY)} days`;
 }
+
+/** Controls but line feeds and tabs, and what changes the direction of the text around it. */
+const UNSEEN = /[^\P{Cc}\n\t]|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
+/** A text from outside in which nothing is hidden: `gpj.exe` with an override before it would be read as `exe.jpg`. */
+export const visible = (text: string): string =>
+  text.replace(UNSEEN, (unseen) => `⟨U+${unseen.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);

@@ -126,18 +126,19 @@ interface PagerProps {
   readonly said: ReactNode;
   /** Undefined where there is none. */
   readonly back: (() => void) | undefined;
+  readonly backName?: string;
   readonly on: (() => void) | undefined;
 }
 
 /** Newer and older: every list has the newest first, or is by name. */
-function Pager({ said, back, on }: PagerProps) {
+export function Pager({ said, back, backName = 'Previous', on }: PagerProps) {
   return (
     <nav className="pager" aria-label="Pages of the list">
       <span>{said}</span>
       {(back ?? on) && (
         <span className="row">
           <Button small disabled={!back} onClick={back}>
-            Previous
+            {backName}
           </Button>
           <Button small disabled={!on} onClick={on}>
             Next
@@ -155,10 +156,12 @@ interface PagesProps {
   /** `email`: its plural has an s. */
   readonly what: string;
   readonly turn: (page: number) => void;
+  /** What comes after the last page, where a search has not seen all. */
+  readonly goOn?: (() => void) | undefined;
 }
 
 /** For a list in pages: the number of rows, and the link to the next page. */
-export function PagesPager({ page, pagination: { total, totalPages, partial }, what, turn }: PagesProps) {
+export function PagesPager({ page, pagination: { total, totalPages, partial }, what, turn, goOn }: PagesProps) {
   return (
     <Pager
       said={
@@ -169,7 +172,7 @@ export function PagesPager({ page, pagination: { total, totalPages, partial }, w
         </>
       }
       back={page > 1 ? () => turn(Math.max(1, Math.min(page - 1, totalPages))) : undefined}
-      on={page < totalPages ? () => turn(page + 1) : undefined}
+      on={page < totalPages ? () => turn(page + 1) : goOn}
     />
   );
 }

@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { Button, CopyButton } from './button';
 import { bytes } from './format';
 import { type Tab } from './tabs';
+import { Foreign } from './text';
 
 /** A document from outside, in a frame that may do nothing: no script, no form, nothing from elsewhere except on request. */
 export function HtmlFrame({ src, title }: { src: string; title: string }) {
@@ -73,13 +74,13 @@ function attachmentList<Attachment extends Attached>(
         <li key={index} className="row between">
           {hrefOf ? (
             <a className="break" href={hrefOf(attachment)} download={attachment.filename}>
-              <bdi>{attachment.filename}</bdi>
+              <Foreign>{attachment.filename}</Foreign>
             </a>
           ) : (
-            <bdi className="break">{attachment.filename}</bdi>
+            <Foreign className="break">{attachment.filename}</Foreign>
           )}
           <span className="soft">
-            <bdi>{attachment.contentType}</bdi> · {bytes(attachment.size)}
+            <Foreign>{attachment.contentType}</Foreign> · {bytes(attachment.size)}
           </span>
         </li>
       ))}

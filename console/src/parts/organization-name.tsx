@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../api/client';
 import type { Data, Organization } from '../api/types';
+import { Foreign } from './text';
 
 const FRESH_MS = 60_000;
 const MOST = 100;
@@ -22,5 +23,5 @@ export function OrganizationName({ id }: { id: string }) {
     retry: false,
   });
   const name = known?.name ?? one.data?.data.name;
-  return name === undefined ? <code>{id}</code> : <bdi title={id}>{name}</bdi>;
+  return name === undefined ? <code>{id}</code> : <Foreign title={id}>{name}</Foreign>;
 }

@@ -1,5 +1,7 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
+import { visible } from './format';
+import { Foreign } from './text';
 
 interface PageProps {
   readonly title: string;
@@ -16,7 +18,7 @@ interface PageProps {
 export function Page({ title, badge, lead, actions, up, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Waybill`;
+    document.title = `${visible(title)} · Waybill`;
   }, [title]);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
@@ -30,7 +32,7 @@ export function Page({ title, badge, lead, actions, up, children }: PageProps) {
           )}
           <div className="row">
             <h1 ref={heading} tabIndex={-1}>
-              <bdi>{title}</bdi>
+              <Foreign>{title}</Foreign>
             </h1>
             {badge}
           </div>

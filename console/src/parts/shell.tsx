@@ -7,6 +7,7 @@ import { Icon, type IconName } from './icons';
 import { useRights } from './rights';
 import { useTheme } from './theme';
 import { useToast } from './toast';
+import { Foreign } from './text';
 
 interface Entry {
   readonly to: string;
@@ -179,11 +180,11 @@ function Who() {
     <footer>
       <div className="who">
         <strong>
-          <bdi>{organization?.name ?? 'Operator'}</bdi>
+          <Foreign>{organization?.name ?? 'Operator'}</Foreign>
         </strong>
         <br />
         <span>
-          <bdi>{key.name}</bdi>
+          <Foreign>{key.name}</Foreign>
         </span>
       </div>
       <div className="row">

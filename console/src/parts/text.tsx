@@ -1,5 +1,5 @@
-import { useSyncExternalStore } from 'react';
-import { fromNow, moment, words } from './format';
+import { type ComponentProps, useSyncExternalStore } from 'react';
+import { fromNow, moment, visible, words } from './format';
 import { type Tone, toneOf } from './tones';
 
 const TICK_MS = 5_000;
@@ -54,4 +54,9 @@ export function Badge({
   label?: string;
 }) {
   return <span className={`badge ${tone}`}>{label}</span>;
+}
+
+/** What others have written: its direction does not change that of the words around it, and its controls are seen. */
+export function Foreign({ children, ...rest }: ComponentProps<'bdi'>) {
+  return <bdi {...rest}>{typeof children === 'string' ? visible(children) : children}</bdi>;
 }

@@ -9,6 +9,7 @@ import {
   useRef,
   useState,
 } from 'react';
+import { visible } from './format';
 
 const SHOWN_MS = 6_000;
 
@@ -73,7 +74,7 @@ export function ToastPlace() {
         .filter(({ place }) => (place !== undefined && places.includes(place) ? place : places[0]) === id)
         .map((toast) => (
           <div key={toast.id} className="toast">
-            {toast.message}
+            {visible(toast.message)}
           </div>
         ))}
     </div>

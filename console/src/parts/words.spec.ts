@@ -5,11 +5,11 @@ import type { Destination, EgressPool } from '../api/types';
 import { hostInZone } from '../pages/domains/host-in-zone';
 import { SCOPES } from '../pages/keys/scopes';
 import { isSpike } from '../pages/overview/is-spike';
-import { LISTENED_TYPES } from '../pages/webhooks/listened-types';
+import { LISTENED_TYPES } from './event-types';
 import { detailsOf, whoActed } from './audit-words';
 import { adviceFor, adviceForPool } from './destination-words';
 import { replyText, whyItWaits } from './email-words';
-import { fromNow, moment, percent, plural, words } from './format';
+import { fromNow, moment, percent, plural, visible, words } from './format';
 
 const NOW = Date.parse('2026-03-04T12:00:00Z');
 
@@ -95,6 +95,13 @@ describe('why a recipient waits', () => {
   });
 });
 
+describe('a text from outside', () => {
+  it('hides nothing', () => {
+    expect(visible('a\u202Egpj.exe\u0007\u2067b\u2028')).toBe('a⟨U+202E⟩gpj.exe⟨U+0007⟩⟨U+2067⟩b⟨U+2028⟩');
+    for (const text of ['Ünïcode 😀', 'שלום\u200F, عالم', 'two\nlines\tand more']) expect(visible(text)).toBe(text);
+  });
+});
+
 describe('what a server said', () => {
   it('is what it sent, and its codes where that has none', () => {
     const said = ['250-2.6.0 Kept', '250 2.6.0 as 42'];
@@ -164,7 +171,7 @@ describe('what is said of a destination', () => {
     expect(own.why).toMatch(/^An operator has paused it: “Their maintenance”, until .*2026/);
     expect(own.what).toContain('Resume it');
     const met = adviceFor({ ...paused, cause: '554 blocked' });
-    expect(met.why).toMatch(/^Its servers refuse everything: “554 blocked”/);
+    expect(met.why).toMatch(/^Attempts there fail again and again: “554 blocked”/);
     expect(met.what).toContain('block list');
     const slowed = { ...open, state: 'slowed' as const, cause: '421 too many' };
     expect(adviceFor({ ...slowed, rules: [rule('reply', '5 max connections', '421 too many')] }).why).toContain(

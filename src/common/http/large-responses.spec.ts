@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { escapeHtml } from './html-page';
 import { jsonInTurns } from '../async/text-in-turns';
-import { escapedInTurns, framelessInTurns, inertInTurns } from './large-responses';
+import { escapedInTurns, inertInTurns } from './large-responses';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
 
 const PIECE = 64 * 1024;
@@ -29,7 +29,6 @@ describe('responses with long texts', () => {
     await fc.assert(
       fc.asyncProperty(TEXT, async (text) => {
         expect((await escapedInTurns(text)).toString()).toBe(escapeHtml`${text}`.toString());
-        expect((await framelessInTurns(text)).toString()).toBe(text);
         expect((await inertInTurns(text)).toString()).toBe(text);
       }),
       { numRuns: 50 },
@@ -41,7 +40,7 @@ describe('responses with long texts', () => {
     const shown = `<x-iframe src="https://spy.example"></IFRAME><x-Frame src=x><x-iframe/srcdoc="<x-iframe>">< iframe><i>`;
     for (let before = PIECE - frames.length; before <= PIECE; before += 1) {
       const text = (before % 2 === 0 ? 'x' : '<').repeat(before);
-      const document = (await framelessInTurns(`${text}${frames}`)).toString();
+      const document = (await inertInTurns(`${text}${frames}`)).toString();
       expect(document === `${text}${shown}`).toBe(true);
     }
   });
@@ -60,7 +59,7 @@ describe('responses with long texts', () => {
     const text = '"'.repeat(20 * PIECE);
     expect(await loopTurnsOf(() => jsonInTurns({ text, html: text }))).toBeGreaterThan(30);
     expect(await loopTurnsOf(() => escapedInTurns(text))).toBeGreaterThan(15);
-    expect(await loopTurnsOf(() => framelessInTurns('<'.repeat(20 * PIECE)))).toBeGreaterThan(15);
+    expect(await loopTurnsOf(() => inertInTurns('<'.repeat(20 * PIECE)))).toBeGreaterThan(15);
     expect(await loopTurnsOf(() => inertInTurns('<a '.repeat(7 * PIECE)))).toBeGreaterThan(15);
   });
 });

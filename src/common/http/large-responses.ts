@@ -3,28 +3,18 @@ import { escapeHtml } from './html-page';
 
 /** For `@Header` beside `jsonInTurns`. */
 export const JSON_TYPE = 'application/json; charset=utf-8';
-/** Chromium opens a connection to the host of a frame before the document's policy refuses it, and so tells that host who reads the mail. */
-const FRAME = /<(?=i?frame)/gi;
-/** A tag that begins so far before the end of a piece, or nearer, may be cut off in the middle of that name. */
-const FRAME_LENGTH = '<iframe'.length;
-
-/** The document of a mail's html: the same, with elements that nobody knows in place of its frames. */
-export async function framelessInTurns(html: string): Promise<Buffer> {
-  const write = (piece: string): Buffer => Buffer.from(piece.replace(FRAME, '<x-'));
-  return Buffer.concat(await inTurns(html, write, FRAME_LENGTH));
-}
-
 /**
  * What leads out of a document, though its policy lets it load nothing: links of MathML elements, and animations, which could give a link
- * another address. Frames are left out as above.
+ * another address; and frames, to whose hosts Chromium opens a connection before the policy refuses it, so that they learn who reads the mail.
  */
 const LEADS_OUT = /<(?=i?frame|math|animate|set)/gi;
 const LINK = /<(a|area)(?=[\t\n\f\r /])/gi;
 const LEADS_OUT_LENGTH = '<animate'.length;
 
 /**
- * The same, and none of its links leads anywhere: of two attributes with one name the first counts, however the other is written. Without
- * quotes, as a tag within an attribute's value would otherwise end the value.
+ * The document of a mail's html: the same, with elements that nobody knows in place of its frames, and links that lead nowhere. Of two
+ * attributes with one name the first counts, however the other is written. Without quotes, as a tag within an attribute's value would
+ * otherwise end the value.
  */
 export async function inertInTurns(html: string): Promise<Buffer> {
   const write = (piece: string): Buffer => Buffer.from(piece.replace(LEADS_OUT, '<x-').replace(LINK, '<$1 href=#-'));

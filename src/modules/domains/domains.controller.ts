@@ -54,8 +54,9 @@ export class DomainsController {
   })
   @ApiList(DomainDto, 'total')
   @ApiErrors('invalid_request')
-  async list(@CurrentPrincipal() { organizationId, domainId }: Principal, @Query() { page, limit }: ListDomainsQuery) {
-    const filter = { id: domainId, skip: (page - 1) * limit, take: limit };
+  async list(@CurrentPrincipal() { organizationId, domainId }: Principal, @Query() query: ListDomainsQuery) {
+    const { q, status, page, limit } = query;
+    const filter = { id: domainId, text: q, status, skip: (page - 1) * limit, take: limit };
     const [domains, total] = await this.domains.page(organizationId, filter);
     return { data: (await this.details.detailsOf(organizationId, domains)).map(toDomainDto), total };
   }

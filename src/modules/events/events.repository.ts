@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { expandEvents } from '../../common/compact-events';
+import { expandEvents, MOST_LEADS } from '../../common/compact-events';
+import { idMoved } from '../../common/ids';
 import { groupByTenant, acrossTenants } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { EventKey, FeedEvent, FeedRow, FeedStream } from './feed-event';
@@ -8,8 +9,10 @@ import {
   findInboundEvents,
   INBOUND_SEQUENCE,
   readEventFeed,
+  readEventFeedBack,
   readEventHorizon,
   readInboundFeed,
+  readInboundFeedBack,
 } from './sql/event-feed.sql';
 
 /** The event log in the order of ids, up to the horizon (docs/adr/0017). */
@@ -37,6 +40,21 @@ export class EventsRepository {
       // The position may be at an event in the middle of a row.
       return events.filter(({ id }) => id > after).slice(0, limitEach);
     });
+  }
+
+  /** The last events of a stream before a position, or before the horizon: the newest first. */
+  async readBack(stream: FeedStream, before: string | undefined, horizon: string, limit: number): Promise<FeedEvent[]> {
+    // The position may be at an event in the middle of a row, which has the id of its last one.
+    const isWithin = before !== undefined && before < horizon;
+    const end = isWithin ? idMoved(before, MOST_LEADS + 1) : horizon;
+    // Of that row nothing may be left.
+    const rows = limit + 1;
+    const [events = [], mail = []] = await this.database.runAll([
+      readEventFeedBack(stream, end, rows),
+      ...(stream.isWithoutInbound ? [] : [readInboundFeedBack(stream, end, rows)]),
+    ]);
+    const found = toEvents(merge(events.toReversed(), mail)).toReversed();
+    return found.filter(({ id }) => !isWithin || id < before).slice(0, limit);
   }
 
   async find(keys: readonly EventKey[]): Promise<FeedEvent[]> {

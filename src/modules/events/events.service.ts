@@ -51,22 +51,45 @@ export class EventsService {
    * One page for a client: oldest first, each event exactly once over all pages. Those of received mail need the scope to read it.
    * @throws UnavailableError
    */
-  async pull(
-    { organizationId, mode, domainId, scopes }: Reader,
-    start: PullStart,
-    limit: number,
-  ): Promise<PulledEvents> {
+  async pull(reader: Reader, start: PullStart, limit: number): Promise<PulledEvents> {
     const after = typeof start === 'string' ? start : firstIdAt(start ?? new Date(0));
-    const wanted = domainId === undefined ? limit + 1 : SCAN;
-    const [read = []] = await this.readAfter(
-      [{ organizationId, mode, after, isWithoutInbound: !scopes.has('inbound:read') }],
-      wanted,
-    );
-    const own = domainId === undefined ? read : read.filter((event) => event.domainId === domainId);
-    const events = own.slice(0, limit);
-    const last = own.length > limit ? events.at(-1) : read.at(-1);
-    return { events, next: last?.id ?? after, hasMore: own.length > limit || read.length === wanted };
+    const wanted = wantedFor(reader, limit);
+    const [read = []] = await this.readAfter([streamOf(reader, after)], wanted);
+    return pageOf(reader, { read, wanted, limit, position: after });
   }
+
+  /**
+   * The same, newest first. Events that are recorded meanwhile are on no further page: they come after the first one's newest.
+   * @param before a position, or undefined: from the newest on @throws UnavailableError
+   */
+  async pullBack(reader: Reader, before: string | undefined, limit: number): Promise<PulledEvents> {
+    const horizon = await this.events.horizon();
+    const wanted = wantedFor(reader, limit);
+    const read = await this.events.readBack(streamOf(reader, firstIdAt(new Date(0))), before, horizon, wanted);
+    return pageOf(reader, { read, wanted, limit, position: before ?? horizon });
+  }
+}
+
+const wantedFor = ({ domainId }: Reader, limit: number): number => (domainId === undefined ? limit + 1 : SCAN);
+
+function streamOf({ organizationId, mode, scopes }: Reader, after: string): FeedStream {
+  return { organizationId, mode, after, isWithoutInbound: !scopes.has('inbound:read') };
+}
+
+interface ReadEvents {
+  readonly read: readonly FeedEvent[];
+  /** How many were asked for. */
+  readonly wanted: number;
+  readonly limit: number;
+  /** Where the page begins. */
+  readonly position: string;
+}
+
+function pageOf({ domainId }: Reader, { read, wanted, limit, position }: ReadEvents): PulledEvents {
+  const own = domainId === undefined ? read : read.filter((event) => event.domainId === domainId);
+  const events = own.slice(0, limit);
+  const last = own.length > limit ? events.at(-1) : read.at(-1);
+  return { events, next: last?.id ?? position, hasMore: own.length > limit || read.length === wanted };
 }
 
 export { toPayload } from './feed-event';

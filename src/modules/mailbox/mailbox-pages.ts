@@ -1,4 +1,5 @@
 import { escapeHtml, type Markup } from '../../common/http/html-page';
+import type { MessageLink } from './message-links';
 import type { ListedMessage, MailboxPage, OpenMessage } from './mailbox.service';
 import { decodedField, type HeaderField, type MessageContent, type MessagePart } from './message-reader';
 import { displayLine } from '../../common/http/downloads';
@@ -44,7 +45,7 @@ function summary({ total, search }: MailboxPage): Markup | undefined {
 
 function tools({ total, search }: MailboxPage, isLive: boolean): Markup | undefined {
   if (total === 0 && search === '') return undefined;
-  const deleteAll = escapeHtml`<form method="post" action="/mailbox/delete"><button class="button danger">Delete all</button></form>`;
+  const deleteAll = escapeHtml`<a class="button danger" href="/mailbox/delete">Delete all</a>`;
   if (isLive) {
     return escapeHtml`<div class="tools"><a class="button" href="/mailbox?live=false">Search, or stop reloading</a>${deleteAll}</div>`;
   }
@@ -56,6 +57,20 @@ function tools({ total, search }: MailboxPage, isLive: boolean): Markup | undefi
         <a class="button" href="/mailbox">Show all, live</a>
         ${search === '' ? deleteAll : undefined}
       </div>`;
+}
+
+/** Asks before all messages are deleted: they belong to everyone who uses this installation. */
+export function deletePage(total: number): string {
+  const what = `${total} ${total === 1 ? 'message' : 'messages'}`;
+  const body = escapeHtml`<header><h1>Delete all messages?</h1></header>
+    <main class="card">
+      <p>The mailbox has ${what}, of all organizations. There is no way back; the emails in the console stay.</p>
+      <div class="tools">
+        <a class="button" href="/mailbox">Keep them</a>
+        <form method="post" action="/mailbox/delete"><button class="button danger">Delete ${what}</button></form>
+      </div>
+    </main>`;
+  return layout({ title: 'Delete all messages?', body });
 }
 
 function content(mailbox: MailboxPage, firstSteps: FirstSteps): Markup {
@@ -120,8 +135,8 @@ const MAX_FIELDS = 300;
 const MAX_FIELD_LENGTH = 4_000;
 const NAME_LENGTH = 100;
 
-/** One message: envelope, its html in a sandbox, its text, its attachments, its header. */
-export function messagePage({ message, head, content }: OpenMessage): string {
+/** One message: envelope, its html in a sandbox, its links, its text, its attachments, its header. */
+export function messagePage({ message, head, content }: OpenMessage, links: readonly MessageLink[] = []): string {
   const title = message.subject || '(no subject)';
   const body = escapeHtml`<header>
       <p><a href="/mailbox">&larr; Mailbox</a></p>
@@ -129,7 +144,7 @@ export function messagePage({ message, head, content }: OpenMessage): string {
     </header>
     <main>
       ${envelope(message, head)}
-      ${content.kind === 'parts' ? parts(message.id, content) : unreadable()}
+      ${content.kind === 'parts' ? parts(message.id, content, links) : unreadable()}
       ${headerFields(head)}
     </main>`;
   return layout({ title, body });
@@ -158,8 +173,11 @@ function line(name: string, value: string): Markup | undefined {
   return value === '' ? undefined : escapeHtml`<dt>${name}</dt><dd><bdi>${value}</bdi></dd>`;
 }
 
-function parts(id: string, { html, text, attachments }: Extract<MessageContent, { kind: 'parts' }>): Markup {
+type Parts = Extract<MessageContent, { kind: 'parts' }>;
+
+function parts(id: string, { html, text, attachments }: Parts, links: readonly MessageLink[]): Markup {
   return escapeHtml`${html === undefined ? undefined : htmlFrame(id)}
+      ${links.length === 0 ? undefined : linkList(links)}
       ${text === undefined ? undefined : textBody(text, html === undefined)}
       ${attachments.length === 0 ? undefined : attachmentTable(id, attachments)}`;
 }
@@ -169,7 +187,19 @@ function htmlFrame(id: string): Markup {
   return escapeHtml`<section>
         <h2>HTML</h2>
         <iframe sandbox="" referrerpolicy="no-referrer" title="The message's html" src="/mailbox/${id}/html"></iframe>
-        <p class="hint">Scripts, forms and everything remote are switched off in here.</p>
+        <p class="hint">Scripts, forms, links and everything remote are switched off in here.</p>
+      </section>`;
+}
+
+/** The same links where they can be followed, with the address that each leads to. */
+function linkList(links: readonly MessageLink[]): Markup {
+  const items = links.map(
+    ({ href, text }) => escapeHtml`
+          <li><bdi>${text}</bdi> <a href="${href}" target="_blank" rel="noreferrer">${href}</a></li>`,
+  );
+  return escapeHtml`<section>
+        <h2>Links</h2>
+        <ul class="card links">${items}</ul>
       </section>`;
 }
 

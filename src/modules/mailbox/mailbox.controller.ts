@@ -24,11 +24,12 @@ import { AttachmentIndexPipe, downloadAs } from '../../common/http/downloads';
 import { HTML_TYPE, MESSAGE_POLICY, PAGE_POLICY, STYLESHEET } from './page-layout';
 import { ListMailboxQuery, toMessageDto } from './dto/mailbox.dto';
 import { MailboxService } from './mailbox.service';
-import { type FirstSteps, listPage, messagePage } from './mailbox-pages';
+import { deletePage, type FirstSteps, listPage, messagePage } from './mailbox-pages';
+import { linksOf } from './message-links';
 import { MailboxProblemFilter, NoMailboxError } from './mailbox-problems';
 import { AppError } from '../../common/errors/app-error';
 import { isOnThisMachine } from '../../common/http/client-address';
-import { framelessInTurns } from '../../common/http/large-responses';
+import { inertInTurns } from '../../common/http/large-responses';
 import { parseUrl } from '../../common/network';
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
@@ -99,6 +100,13 @@ export class MailboxController {
     return listPage(await this.mailbox.list(page, q.trim()), this.firstSteps, live);
   }
 
+  @Get('delete')
+  @Header(TYPE, HTML_TYPE)
+  @Header(POLICY, PAGE_POLICY)
+  async askToDeleteAll(): Promise<string> {
+    return deletePage((await this.mailbox.list(1)).total);
+  }
+
   @Post('delete')
   @TakesBody({ ignored: true })
   @UseGuards(OwnPagesGuard)
@@ -131,7 +139,9 @@ export class MailboxController {
   @Header(TYPE, HTML_TYPE)
   @Header(POLICY, PAGE_POLICY)
   async message(@PathId('id', 'Message') id: string): Promise<string> {
-    return messagePage(await this.mailbox.open(id));
+    const opened = await this.mailbox.open(id);
+    const html = opened.content.kind === 'parts' ? opened.content.html : undefined;
+    return messagePage(opened, html === undefined ? [] : await linksOf(html));
   }
 
   @Get(':id/html')
@@ -139,7 +149,7 @@ export class MailboxController {
   @Header(POLICY, MESSAGE_POLICY)
   @Header('x-dns-prefetch-control', 'off')
   async html(@PathId('id', 'Message') id: string): Promise<Buffer> {
-    return framelessInTurns(await this.mailbox.html(id));
+    return inertInTurns(await this.mailbox.html(id));
   }
 
   @Get(':id/raw')

@@ -46,6 +46,8 @@ header p { margin: .25rem 0; color: var(--faint); }
 .card { padding: .75rem 1rem; }
 .card > :first-child { margin-top: 0; }
 .card > :last-child { margin-bottom: 0; }
+ul.links { margin: 0; list-style: none; }
+.links li { padding: .25rem 0; overflow-wrap: anywhere; }
 .hint { margin: .25rem 0 0; color: var(--faint); font-size: .85rem; }
 .button {
   display: inline-block; padding: .375rem .875rem; border: 1px solid var(--strong); border-radius: 6px; background: var(--card);

@@ -108,6 +108,34 @@ export function failureStories(sceneOf: () => ConsoleScene): void {
     await heading(page, 'Sign in').waitFor();
   });
 
+  it('asks before a draft is lost, and keeps it when the session has ended', async () => {
+    const key = await scene.acme.key('live', ['template:read', 'template:manage', 'key:manage']);
+    const page = await scene.open();
+    const signIn = async () => {
+      await page.getByLabel('API key').fill(key);
+      await button(page, 'Sign in').click();
+    };
+    const isAsked = () => page.evaluate(`!window.dispatchEvent(new Event('beforeunload', { cancelable: true }))`);
+    await page.goto(`${scene.base}/console/templates/new`);
+    await signIn();
+    await heading(page, 'A new template').waitFor();
+    expect(await isAsked()).toBe(false);
+    await field(page, 'Subject').fill('Written for an hour');
+    expect(await isAsked()).toBe(true);
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await heading(page, 'API keys').waitFor();
+    expect(await isAsked()).toBe(true);
+    await page.context().clearCookies();
+    await page.getByRole('link', { name: 'Templates' }).click();
+    await heading(page, 'Sign in').waitFor();
+    await signIn();
+    await heading(page, 'Templates').waitFor();
+    await page.getByRole('link', { name: 'Write a template' }).first().click();
+    expect(await field(page, 'Subject').inputValue()).toBe('Written for an hour');
+    await button(page, 'Discard the draft').click();
+    expect(await isAsked()).toBe(false);
+  });
+
   it('keeps the draft of a template when someone else saves a version', async () => {
     const made = await scene.api().post('/v1/templates', { name: 'shared', subject: 'First', html: '<p>Hello</p>' });
     const path = `/templates/${made.body.data.id}`;

@@ -170,6 +170,16 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     expect(await notices.count()).toBe(3);
     expect(await notices.first().textContent()).toContain('is not verified any more');
     await page.getByRole('link', { name: 'See the domains' }).click();
+    await page.getByText('203 domains · page 1 of 3').waitFor();
+    const search = page.getByLabel('Name', { exact: true });
+    await search.fill('mer17');
+    await search.press('Enter');
+    await page.getByText('11 domains').waitFor();
+    await search.fill('none');
+    await search.press('Enter');
+    await page.getByText('No domain is like that').waitFor();
+    await search.press('Escape');
+    await page.getByLabel('Ownership').selectOption('');
     await page.getByText('206 domains · page 1 of 3').waitFor();
     await button(page, 'Next').click();
     await button(page, 'Next').click();
@@ -189,6 +199,9 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await scene.visit(page, '/emails');
     await page.locator('tbody tr').waitFor();
     const hidden = `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table-wrap'))`;
+    expect(await page.evaluate(hidden)).toBe(0);
+    // On a tablet too.
+    await page.setViewportSize({ width: 768, height: 900 });
     expect(await page.evaluate(hidden)).toBe(0);
   });
 }

@@ -115,6 +115,15 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
     const link = page.getByRole('link', { name: SUBJECT });
     await link.first().waitFor();
     expect(await link.count()).toBe(1);
+    // An override would show it as `Invoice exe.jpg`.
+    const spoofed = { to: ['ada@example.com'], subject: 'Invoice \u202Egpj.exe', tags: ['\u2067a'] };
+    const id = await scene.api().send({ from: 'hello@acme.example', ...spoofed });
+    await scene.turnTo(page, '/emails');
+    const row = page.getByRole('row', { name: 'Invoice ⟨U+202E⟩gpj.exe' });
+    await row.getByText('⟨U+2067⟩a').waitFor();
+    await scene.turnTo(page, `/emails/${id}`);
+    await page.getByRole('heading', { name: 'Invoice ⟨U+202E⟩gpj.exe' }).waitFor();
+    expect(await page.title()).toContain('⟨U+202E⟩');
   });
 
   it('fits into a window of 360 pixels', async () => {

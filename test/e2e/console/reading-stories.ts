@@ -240,29 +240,82 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
       await waitFor(async () => (await drawing()) !== light, { what: 'the chart in other colours' });
     });
 
-    it('of events say that they catch up, and how many are shown', async () => {
+    it('of events begin with the newest, go on by themselves, and go back on request', async () => {
       const page = await scene.signedIn();
-      const event = (at: number) => ({
-        ...{ type: 'email.sent', timestamp: new Date(Date.now() - 10_000_000 + at).toISOString() },
-        data: { eventId: `${at}`, recipient: `r${at}@x.example` },
+      const at = Date.now() - 7_000;
+      const event = (n: number) => ({
+        ...{ type: n % 500 === 7 ? 'email.bounced' : 'email.sent', timestamp: new Date(at + n).toISOString() },
+        data: { eventId: `${n}`, recipient: `r${n}@x.example` },
       });
-      const events = Array.from({ length: 1_683 }, (_, at) => event(at));
-      const last = gate();
+      const events = Array.from({ length: 1_683 }, (_, n) => event(n));
+      let asked = 0;
       await page.route('**/v1/events?*', async (route) => {
-        const from = Number(new URL(route.request().url()).searchParams.get('after') ?? 0);
-        const next = Math.min(events.length, from + 1_000);
-        if (from > 0) await last.opened;
-        const pagination = { hasMore: next < events.length, nextCursor: String(next) };
-        await route.fulfill({ json: { data: events.slice(from, next), pagination } });
+        const query = new URL(route.request().url()).searchParams;
+        const after = query.get('after');
+        asked += 1;
+        const isBack = query.get('order') === 'desc';
+        const [from, to] = isBack
+          ? [Math.max(0, Number(after ?? events.length) - 100), Number(after ?? events.length)]
+          : [Number(after) + 1, Math.min(events.length, Number(after) + 101)];
+        const data = isBack ? events.slice(from, to).toReversed() : events.slice(from, to);
+        const hasMore = isBack ? from > 0 : to < events.length;
+        const pagination = { hasMore, nextCursor: String(isBack ? from : to - 1) };
+        await route.fulfill({ json: { data, pagination } });
       });
       await scene.visit(page, '/events');
-      await heading(page, 'Catching up, the oldest first').waitFor();
-      expect(await page.getByText('of the newest 1,000 events').count()).toBe(0);
-      last.open();
-      await heading(page, 'Live').waitFor();
+      const rows = page.locator('tbody tr');
+      const shown = (n: number) => page.getByText(`r${n}@x.example`, { exact: true });
+      expect(await rows.first().textContent()).toContain('r1682@x.example');
+      expect([asked, await rows.count()]).toEqual([1, 100]);
+      events.push(event(1_683));
+      await shown(1_683).waitFor();
+      await button(page, 'Show more').click();
+      await shown(1_483).waitFor();
+      expect(await rows.first().textContent()).toContain('r1683@x.example');
+      // Of a type that is seldom it looks further back by itself.
+      await page.getByLabel('Type').selectOption('bounced');
       await page.getByText('of the newest 1,000 events').waitFor();
-      await page.getByText('r1682@x.example', { exact: true }).waitFor();
-      expect(await page.getByText('r682@x.example', { exact: true }).count()).toBe(0);
+      expect(await rows.count()).toBe(2);
+      await page.getByLabel('Type').selectOption('clicked');
+      await page.getByText('No “Clicked” among the newest 1,000 events').waitFor();
+      // A page that was away for long does not read all that it has missed.
+      await button(page, 'Pause').click();
+      for (let n = events.length; n < 6_000; n += 1) events.push(event(n));
+      await page.getByLabel('Type').selectOption('');
+      [asked] = [0];
+      await button(page, 'Resume').click();
+      await shown(5_999).waitFor();
+      expect(asked).toBeLessThan(20);
+    });
+
+    it('search on in emails older than the newest 50,000', async () => {
+      const id = await scene.api().send({ from: 'hello@acme.example', to: ['ada@example.com'], subject: 'Very old' });
+      const [found] = (await scene.api().get(`/v1/emails?subject=very%20old`)).body.data;
+      const page = await scene.signedIn();
+      const cursors: string[] = [];
+      await page.route('**/v1/emails?*subject=*', async (route) => {
+        const cursor = new URL(route.request().url()).searchParams.get('cursor') ?? '0';
+        cursors.push(cursor);
+        const isThere = cursor === '2';
+        const pagination = { page: 1, limit: 50, total: 0, totalPages: 0, partial: true };
+        const next = Number(cursor) < 3 && { nextCursor: String(Number(cursor) + 1) };
+        await route.fulfill({ json: { data: isThere ? [found] : [], pagination: { ...pagination, ...next } } });
+      });
+      await scene.visit(page, '/emails?q=very%20old');
+      await heading(page, 'None of the newest 50,000 emails is like that').waitFor();
+      await button(page, 'Search older emails').click();
+      await page.getByRole('link', { name: 'Very old' }).waitFor();
+      expect(cursors).toEqual(['0', '1', '2']);
+      await button(page, 'Next').click();
+      await heading(page, 'No older email is like that').waitFor();
+      await button(page, 'Back to the newest').click();
+      await heading(page, 'None of the newest 50,000 emails is like that').waitFor();
+      await button(page, 'Search older emails').click();
+      await page.getByRole('link', { name: 'Very old' }).click();
+      await heading(page, 'Very old').waitFor();
+      expect(page.url()).toContain(id);
+      await page.goBack();
+      await page.getByRole('link', { name: 'Very old' }).waitFor();
     });
 
     it('opens the row that was clicked while a filter was being written, and keeps Escape in its field', async () => {

@@ -263,6 +263,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, PublicRoute>> = {
   'POST /console/session': { status: 400 },
   'DELETE /console/session': { status: 200 },
   'GET /mailbox': { status: 200 },
+  'GET /mailbox/delete': { status: 200 },
   'POST /mailbox/delete': { status: 200 },
   'POST /mailbox/{id}/delete': { status: 404 },
   'GET /mailbox/messages.json': { status: 200 },

@@ -169,6 +169,28 @@ describe('POST /v1/domains', () => {
 });
 
 describe('reading domains', () => {
+  it('finds them by a part of the name, and by their verification', async () => {
+    for (const name of ['shop.one', 'mail.one', 'under_score', 'other']) {
+      await add(acme, `${name.replace('_', '-')}.example`);
+    }
+    await app.db.query(
+      `update domains set verification_status = 'failed' where domain in ('mail.one.example', 'other.example')`,
+    );
+    const found = async (query: string) => {
+      const { body } = await acme.api.get(`/v1/domains?${query}`);
+      return [body.total, body.data.map(({ domain }: any) => domain)];
+    };
+    expect(await found('q=ONE.ex')).toEqual([2, ['shop.one.example', 'mail.one.example']]);
+    expect(await found('q=one&limit=1&page=2')).toEqual([2, ['mail.one.example']]);
+    expect(await found('q=one&status=failed')).toEqual([1, ['mail.one.example']]);
+    expect(await found('status=failed')).toEqual([2, ['mail.one.example', 'other.example']]);
+    // Nothing stands for other characters.
+    for (const text of ['_', '%25', 'two']) expect(await found(`q=${text}`)).toEqual([0, []]);
+    for (const query of ['q=', 'status=unknown', 'q=%00']) {
+      expect(errorOf(await acme.api.get(`/v1/domains?${query}`))).toEqual([400, 'invalid_request']);
+    }
+  });
+
   it('lists them oldest first, page by page, with the total', async () => {
     for (const name of ['one', 'two', 'three']) await add(acme, `${name}.example`);
     const { body } = await acme.api.get('/v1/domains');

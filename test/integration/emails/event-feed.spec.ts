@@ -16,7 +16,9 @@ import {
   findFeedEvents,
   findInboundEvents,
   readEventFeed,
+  readEventFeedBack,
   readInboundFeed,
+  readInboundFeedBack,
 } from '../../../src/modules/events/sql/event-feed.sql';
 import { insertInboundEmail } from '../../factories/inbound-emails';
 import { insertEvents } from '../../factories/feed-events';
@@ -126,16 +128,19 @@ describe('the event feed', () => {
     });
     const ids = all.map(({ id }) => id);
     expect(ids).toEqual([...ids].sort());
-    for (const limit of [1, 2, 3, 4]) {
+    const pages = async (order: 'pull' | 'pullBack', limit: number) => {
       const pulled: string[] = [];
       for (let after: string | undefined; ;) {
-        const page = await feed.pull({ ...tenant.as('live'), scopes }, after, limit);
+        const page = await feed[order]({ ...tenant.as('live'), scopes }, after, limit);
         expect(page.events.length).toBeLessThanOrEqual(limit);
         pulled.push(...page.events.map(({ id }) => id));
-        if (!page.hasMore) break;
+        if (!page.hasMore) return pulled;
         after = page.next;
       }
-      expect(pulled).toEqual(ids);
+    };
+    for (const limit of [1, 2, 3, 4]) {
+      expect(await pages('pull', limit)).toEqual(ids);
+      expect(await pages('pullBack', limit)).toEqual(ids.toReversed());
     }
     const key = (sequence: number) => ({ organizationId, mode: 'live' as const, emailId, sequence });
     expect(await feed.find([key(2), key(4)])).toEqual([sending, delivered]);
@@ -162,6 +167,10 @@ describe('the event feed', () => {
     expect(await read()).toEqual(all);
     expect(await read(START, 2)).toEqual(all.slice(0, 2));
     expect(await read(mail)).toEqual(all.slice(all.indexOf(mail) + 1));
+    const back = async (of: Iterable<string>) =>
+      (await feed.pullBack({ ...tenant.as('live'), scopes: new Set(of) }, undefined, 10)).events.map(({ id }) => id);
+    expect(await back(scopes)).toEqual(all.toReversed());
+    expect(await back(['email:read'])).toEqual(all.toReversed().filter((id) => id !== mail));
     const key = { organizationId, mode: 'live' as const, emailId: mail, sequence: 0 };
     const found = { id: mail, emailId: mail, domainId, eventType: 'inbound.received', source: 'inbound', tags: null };
     expect(await feed.find([key])).toMatchObject([found]);
@@ -290,8 +299,14 @@ describe('the event feed', () => {
     const client: PoolClient = await poolOf(db.dataSource).connect();
     try {
       for (const one of [stream(eventIds[9_000]), stream(START, small)]) {
-        const ofEmails = await explainBoth(client, readEventFeed(one, horizon, 10));
-        const ofMail = await explainBoth(client, readInboundFeed(one, horizon, 10));
+        const ofEmails = [
+          ...(await explainBoth(client, readEventFeed(one, horizon, 10))),
+          ...(await explainBoth(client, readEventFeedBack(one, horizon, 10))),
+        ];
+        const ofMail = [
+          ...(await explainBoth(client, readInboundFeed(one, horizon, 10))),
+          ...(await explainBoth(client, readInboundFeedBack(one, horizon, 10))),
+        ];
         const plan = [...ofEmails, ...ofMail];
         expect(plan.map((node) => node['Node Type'])).not.toContain('Seq Scan');
         expect(ofEmails.map((node) => node['Index Name'])).toContainEqual(

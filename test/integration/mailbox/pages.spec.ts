@@ -130,8 +130,35 @@ describe('the pages of the mailbox', () => {
     expect([gone.status, gone.headers.get('location')]).toEqual([303, '/mailbox']);
     expect((await press(`/${id}/delete`)).status).toBe(404);
     expect((await app.messages()).map((message) => message.id)).toEqual([other]);
+    // The list's button asks first.
+    expect(await app.page('/mailbox')).toMatch(/<a [^>]*href="\/mailbox\/delete">Delete all<\/a>/);
+    const asked = await app.page('/mailbox/delete');
+    expect(asked).toContain(
+      '<form method="post" action="/mailbox/delete"><button class="button danger">Delete 1 message</button>',
+    );
+    expect((await app.messages()).map((message) => message.id)).toEqual([other]);
     expect((await press('/delete')).status).toBe(303);
     expect(await app.messages()).toEqual([]);
+  });
+
+  it('name the links of the html, which its frame does not follow', async () => {
+    const html = [
+      '<a href="https://shop.example/reset?token=a&amp;b=c">Set a new <b>password</b></a> <a href="https://shop.example/reset?token=a&b=c">again</a>',
+      '<a href="javascript:alert(1)">x</a><a href="/relative">y</a><a name="top"></a><A HREF=" http://localhost:4000/app "><img alt="Open"></A>',
+      '<a href="https://xn--80ak6aa92e.example/<script>">\u202eevil',
+    ].join('');
+    const id = await app.deliver(`Subject: x\r\nContent-Type: text/html; charset=utf-8\r\n\r\n${html}\r\n`);
+    const page = await app.page(`/mailbox/${id}`);
+    const links = [
+      ...page.matchAll(/<li><bdi>(.*?)<\/bdi> <a href="(.*?)" target="_blank" rel="noreferrer">(.*?)<\/a>/g),
+    ];
+    expect(links.map(([, text, href]) => [text, href])).toEqual([
+      ['Set a new password', 'https://shop.example/reset?token=a&amp;b=c'],
+      ['', 'http://localhost:4000/app'],
+      ['evil', 'https://xn--80ak6aa92e.example/%3Cscript%3E'],
+    ]);
+    for (const [, , href, shown] of links) expect(shown).toBe(href);
+    expect(await (await app.get(`/mailbox/${id}/html`)).text()).toContain('<a href=#- href="https://shop.example/');
   });
 
   it('lists for tools what the pages list', async () => {

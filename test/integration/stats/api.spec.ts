@@ -67,17 +67,32 @@ describe('GET /v1/stats', () => {
     expect(await total('2026-05-02T12:30:00%2B02:00', '2026-05-02T12:31:00%2B02:00')).toBe(1);
   });
 
+  interface Fields {
+    readonly dueAt?: Date;
+    readonly firstDueAt?: Date;
+    readonly of?: string;
+    readonly mode?: string;
+  }
+
   it('returns how many of the accepted are queued and sending now', async () => {
     const now = scene.app.clock.now();
-    const accepted = (at: Date, attempt: number, fields: { dueAt?: Date; of?: string; mode?: string } = {}) => {
-      const { dueAt = now, of = domainId, mode = 'live' } = fields;
+    const accepted = (at: Date, attempt: number, fields: Fields = {}) => {
+      const { dueAt = now, firstDueAt = dueAt, of = domainId, mode = 'live' } = fields;
       return scene.app.db.query(
         `insert into deliveries (
            organization_id, mode, email_id, position, domain_id, recipient, destination, category, state, due_at,
            first_due_at, attempt
          )
-         values ($1, $2, $3, 0, $4, 'r@x.example', 'x.example', 'transactional', 'ready', $5, $5, $6)`,
-        [acme.organizationId, mode, firstIdAt(at).replace(/.{12}$/, newId().slice(-12)), of, dueAt, attempt],
+         values ($1, $2, $3, 0, $4, 'r@x.example', 'x.example', 'transactional', 'ready', $5, $7, $6)`,
+        [
+          acme.organizationId,
+          mode,
+          firstIdAt(at).replace(/.{12}$/, newId().slice(-12)),
+          of,
+          dueAt,
+          attempt,
+          firstDueAt,
+        ],
       );
     };
     const other = await scene.addDomain(acme, `o${domain}`);
@@ -86,11 +101,13 @@ describe('GET /v1/stats', () => {
     await accepted(now, 2);
     await accepted(now, 1, { of: other });
     await accepted(now, 0, { dueAt: new Date(now.getTime() + HOUR) });
+    // Put off without an attempt, as mail to a paused destination is.
+    await accepted(now, 0, { dueAt: new Date(now.getTime() + HOUR), firstDueAt: now });
     await accepted(now, 0, { mode: 'test' });
     await accepted(new Date(now.getTime() - 3 * HOUR), 0);
     const period = day(new Date(now.getTime() - HOUR).toISOString(), new Date(now.getTime() + 1).toISOString());
-    expect((await read(acme.api, `?${period}`)).stats).toMatchObject({ queued: 1, sending: 3 });
-    expect((await read(acme.api, `?${period}&domain_id=${domainId}`)).stats).toMatchObject({ queued: 1, sending: 2 });
+    expect((await read(acme.api, `?${period}`)).stats).toMatchObject({ queued: 2, sending: 3 });
+    expect((await read(acme.api, `?${period}&domain_id=${domainId}`)).stats).toMatchObject({ queued: 2, sending: 2 });
   });
 });
 

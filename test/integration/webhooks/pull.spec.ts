@@ -70,12 +70,31 @@ describe('GET /v1/events', () => {
     expect((await pull(customer.api, 'limit=100', all[3]!.toUpperCase())).pages).toEqual([[all[4], ...eventIds]]);
   });
 
-  it('has a cursor before there is any event', async () => {
-    const { pages, next } = await pull(customer.api);
-    expect(pages).toEqual([[]]);
-    const { eventIds } = await insertEvents(app.db, customer, ['queued']);
-    expect((await pull(customer.api, 'limit=2', next)).pages).toEqual([eventIds]);
+  it('goes back from the newest, past what is recorded meanwhile, and on from there', async () => {
+    const first = await insertEvents(app.db, customer, ['queued', 'sending', 'sent']);
+    const second = await insertEvents(app.db, customer, ['queued', 'sending']);
+    const all = [...first.eventIds, ...second.eventIds].sort().toReversed();
+    const { body } = await customer.api.get('/v1/events?order=desc&limit=2');
+    expect(idsOf(body)).toEqual(all.slice(0, 2));
+    const { eventIds } = await insertEvents(app.db, customer, ['opened']);
+    const rest = await pull(customer.api, 'order=desc&limit=2', body.pagination.nextCursor);
+    expect(rest.pages).toEqual([all.slice(2, 4), all.slice(4)]);
+    expect((await pull(customer.api, 'order=desc', rest.next)).pages).toEqual([[]]);
+    expect((await pull(customer.api, 'limit=2', all[0])).pages).toEqual([eventIds]);
+    // Beyond the newest.
+    const last = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+    expect((await pull(customer.api, 'order=desc', last)).pages).toEqual([[...eventIds, ...all]]);
   });
+
+  it.each(['limit=2', 'order=desc', 'from=2026-11-01T00:00:00Z'])(
+    'has a cursor before there is any event (%s)',
+    async (query) => {
+      const { pages, next } = await pull(customer.api, query);
+      expect(pages).toEqual([[]]);
+      const { eventIds } = await insertEvents(app.db, customer, ['queued']);
+      expect((await pull(customer.api, 'limit=2', next)).pages).toEqual([eventIds]);
+    },
+  );
 
   it('begins at a time', async () => {
     const ago = (ms: number) => new Date(app.clock.now().getTime() - ms);
@@ -102,6 +121,7 @@ describe('GET /v1/events', () => {
     expect(pages.flat()).toEqual([...first.eventIds, ...last.eventIds]);
     // Two pages of its own, then at most a thousand events each.
     expect(pages.map((page) => page.length)).toEqual([2, 1, 0, 1]);
+    expect((await pull(bound, 'order=desc&limit=2')).pages.flat()).toEqual(pages.flat().toReversed());
     const other = await customer.key({ domainId: customer.domainId });
     expect(idsOf((await other.get('/v1/events?limit=1')).body)).toHaveLength(1);
   });
@@ -113,14 +133,19 @@ describe('GET /v1/events', () => {
     expect((await pull(customer.api)).pages).toEqual([eventIds]);
   });
 
-  it.each(['after=none', `from=yesterday`, 'limit=0', 'limit=101', 'cursor=a'])('refuses %s', async (query) => {
-    const problems = problemsOf(await customer.api.get(`/v1/events?${query}`));
-    expect(Object.keys(problems as object)).toEqual([query.split('=')[0]]);
-  });
+  it.each(['after=none', `from=yesterday`, 'limit=0', 'limit=101', 'cursor=a', 'order=up'])(
+    'refuses %s',
+    async (query) => {
+      const problems = problemsOf(await customer.api.get(`/v1/events?${query}`));
+      expect(Object.keys(problems as object)).toEqual([query.split('=')[0]]);
+    },
+  );
 
   it('refuses two beginnings', async () => {
     const answer = await customer.api.get(`/v1/events?after=${newId()}&from=2026-11-01`);
     expect(problemsOf(answer)).toEqual({ from: ['from must not be given with after'] });
+    const back = await customer.api.get('/v1/events?order=desc&from=2026-11-01');
+    expect(problemsOf(back)).toEqual({ from: ['from must not be given with order=desc'] });
     expect(dataOf(await customer.api.get(`/v1/events?after=${newId()}`))).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import { type Column, FilterText, ListCard, More } from '../../parts/list';
 import { OrganizationName } from '../../parts/organization-name';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
-import { Time } from '../../parts/text';
+import { Foreign, Time } from '../../parts/text';
 
 interface Entries {
   readonly data: readonly AuditEntry[];
@@ -33,10 +33,10 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     isBare: true,
     cell: ({ target, details }) => (
       <>
-        <bdi>
+        <Foreign>
           {words(target.type).replace(/^Api/, 'API')}{' '}
           {target.type === 'organization' ? <OrganizationName id={target.id} /> : <code>{target.id}</code>}
-        </bdi>
+        </Foreign>
         <Details details={details} />
       </>
     ),
@@ -47,7 +47,7 @@ function Who({ actor }: { actor: string }) {
   const { who, id } = whoActed(actor, useSession().key);
   return (
     <>
-      <bdi>{who}</bdi>
+      <Foreign>{who}</Foreign>
       {id !== undefined && (
         <div className="hint">
           <code>{id}</code>
@@ -74,7 +74,7 @@ function Details({ details }: { details: object }) {
       <ul className="hint">
         {facts.map(([name, value]) => (
           <li key={name} className="break">
-            {name}: <bdi>{value}</bdi>
+            {name}: <Foreign>{value}</Foreign>
           </li>
         ))}
       </ul>

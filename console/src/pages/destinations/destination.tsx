@@ -12,7 +12,7 @@ import { count } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
 import { Card, Facts, Figures, Page } from '../../parts/page';
 import { Empty, LoadedPage, Requires } from '../../parts/states';
-import { Badge, Moment, Time } from '../../parts/text';
+import { Badge, Foreign, Moment, Time } from '../../parts/text';
 import { LimitDialog, PauseDialog, ResumeDialog } from './destination-dialogs';
 
 type Rule = Destination['rules'][number];
@@ -60,7 +60,7 @@ function Shown({ destination }: { destination: Destination }) {
       <section className={`notice ${DESTINATION_TONES[state]}`} aria-label="Why, and what to do">
         <div>
           <strong>
-            <bdi>{why}</bdi>
+            <Foreign>{why}</Foreign>
           </strong>
           <p>{what}</p>
         </div>
@@ -89,7 +89,7 @@ function Shown({ destination }: { destination: Destination }) {
             ['Last reply', lastResponse && <span className="reply">{lastResponse}</span>],
             [
               'Mail exchangers',
-              mxHosts.length > 0 ? <bdi>{mxHosts.join(', ')}</bdi> : 'none was met within the last hour',
+              mxHosts.length > 0 ? <Foreign>{mxHosts.join(', ')}</Foreign> : 'none was met within the last hour',
             ],
             ['Until', destination.until && <Moment at={destination.until} />],
             ['Domains', domains.length > 0 && <Domains domains={domains} />],
@@ -106,7 +106,7 @@ function Domains({ domains }: { domains: readonly string[] }) {
       {domains.map((domain) => (
         <li key={domain}>
           <Link href={`/queue?by=destination&destination=${encodeURIComponent(domain)}`}>
-            <bdi>{domain}</bdi>
+            <Foreign>{domain}</Foreign>
             <span className="visually-hidden"> in the queue</span>
           </Link>
         </li>
@@ -143,7 +143,7 @@ function Actions({ destination }: { destination: Destination }) {
 const COLUMNS: readonly Column<Rule>[] = [
   { name: 'Rule', look: 'wide', cell: ({ effect }) => <strong>{effect}</strong> },
   { name: 'From', look: 'soft', cell: ({ source }) => SOURCES[source] ?? source },
-  { name: 'Cause', look: 'wide break soft', cell: ({ cause }) => <bdi>{cause}</bdi> },
+  { name: 'Cause', look: 'wide break soft', cell: ({ cause }) => <Foreign>{cause}</Foreign> },
   { name: 'Until', look: 'soft', cell: ({ until }) => (until ? <Time at={until} /> : 'removed') },
 ];
 

@@ -9,7 +9,7 @@ import { count } from '../../parts/format';
 import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 
 interface DestinationList {
   readonly data: readonly Destination[];
@@ -26,11 +26,11 @@ const COLUMNS: readonly Column<Destination>[] = [
     cell: ({ key, domains }) => (
       <>
         <Link href={`/destinations/${encodeURIComponent(key)}`}>
-          <bdi>{key}</bdi>
+          <Foreign>{key}</Foreign>
         </Link>
         {domains.length > 0 && (
           <div className="hint">
-            for <bdi>{domains.slice(0, 3).join(', ')}</bdi>
+            for <Foreign>{domains.slice(0, 3).join(', ')}</Foreign>
             {domains.length > 3 && ` and ${domains.length - 3} more`}
           </div>
         )}
@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<Destination>[] = [
   {
     name: 'Why',
     look: 'wide break soft',
-    cell: (destination) => (destination.state === 'open' ? '' : <bdi>{adviceFor(destination).why}</bdi>),
+    cell: (destination) => (destination.state === 'open' ? '' : <Foreign>{adviceFor(destination).why}</Foreign>),
   },
   {
     name: 'Connections',

@@ -13,7 +13,7 @@ import { idFact } from '../../parts/message';
 import { Card, Facts, Figures, Page } from '../../parts/page';
 import { useRights } from '../../parts/rights';
 import { InlineError, Loaded, LoadedPage, Requires } from '../../parts/states';
-import { Badge, Moment } from '../../parts/text';
+import { Badge, Foreign, Moment } from '../../parts/text';
 import { useToast } from '../../parts/toast';
 import { Dmarc } from './dmarc';
 import { Records } from './records';
@@ -220,7 +220,7 @@ function Manage({ domain, refresh }: { domain: Domain; refresh: () => Promise<un
           onClose={close}
         >
           <p>
-            Mail that names no sender domain leaves from <bdi>{domain.domain}</bdi> from now on.
+            Mail that names no sender domain leaves from <Foreign>{domain.domain}</Foreign> from now on.
           </p>
         </Confirm>
       )}

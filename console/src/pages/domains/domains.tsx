@@ -6,14 +6,18 @@ import type { Data, Domain } from '../../api/types';
 import { Button } from '../../parts/button';
 import { FormDialog } from '../../parts/dialog';
 import { DOMAINS_A_PAGE, readDomains } from '../../parts/domains';
-import { bound, TextField } from '../../parts/field';
+import { anyOf, bound, SelectField, TextField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { count } from '../../parts/format';
-import { type Column, ListCard, PagesPager } from '../../parts/list';
+import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { useRights } from '../../parts/rights';
 import { Requires } from '../../parts/states';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
+
+const STATUSES = ['verified', 'pending', 'failed'];
+/** So few are seen at a glance. */
+const FEW = 10;
 
 const COLUMNS: readonly Column<Domain>[] = [
   {
@@ -22,7 +26,7 @@ const COLUMNS: readonly Column<Domain>[] = [
     cell: ({ id, domain, is_default, sending_status }) => (
       <>
         <Link href={`/domains/${id}`}>
-          <bdi>{domain}</bdi>
+          <Foreign>{domain}</Foreign>
         </Link>{' '}
         {is_default && <span className="badge plain">default</span>}{' '}
         {sending_status && <Badge status={sending_status} />}
@@ -54,34 +58,58 @@ export default function Domains() {
 function DomainsPage() {
   const rights = useRights();
   const [adds, setAdds] = useState(false);
-  const [{ page: shown }, filter] = useFilters(['page']);
+  const [isLong, setLong] = useState(false);
+  const [{ q, status, page: shown }, filter] = useFilters(['q', 'status', 'page']);
   const page = Math.max(1, Number(shown) || 1);
   const turn = (to: number) => filter({ page: to === 1 ? '' : String(to) });
   const query = useQuery({
-    queryKey: ['domains', page],
-    queryFn: ({ signal }) => readDomains(page, signal),
+    queryKey: ['domains', q, status, page],
+    queryFn: ({ signal }) => readDomains(page, signal, { q, status }),
     placeholderData: keepPreviousData,
     refetchInterval: 30_000,
   });
+  const isFiltered = q !== '' || status !== '';
   const add = rights('domain:manage', { allDomains: true }) && (
     <Button kind="primary" icon="plus" onClick={() => setAdds(true)}>
       Add a domain
     </Button>
   );
+  // Once there are filters they stay, whatever they find.
+  if (!isLong && (isFiltered || (query.data?.total ?? 0) > FEW)) setLong(true);
   return (
     <Page title="Domains" lead="Mail leaves from domains that you have shown to be yours." actions={add}>
+      {isLong && (
+        <div className="filters" role="search">
+          <FilterText
+            label="Name"
+            placeholder="example.com"
+            value={q}
+            onChange={(value) => filter({ q: value, page: '' })}
+          />
+          <SelectField
+            label="Ownership"
+            value={status}
+            options={anyOf(STATUSES)}
+            onChange={({ target }) => filter({ status: target.value, page: '' })}
+          />
+        </div>
+      )}
       <ListCard
         query={query}
         rowsOf={({ data }) => data}
         keyOf={({ id }) => id}
         caption="Domains"
         columns={COLUMNS}
-        empty={{
-          icon: 'domains',
-          title: 'No domain yet',
-          text: 'Add the domain that you send from, publish its DNS records, and verify it.',
-          action: add,
-        }}
+        empty={
+          isFiltered
+            ? { icon: 'search', title: 'No domain is like that', text: 'Names are matched in part.' }
+            : {
+                icon: 'domains',
+                title: 'No domain yet',
+                text: 'Add the domain that you send from, publish its DNS records, and verify it.',
+                action: add,
+              }
+        }
         pager={({ total }) => (
           <PagesPager
             page={page}

@@ -3,7 +3,7 @@ import { CopyButton } from '../../parts/button';
 import { words } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
 import { Card } from '../../parts/page';
-import { Badge } from '../../parts/text';
+import { Badge, Foreign } from '../../parts/text';
 import { hostInZone } from './host-in-zone';
 
 const PURPOSES: Readonly<Record<string, string>> = {
@@ -98,7 +98,7 @@ export function Records({ domain, records }: { domain: Domain; records: readonly
     <Card title="DNS records" flush>
       <div className="card-body">
         <p className="hint">
-          Publish them where the DNS of <bdi>{domain.domain}</bdi> is kept.
+          Publish them where the DNS of <Foreign>{domain.domain}</Foreign> is kept.
         </p>
         <details>
           <summary>How providers want them</summary>

@@ -11,7 +11,7 @@ import { type Column, Table } from '../../parts/list';
 import { OrganizationName } from '../../parts/organization-name';
 import { Card, Page } from '../../parts/page';
 import { Loaded, Requires } from '../../parts/states';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 import { type Address, type AskedEgress, EgressDialog } from './egress-dialog';
 
 export default function Egress() {
@@ -50,7 +50,7 @@ function Pool({ pool }: { pool: EgressPool }) {
   return (
     <Card
       flush
-      title={<bdi>{pool.pool}</bdi>}
+      title={<Foreign>{pool.pool}</Foreign>}
       actions={pool.category && <span className="badge plain">{pool.category}</span>}
     >
       <div className="card-body stack">
@@ -96,7 +96,7 @@ type Ask = (asked: AskedEgress) => void;
 function columnsFor(ask: Ask): readonly Column<Address>[] {
   return [
     { name: 'Address', cell: ({ address }) => <code>{address}</code> },
-    { name: 'Greets as', look: 'wide break', cell: ({ ehlo }) => <bdi>{ehlo}</bdi> },
+    { name: 'Greets as', look: 'wide break', cell: ({ ehlo }) => <Foreign>{ehlo}</Foreign> },
     { name: 'State', isBare: true, cell: ({ state }) => <Badge status={state} /> },
     { name: 'Warm-up', look: 'wide', cell: (address) => <WarmUp address={address} /> },
     { name: 'Refused by', look: 'wide break', cell: (address) => <Suspensions address={address} ask={ask} /> },
@@ -144,7 +144,7 @@ function Suspensions({ address, ask }: { address: Address; ask: Ask }) {
       {address.suspensions.map(({ destination, cause, until }) => (
         <li key={destination}>
           <Link href={`/destinations/${encodeURIComponent(destination)}`}>
-            <bdi>{destination}</bdi>
+            <Foreign>{destination}</Foreign>
           </Link>
           , tried again <Time at={until} />
           <p className="reply">{cause}</p>

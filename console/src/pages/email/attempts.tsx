@@ -2,9 +2,9 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import type { Attempt, Data, EmailDetail, EmailEvent } from '../../api/types';
 import { replyText } from '../../parts/email-words';
-import { words } from '../../parts/format';
+import { visible, words } from '../../parts/format';
 import { Facts } from '../../parts/page';
-import { Moment, Time } from '../../parts/text';
+import { Foreign, Moment, Time } from '../../parts/text';
 
 /** Events that end an attempt; a hand-over that became a delivery is shown with the delivery. */
 const ENDINGS: ReadonlySet<string> = new Set(['sent', 'delivered', 'deferred', 'unknown', 'bounced', 'failed']);
@@ -37,12 +37,12 @@ export function OnTheWire({ attempt }: { attempt: Attempt }) {
         Attempt {number}, {durationMs} ms
         {route && (
           <>
-            , at <bdi>{route.mxHost}</bdi> ({route.address}:{route.port})
+            , at <Foreign>{route.mxHost}</Foreign> ({route.address}:{route.port})
           </>
         )}
         {tls ? `, ${tls.version}${tls.verified ? ', certificate verified' : ''}` : route && ', not encrypted'}
       </p>
-      {reply && <p className="reply">{replyText(reply)}</p>}
+      {reply && <p className="reply">{visible(replyText(reply))}</p>}
       {nextAttemptAt && (
         <p className="hint">
           Next attempt <Time at={nextAttemptAt} />

@@ -5,12 +5,12 @@ import { useMay } from '../../api/session';
 import type { Data, EmailContent, EmailDetail, EmailRecipient } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
 import { isFinal, whyItWaits, type Why } from '../../parts/email-words';
-import { plural } from '../../parts/format';
+import { plural, visible } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
 import { idFact } from '../../parts/message';
 import { Card, Facts, Page } from '../../parts/page';
 import { Empty, LoadedPage, Requires } from '../../parts/states';
-import { Badge, Moment, Time } from '../../parts/text';
+import { Badge, Foreign, Moment, Time } from '../../parts/text';
 import { EmailActions } from './actions';
 import { Preview } from './preview';
 import { Timeline } from './timeline';
@@ -77,7 +77,7 @@ function EmailPage({ id }: { id: string }) {
           up={UP}
           lead={
             <>
-              <bdi>{email.fromEmail}</bdi> to <bdi>{email.toEmails.join(', ')}</bdi>
+              <Foreign>{email.fromEmail}</Foreign> to <Foreign>{email.toEmails.join(', ')}</Foreign>
             </>
           }
           actions={<EmailActions email={email} content={content.data?.data} />}
@@ -129,7 +129,7 @@ function WhyOne({ recipient, why }: { recipient: EmailRecipient; why: Why }) {
   return (
     <div>
       <p>
-        <bdi>{recipient.email}</bdi>: <bdi>{because}</bdi>
+        <Foreign>{recipient.email}</Foreign>: <Foreign>{because}</Foreign>
       </p>
       <p className="hint">
         {until && (
@@ -161,7 +161,7 @@ const COLUMNS: readonly Column<EmailRecipient>[] = [
     look: 'break',
     cell: ({ email, kind }) => (
       <>
-        <bdi>{email}</bdi> {kind !== 'to' && <span className="badge plain">{kind}</span>}
+        <Foreign>{email}</Foreign> {kind !== 'to' && <span className="badge plain">{kind}</span>}
       </>
     ),
   },
@@ -172,7 +172,7 @@ const COLUMNS: readonly Column<EmailRecipient>[] = [
     look: 'wide break',
     cell: ({ lastResponse, nextAttemptAt }) => (
       <>
-        {lastResponse ? <span className="reply">{lastResponse}</span> : <span className="soft">none</span>}
+        {lastResponse ? <span className="reply">{visible(lastResponse)}</span> : <span className="soft">none</span>}
         {nextAttemptAt && (
           <span className="hint">
             {' '}
@@ -193,21 +193,24 @@ function Recipients({ email: { recipients } }: { email: EmailDetail }) {
 }
 
 function Details({ email }: { email: EmailDetail }) {
-  const list = (addresses: readonly string[] | undefined) => addresses && <bdi>{addresses.join(', ')}</bdi>;
+  const list = (addresses: readonly string[] | undefined) => addresses && <Foreign>{addresses.join(', ')}</Foreign>;
   return (
     <Facts
       facts={[
-        ['From', <bdi key="from">{email.fromName ? `${email.fromName} <${email.fromEmail}>` : email.fromEmail}</bdi>],
+        [
+          'From',
+          <Foreign key="from">{email.fromName ? `${email.fromName} <${email.fromEmail}>` : email.fromEmail}</Foreign>,
+        ],
         ['To', list(email.toEmails)],
         ['Cc', list(email.ccEmails)],
         ['Bcc', list(email.bccEmails)],
-        ['Reply to', email.replyTo && <bdi>{email.replyTo}</bdi>],
+        ['Reply to', email.replyTo && <Foreign>{email.replyTo}</Foreign>],
         ['Accepted', <Moment key="at" at={email.createdAt} />],
         ['Scheduled for', email.scheduledFor && <Moment at={email.scheduledFor} />],
-        ['Tags', email.tags.join(', ')],
+        ['Tags', email.tags.length > 0 && list(email.tags)],
         ['Sent again from', email.resentFrom && <EmailLinks ids={[email.resentFrom]} />],
         ['Sent again as', email.resentAs && email.resentAs.length > 0 && <EmailLinks ids={email.resentAs} />],
-        ['Metadata', email.metadata && <code className="break">{JSON.stringify(email.metadata)}</code>],
+        ['Metadata', email.metadata && <code className="break">{visible(JSON.stringify(email.metadata))}</code>],
         idFact(email.id),
       ]}
     />

@@ -5,6 +5,7 @@ import { messageTabs } from '../../parts/message';
 import { Card, Facts } from '../../parts/page';
 import { Empty, Loaded } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
+import { Foreign } from '../../parts/text';
 
 /** The content of an email: rendered, and in its parts. */
 export function Preview({ id, query }: { id: string; query: ReturnType<typeof useQuery<Data<EmailContent>>> }) {
@@ -32,5 +33,5 @@ export function Preview({ id, query }: { id: string; query: ReturnType<typeof us
 function Headers({ headers }: { headers: Record<string, string> }) {
   const entries = Object.entries(headers);
   if (entries.length === 0) return <p className="soft">No headers beside the usual ones.</p>;
-  return <Facts facts={entries.map(([name, value]) => [name, <bdi key={name}>{value}</bdi>] as const)} />;
+  return <Facts facts={entries.map(([name, value]) => [name, <Foreign key={name}>{value}</Foreign>] as const)} />;
 }

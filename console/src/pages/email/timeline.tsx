@@ -1,7 +1,8 @@
 import type { Attempt, EmailDetail, EmailEvent } from '../../api/types';
 import { sentenceOf, toneOfEvent } from '../../parts/email-words';
 import { Facts } from '../../parts/page';
-import { Moment, Time } from '../../parts/text';
+import { Foreign, Moment, Time } from '../../parts/text';
+import { visible } from '../../parts/format';
 import { OnTheWire, useAttempts } from './attempts';
 
 const SHOWN_APART = new Set(['recipient', 'response', 'metadata']);
@@ -32,10 +33,14 @@ function OneEvent({ event, attempt }: { event: EmailEvent; attempt: Attempt | un
       </div>
       {typeof recipient === 'string' && (
         <div className="hint break">
-          <bdi>{recipient}</bdi>
+          <Foreign>{recipient}</Foreign>
         </div>
       )}
-      {attempt ? <OnTheWire attempt={attempt} /> : typeof response === 'string' && <p className="reply">{response}</p>}
+      {attempt ? (
+        <OnTheWire attempt={attempt} />
+      ) : (
+        typeof response === 'string' && <p className="reply">{visible(response)}</p>
+      )}
       <EventFacts event={event} />
     </>
   );
@@ -52,7 +57,10 @@ function EventFacts({ event }: { event: EmailEvent }) {
           ['source', event.source],
           ...facts.map(
             ([name, value]) =>
-              [name, <bdi key={name}>{typeof value === 'string' ? value : JSON.stringify(value)}</bdi>] as const,
+              [
+                name,
+                <Foreign key={name}>{typeof value === 'string' ? value : JSON.stringify(value)}</Foreign>,
+              ] as const,
           ),
           ['at', <Moment key="at" at={event.timestamp} />],
         ]}

@@ -5,7 +5,7 @@ import { anyOf, SelectField } from '../../parts/field';
 import { useHotkeys } from '../../parts/hotkeys';
 import { FilterText } from '../../parts/list';
 
-export const NAMES = ['q', 'status', 'domain', 'tag', 'span', 'page'] as const;
+export const NAMES = ['q', 'status', 'domain', 'tag', 'span', 'page', 'older'] as const;
 export type Filters = Record<(typeof NAMES)[number], string>;
 
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -20,6 +20,7 @@ const SPANS = [
 
 interface Props {
   readonly filters: Filters;
+  /** Begins with the newest again. */
   readonly change: (changes: Partial<Filters>) => void;
 }
 
@@ -37,16 +38,16 @@ export function EmailFilters({ filters, change }: Props) {
     Escape: ({ target }) => {
       // In another field it is about that field.
       const isOther = target instanceof HTMLElement && target.matches('input, select, textarea') && !isSearch(target);
-      if (!isOther && filters.q !== '') change({ q: '', page: '' });
+      if (!isOther && filters.q !== '') change({ q: '' });
     },
   });
   const search = (wanted: string) => {
     if (UUID.test(wanted)) navigate(`/emails/${wanted.toLowerCase()}`);
-    else change({ q: wanted, page: '' });
+    else change({ q: wanted });
   };
   const select = (name: keyof Filters) => ({
     value: filters[name],
-    onChange: ({ target }: { target: { value: string } }) => change({ [name]: target.value, page: '' }),
+    onChange: ({ target }: { target: { value: string } }) => change({ [name]: target.value }),
   });
   return (
     <div ref={box} className="filters" role="search">
@@ -65,7 +66,7 @@ export function EmailFilters({ filters, change }: Props) {
         />
       )}
       <SelectField label="Time" {...select('span')} options={SPANS} />
-      <FilterText label="Tag" value={filters.tag} onChange={(value) => change({ tag: value, page: '' })} />
+      <FilterText label="Tag" value={filters.tag} onChange={(value) => change({ tag: value })} />
     </div>
   );
 }

@@ -1,11 +1,10 @@
-import { type MouseEvent, useState } from 'react';
+import { type MouseEvent, type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Email, Pagination } from '../../api/types';
 import { Button } from '../../parts/button';
 import { plural } from '../../parts/format';
 import { useHotkeys } from '../../parts/hotkeys';
-import { PagesPager } from '../../parts/list';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 
 export interface EmailList {
   readonly data: readonly Email[];
@@ -45,15 +44,14 @@ interface EmailRowsProps {
   readonly isOld: boolean;
   /** What is new shows by itself. */
   readonly isLive: boolean;
-  readonly page: number;
-  readonly turn: (page: number) => void;
+  readonly pager: ReactNode;
 }
 
 /**
  * The rows, with a row that the keyboard has chosen. Other filters do not make them anew: a click on a row leaves the field of a
  * filter, which applies it, and has to find the row where it began.
  */
-export function EmailRows({ of, list, isOld, isLive, page, turn }: EmailRowsProps) {
+export function EmailRows({ of, list, isOld, isLive, pager }: EmailRowsProps) {
   const [, navigate] = useLocation();
   const [selected, setSelected] = useState<string>();
   const [known, setKnown] = useState(of);
@@ -62,7 +60,6 @@ export function EmailRows({ of, list, isOld, isLive, page, turn }: EmailRowsProp
     setSelected(undefined);
   }
   const [isPointed, setPointed] = useState(false);
-  const { pagination } = list;
   const { shown: data, fresh, showAll } = useStill(list.data, !isOld && (selected !== undefined || isPointed));
   const at = data.findIndex(({ id }) => id === selected);
   const move = (step: number) => {
@@ -117,7 +114,7 @@ export function EmailRows({ of, list, isOld, isLive, page, turn }: EmailRowsProp
           </tbody>
         </table>
       </div>
-      <PagesPager page={page} pagination={pagination} what="email" turn={turn} />
+      {pager}
     </>
   );
 }
@@ -142,17 +139,17 @@ function EmailRow({ email, isSelected, open }: { email: Email; isSelected: boole
       </td>
       <td className="wide" data-label="To">
         <span className="cut">
-          <bdi>{first}</bdi>
+          <Foreign>{first}</Foreign>
           {others > 0 && <span className="soft"> +{others}</span>}
         </span>
       </td>
       <td className="wide">
         <RowLink id={id} subject={subject} />
-        {tags.length > 0 && <span className="hint cut">{tags.join(', ')}</span>}
+        {tags.length > 0 && <Foreign className="hint cut">{tags.join(', ')}</Foreign>}
       </td>
       <td className="wide soft" data-label="From">
         <span className="cut">
-          <bdi>{fromEmail}</bdi>
+          <Foreign>{fromEmail}</Foreign>
         </span>
       </td>
       <td className="soft">
@@ -171,7 +168,7 @@ function RowLink({ id, subject }: { id: string; subject: string }) {
   };
   return (
     <a className="cut" href={`/console/emails/${id}`} onClick={go}>
-      <bdi>{subject || '(no subject)'}</bdi>
+      <Foreign>{subject || '(no subject)'}</Foreign>
     </a>
   );
 }

@@ -9,8 +9,11 @@ import { Empty, Loaded, Requires } from '../../parts/states';
 import { EmailFilters, type Filters, NAMES, UUID } from './email-filters';
 import { Beyond, PagesPager } from '../../parts/list';
 import { EmailRows, type EmailList } from './email-rows';
+import { NoneYet, OlderPager, olderThan, readOlder } from './older';
 
 const SPANS: Readonly<Record<string, number>> = { '1h': 3_600, '24h': 86_400, '7d': 604_800, '30d': 2_592_000 };
+/** Filters that say where in the list. */
+const PLACES: ReadonlySet<string> = new Set(['page', 'older']);
 const LIMIT = 50;
 const LIVE = slowing(2_000, 10_000);
 
@@ -26,14 +29,26 @@ function EmailsPage() {
   const [filters, change] = useFilters(NAMES);
   const may = useMay();
   const page = Math.max(1, Number(filters.page) || 1);
+  const { older } = filters;
+  const isLive = page === 1 && older === '';
   const query = useQuery({
     queryKey: ['emails', filters],
-    queryFn: ({ signal }) => get<EmailList>('/v1/emails', toQuery(filters, page), signal),
+    queryFn: ({ signal }) => {
+      const wanted = toQuery(filters, page);
+      return older === '' ? get<EmailList>('/v1/emails', wanted, signal) : readOlder(wanted, older, signal);
+    },
     placeholderData: keepPreviousData,
-    refetchInterval: page === 1 && LIVE,
+    refetchInterval: isLive && LIVE,
   });
   const turn = (to: number) => change({ page: to === 1 ? '' : String(to) });
-  const isFiltered = NAMES.some((name) => name !== 'page' && filters[name] !== '');
+  const search = (cursor: string) => change({ older: cursor, page: '' });
+  const pagerOf = (list: EmailList) => {
+    if (older !== '') return <OlderPager list={list} turn={search} />;
+    const next = olderThan(list);
+    const goOn = next === undefined ? undefined : () => search(next);
+    return <PagesPager page={page} pagination={list.pagination} what="email" turn={turn} goOn={goOn} />;
+  };
+  const isFiltered = NAMES.some((name) => !PLACES.has(name) && filters[name] !== '');
   return (
     <Page
       title="Emails"
@@ -46,25 +61,26 @@ function EmailsPage() {
         )
       }
     >
-      <EmailFilters filters={filters} change={change} />
+      <EmailFilters filters={filters} change={(changes) => change({ page: '', older: '', ...changes })} />
       <Card flush>
         <Loaded query={query} lines={10}>
           {(list) =>
-            list.data.length === 0 && list.pagination.total > 0 ? (
-              <Beyond pager={<PagesPager page={page} pagination={list.pagination} what="email" turn={turn} />} />
-            ) : list.data.length === 0 ? (
-              <NoEmails
-                isFiltered={isFiltered}
-                clear={() => change(Object.fromEntries(NAMES.map((name) => [name, ''])))}
-              />
-            ) : (
+            list.data.length > 0 ? (
               <EmailRows
                 of={JSON.stringify(filters)}
                 list={list}
                 isOld={query.isPlaceholderData}
-                isLive={page === 1 && !query.isError && !query.isPaused}
-                page={page}
-                turn={turn}
+                isLive={isLive && !query.isError && !query.isPaused}
+                pager={pagerOf(list)}
+              />
+            ) : older !== '' || (list.pagination.total === 0 && olderThan(list) !== undefined) ? (
+              <NoneYet list={list} turn={search} isOlder={older !== ''} />
+            ) : list.pagination.total > 0 ? (
+              <Beyond pager={pagerOf(list)} />
+            ) : (
+              <NoEmails
+                isFiltered={isFiltered}
+                clear={() => change(Object.fromEntries(NAMES.map((name) => [name, ''])))}
               />
             )
           }

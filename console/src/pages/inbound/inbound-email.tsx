@@ -12,7 +12,7 @@ import { Card, Facts, Page } from '../../parts/page';
 import { useRights } from '../../parts/rights';
 import { LoadedPage, Requires } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
-import { Badge, Moment } from '../../parts/text';
+import { Badge, Foreign, Moment } from '../../parts/text';
 
 const UP = { to: '/inbound', name: 'Inbound mail' };
 
@@ -48,7 +48,8 @@ function InboundEmailPage({ id }: { id: string }) {
           up={UP}
           lead={
             <>
-              <bdi>{email.from || email.envelope.from || 'no sender'}</bdi> to <bdi>{email.envelope.to.join(', ')}</bdi>
+              <Foreign>{email.from || email.envelope.from || 'no sender'}</Foreign> to{' '}
+              <Foreign>{email.envelope.to.join(', ')}</Foreign>
             </>
           }
           actions={<Actions email={email} />}
@@ -136,7 +137,7 @@ function Authentication({ email: { authentication } }: { email: InboundEmail }) 
   const shown = (found: Found, index = 0) => (
     <span key={index} className="row">
       <Badge status={found.result} tone={toneOf(found.result)} />
-      {found.domain && <bdi className="break">{found.domain}</bdi>}
+      {found.domain && <Foreign className="break">{found.domain}</Foreign>}
     </span>
   );
   return (
@@ -162,24 +163,27 @@ function Details({ email }: { email: InboundEmail }) {
     <Facts
       facts={[
         ['Came', <Moment key="at" at={receivedAt} />],
-        ['Envelope', <bdi key="envelope">{`${envelope.from || '(null sender)'} → ${envelope.to.join(', ')}`}</bdi>],
-        ['From', <bdi key="from">{from}</bdi>],
-        ['To', <bdi key="to">{to.join(', ')}</bdi>],
-        ['Cc', cc.length > 0 && <bdi key="cc">{cc.join(', ')}</bdi>],
+        [
+          'Envelope',
+          <Foreign key="envelope">{`${envelope.from || '(null sender)'} → ${envelope.to.join(', ')}`}</Foreign>,
+        ],
+        ['From', <Foreign key="from">{from}</Foreign>],
+        ['To', <Foreign key="to">{to.join(', ')}</Foreign>],
+        ['Cc', cc.length > 0 && <Foreign key="cc">{cc.join(', ')}</Foreign>],
         [
           'Message-ID',
           messageId && (
-            <bdi key="message" className="break">
+            <Foreign key="message" className="break">
               {messageId}
-            </bdi>
+            </Foreign>
           ),
         ],
         [
           'In reply to',
           inReplyTo && (
-            <bdi key="reply" className="break">
+            <Foreign key="reply" className="break">
               {inReplyTo}
-            </bdi>
+            </Foreign>
           ),
         ],
         ['Size', bytes(sizeBytes)],

@@ -7,7 +7,7 @@ import { words } from '../../parts/format';
 import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
-import { Time } from '../../parts/text';
+import { Foreign, Time } from '../../parts/text';
 import { Routes } from './routes';
 
 interface InboundList {
@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<InboundListItem>[] = [
     look: 'wide',
     cell: ({ from, envelope }) => (
       <span className="cut">
-        <bdi>{from || envelope.from || 'no sender'}</bdi>
+        <Foreign>{from || envelope.from || 'no sender'}</Foreign>
       </span>
     ),
   },
@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<InboundListItem>[] = [
     cell: ({ id, subject, marks }) => (
       <>
         <Link className="cut" href={`/inbound/${id}`}>
-          <bdi>{subject || '(no subject)'}</bdi>
+          <Foreign>{subject || '(no subject)'}</Foreign>
         </Link>
         {marks.length > 0 && <span className="hint cut">{marks.map(words).join(', ')}</span>}
       </>
@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<InboundListItem>[] = [
     look: 'wide soft',
     cell: ({ envelope }) => (
       <span className="cut">
-        <bdi>{envelope.to.join(', ')}</bdi>
+        <Foreign>{envelope.to.join(', ')}</Foreign>
       </span>
     ),
   },
@@ -59,6 +59,11 @@ export default function Inbound() {
       <InboundPage />
     </Requires>
   );
+}
+
+function titleOf(list: InboundList | undefined, isFiltered: boolean): string {
+  if (list?.pagination.partial) return 'None of the newest 50,000 mails is like that';
+  return isFiltered ? 'No mail is like that' : 'Nothing has come yet';
 }
 
 function InboundPage() {
@@ -101,7 +106,7 @@ function InboundPage() {
         columns={COLUMNS}
         empty={{
           icon: 'inbound',
-          title: to || from ? 'No mail is like that' : 'Nothing has come yet',
+          title: titleOf(query.data, to !== '' || from !== ''),
           text: 'Mail to a route stands here as soon as it has been taken.',
         }}
         pager={({ pagination }) => <PagesPager page={page} pagination={pagination} what="email" turn={turn} />}

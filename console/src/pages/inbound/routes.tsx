@@ -10,7 +10,7 @@ import { Confirm, FormDialog } from '../../parts/dialog';
 import { bound, SelectField, TextField } from '../../parts/field';
 import { type Column, ListCard, PagesPager } from '../../parts/list';
 import { useRights } from '../../parts/rights';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 
 interface RouteList {
   readonly data: readonly InboundRoute[];
@@ -20,7 +20,7 @@ interface RouteList {
 const LIMIT = 20;
 
 const COLUMNS: readonly Column<InboundRoute>[] = [
-  { name: 'Address', look: 'break', cell: ({ address }) => <bdi>{address}</bdi> },
+  { name: 'Address', look: 'break', cell: ({ address }) => <Foreign>{address}</Foreign> },
   {
     name: 'Domain',
     isBare: true,
@@ -154,7 +154,7 @@ function RemoveDialog({ route: { id, address }, onClose }: { route: InboundRoute
       onClose={onClose}
     >
       <p>
-        Mail to <bdi>{address}</bdi> is refused from now on, unless another route takes it. What has come stays.
+        Mail to <Foreign>{address}</Foreign> is refused from now on, unless another route takes it. What has come stays.
       </p>
     </Confirm>
   );

@@ -9,7 +9,7 @@ import { Confirm } from '../../parts/dialog';
 import { type Column, ListCard } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 import { CreateKeyDialog } from './create-key-dialog';
 import { SCOPES } from './scopes';
 
@@ -59,7 +59,7 @@ function Name({ apiKey: { id, name } }: { apiKey: ApiKey }) {
   const { key: own } = useSession();
   return (
     <>
-      <bdi>{name}</bdi> {id === own.id && <span className="badge plain info">this session</span>}
+      <Foreign>{name}</Foreign> {id === own.id && <span className="badge plain info">this session</span>}
     </>
   );
 }

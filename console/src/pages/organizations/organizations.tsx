@@ -11,7 +11,7 @@ import { count } from '../../parts/format';
 import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 import { useToast } from '../../parts/toast';
 import { CreateDialog, KeyDialog, LimitsDialog, SuspendDialog } from './organization-dialogs';
 
@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<Organization>[] = [
     look: 'wide break',
     cell: ({ id, name }) => (
       <>
-        <bdi>{name}</bdi>
+        <Foreign>{name}</Foreign>
         <div className="hint">
           <code>{id}</code>
         </div>

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { Domain, Webhook } from '../../api/types';
 import { CAUSES } from '../../parts/domains';
 import { plural } from '../../parts/format';
-import { Time } from '../../parts/text';
+import { Foreign, Time } from '../../parts/text';
 
 type Tone = 'warn' | 'bad';
 
@@ -32,6 +32,11 @@ const OF_MANY = {
 } as const;
 type Kind = keyof typeof OF_MANY;
 
+/** Where only those of a kind are listed. */
+const DOMAINS_OF: Partial<Record<Kind, string>> = {
+  failed: '/domains?status=failed',
+  pending: '/domains?status=pending',
+};
 const OF_WEBHOOKS: readonly Kind[] = ['disabled', 'failing'];
 /** More of a kind would push the figures out of sight. */
 const MOST_OF_A_KIND = 3;
@@ -58,7 +63,9 @@ function inOne(kind: Kind, tone: Tone, alike: number): Concern {
       <strong>{plural(alike, isOfWebhooks ? 'webhook' : 'domain')}</strong> {OF_MANY[kind]}.
     </>
   );
-  const [to, action] = isOfWebhooks ? ['/webhooks', 'See the webhooks'] : ['/domains', 'See the domains'];
+  const [to, action] = isOfWebhooks
+    ? ['/webhooks', 'See the webhooks']
+    : [DOMAINS_OF[kind] ?? '/domains', 'See the domains'];
   return { key: kind, tone, text, to, action };
 }
 
@@ -78,7 +85,7 @@ export function concernsOf(domain: Domain): KindOfConcern[] {
   const { id, verification_status, dkim_status, warming_status, sending_status, sending_status_reason } = domain;
   const name = (
     <strong>
-      <bdi>{domain.domain}</bdi>
+      <Foreign>{domain.domain}</Foreign>
     </strong>
   );
   const to = `/domains/${id}`;
@@ -113,7 +120,7 @@ export function concernsOf(domain: Domain): KindOfConcern[] {
 export function concernOfWebhook({ id, url, enabled, disabledReason, failingSince }: Webhook): KindOfConcern[] {
   const name = (
     <strong className="break">
-      <bdi>{url}</bdi>
+      <Foreign>{url}</Foreign>
     </strong>
   );
   const to = `/webhooks/${id}`;

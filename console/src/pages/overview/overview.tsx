@@ -11,7 +11,7 @@ import { count, percent } from '../../parts/format';
 import { Card, Figures, Page } from '../../parts/page';
 import { Empty, Loaded } from '../../parts/states';
 import { useHours, usePeriod, useSeries, useStats } from '../../parts/stats';
-import { Time } from '../../parts/text';
+import { Foreign, Time } from '../../parts/text';
 import { Attention } from './attention';
 
 const RANGES = [
@@ -30,7 +30,7 @@ export default function Overview() {
       title="Overview"
       lead={
         <>
-          Is mail flowing for <bdi>{organization?.name}</bdi>?
+          Is mail flowing for <Foreign>{organization?.name}</Foreign>?
         </>
       }
       actions={<Segmented label="Period" value={range} options={RANGES} onChange={setRange} />}
@@ -109,7 +109,9 @@ function summaryOf(series: readonly { name: string; values: readonly number[] }[
 }
 
 const OPEN = ['queued', 'sending', 'scheduled'] as const;
-const NAMES = { queued: 'Waiting', sending: 'Being sent', scheduled: 'Scheduled' } as const;
+/** `sending` is all mail with an attempt that is not at its end, and has that status until the next attempt too. */
+const NAMES = { queued: 'Waiting', sending: 'Attempted', scheduled: 'Scheduled' } as const;
+const NOTES = { queued: undefined, sending: 'under way, or put off', scheduled: undefined } as const;
 const FRESH = slowing(10_000, 60_000);
 
 /** The mail in progress, and the oldest waiting one. */
@@ -130,7 +132,9 @@ function OnTheWay() {
                   </>
                 ) : total === 0 ? (
                   'none'
-                ) : undefined,
+                ) : (
+                  NOTES[status]
+                ),
               }))}
             />
             {open.every(({ total }) => total === 0) ? (

@@ -7,7 +7,7 @@ import { useFilters } from '../../parts/filters';
 import { type Column, ListCard, OffsetPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { RequiresRight, useRights } from '../../parts/rights';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 import { AskErasure, AskExport } from './ask-dialogs';
 import { ErasureDialog, ExportDialog } from './result-dialogs';
 
@@ -25,7 +25,7 @@ export default function Privacy() {
 }
 
 const COLUMNS: readonly Column<Entry>[] = [
-  { name: 'Person', look: 'break', cell: ({ email }) => <bdi>{email}</bdi> },
+  { name: 'Person', look: 'break', cell: ({ email }) => <Foreign>{email}</Foreign> },
   { name: 'Request', isBare: true, cell: ({ type }) => KINDS[type] },
   { name: 'State', isBare: true, cell: ({ status }) => <Badge status={status} /> },
   { name: 'Asked', look: 'soft', cell: ({ requestedAt }) => <Time at={requestedAt} /> },

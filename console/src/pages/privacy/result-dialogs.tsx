@@ -8,7 +8,7 @@ import { Dialog } from '../../parts/dialog';
 import { bytes, count, words } from '../../parts/format';
 import { Facts } from '../../parts/page';
 import { InlineError, Loaded } from '../../parts/states';
-import { Badge, Moment } from '../../parts/text';
+import { Badge, Foreign, Moment } from '../../parts/text';
 
 /** One that waits for its turn, or for deliveries, is pending. */
 const isOpen = (request: { readonly status: string } | undefined): boolean =>
@@ -45,7 +45,7 @@ export function ExportDialog({ id, onClose }: { id: string; onClose: () => void 
           <>
             <Facts
               facts={[
-                ['Person', <bdi key="email">{data.email}</bdi>],
+                ['Person', <Foreign key="email">{data.email}</Foreign>],
                 ['State', <Badge key="status" status={data.status} />],
                 [
                   'Holds',
@@ -88,7 +88,7 @@ export function ErasureDialog({ id, onClose }: { id: string; onClose: () => void
           <>
             <Facts
               facts={[
-                ['Person', <bdi key="email">{data.email}</bdi>],
+                ['Person', <Foreign key="email">{data.email}</Foreign>],
                 ['State', <Badge key="status" status={data.status} />],
                 ['Done', data.completedAt && <Moment at={data.completedAt} />],
                 ...Object.entries(data.receipt ?? {}).map(

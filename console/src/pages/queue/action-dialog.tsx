@@ -9,7 +9,8 @@ import { bound, TextField } from '../../parts/field';
 import { count, plural } from '../../parts/format';
 import { OrganizationName } from '../../parts/organization-name';
 import { Loaded } from '../../parts/states';
-import { actionInterval } from './action-interval';
+import { actionInterval, leftAlone } from './action-progress';
+import { Foreign } from '../../parts/text';
 
 export type ActionName = QueueAction['action'];
 
@@ -110,7 +111,7 @@ export function ActionDialog({ action, filter, onClose }: ActionProps) {
                 {filter.destination && (
                   <>
                     {' '}
-                    to <bdi>{filter.destination}</bdi>
+                    to <Foreign>{filter.destination}</Foreign>
                   </>
                 )}
                 , whatever their state: the list’s filter by state does not apply. What a worker is delivering is left
@@ -153,6 +154,7 @@ function Progress({ id, onClose }: { id: string; onClose: () => void }) {
               {count(data.changed)} changed of {count(data.matched)} that match
               {data.claimed > 0 && `; ${count(data.claimed)} were in the hands of a worker`}.
             </p>
+            {leftAlone(data) !== undefined && <p>{leftAlone(data)}</p>}
           </div>
         )}
       </Loaded>

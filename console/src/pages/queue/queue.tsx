@@ -11,7 +11,7 @@ import { type Column, FilterText, ListCard, More } from '../../parts/list';
 import { OrganizationName } from '../../parts/organization-name';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 import { ActionDialog, type ActionName } from './action-dialog';
 
 interface Deliveries {
@@ -133,7 +133,7 @@ function Shares({ by, choose }: { by: string; choose: (key: string) => void }) {
       look: 'wide break',
       cell: ({ key, name }) => (
         <Button kind="quiet" small onClick={() => choose(key)}>
-          <bdi>{name ?? (by === 'state' ? words(key) : key)}</bdi>
+          <Foreign>{name ?? (by === 'state' ? words(key) : key)}</Foreign>
         </Button>
       ),
     },
@@ -162,7 +162,7 @@ const DELIVERY_COLUMNS: readonly Column<OpenDelivery>[] = [
     look: 'wide break',
     cell: ({ recipient, emailId }) => (
       <>
-        <bdi>{recipient}</bdi>
+        <Foreign>{recipient}</Foreign>
         <div className="hint">
           <code>{emailId}</code>
         </div>
@@ -174,7 +174,7 @@ const DELIVERY_COLUMNS: readonly Column<OpenDelivery>[] = [
     name: 'Why it waits',
     look: 'wide break soft',
     isBare: true,
-    cell: ({ waiting }) => <bdi>{waiting.detail}</bdi>,
+    cell: ({ waiting }) => <Foreign>{waiting.detail}</Foreign>,
   },
   { name: 'Attempts', look: 'number', cell: ({ attempts }) => attempts },
   { name: 'Due', look: 'soft', cell: ({ dueAt }) => <Time at={dueAt} /> },

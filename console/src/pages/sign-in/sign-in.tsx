@@ -6,6 +6,7 @@ import { bound, TextField } from '../../parts/field';
 import { Brand } from '../../parts/shell';
 import { InlineError } from '../../parts/states';
 import { useToast } from '../../parts/toast';
+import { Foreign } from '../../parts/text';
 
 function Frame({ title, children }: { title: string; children: ReactNode }) {
   useEffect(() => {
@@ -103,8 +104,8 @@ export function FollowLink({ link }: { link: string }) {
       <div className="form">
         <h1>Sign in with the link?</h1>
         <p>
-          You are signed in to <bdi>{organization?.name ?? 'the operator’s pages'}</bdi> with <bdi>{key.name}</bdi>. The
-          link opens another session and ends this one.
+          You are signed in to <Foreign>{organization?.name ?? 'the operator’s pages'}</Foreign> with{' '}
+          <Foreign>{key.name}</Foreign>. The link opens another session and ends this one.
         </p>
         <Button kind="primary" busy={busy} onClick={() => void follow()}>
           Sign in with the link

@@ -5,12 +5,13 @@ import { count, percent, words } from '../../parts/format';
 import { type Column, ListCard } from '../../parts/list';
 import { FRESH } from '../../parts/stats';
 import type { Period } from '../../parts/status-range';
+import { Foreign } from '../../parts/text';
 
 const COLUMNS: readonly Column<ProviderStats>[] = [
   {
     name: 'Receiver',
     look: 'break',
-    cell: ({ provider }) => <bdi>{provider === 'other' ? 'All others' : words(provider)}</bdi>,
+    cell: ({ provider }) => <Foreign>{provider === 'other' ? 'All others' : words(provider)}</Foreign>,
   },
   { name: 'Taken', look: 'number', cell: ({ accepted }) => count(accepted) },
   { name: 'Delivered', look: 'number', cell: ({ delivered }) => count(delivered) },

@@ -13,6 +13,7 @@ import { Empty, Loaded, Requires } from '../../parts/states';
 import { FRESH, useHours, usePeriod, useSeries, useStats } from '../../parts/stats';
 import { before, inSteps, type Period } from '../../parts/status-range';
 import { ByProvider } from './by-provider';
+import { Foreign } from '../../parts/text';
 
 const RANGES = [
   { value: '24', label: 'Last 24 hours' },
@@ -182,7 +183,7 @@ function ByDomain({ period: { from, to } }: { period: Period }) {
                   {domains.map((row) => (
                     <tr key={row.domain}>
                       <th scope="row">
-                        <bdi>{row.domain}</bdi>
+                        <Foreign>{row.domain}</Foreign>
                       </th>
                       <td className="number">{count(row.total)}</td>
                       <td className="number">{count(row.delivered)}</td>

@@ -8,6 +8,7 @@ import { Dialog } from '../../parts/dialog';
 import { bound, SelectField } from '../../parts/field';
 import { count } from '../../parts/format';
 import { InlineError } from '../../parts/states';
+import { Foreign } from '../../parts/text';
 
 const MAX_BYTES = 10 * 1024 * 1024;
 const FORMS = [
@@ -106,7 +107,7 @@ function ReportOf({ report: { added, duplicates, invalid, refused } }: { report:
         <ul>
           {refused.slice(0, 10).map(({ line, email, error }) => (
             <li key={line}>
-              Line {count(line)}: {email && <bdi>{email}</bdi>} {error}
+              Line {count(line)}: {email && <Foreign>{email}</Foreign>} {error}
             </li>
           ))}
         </ul>

@@ -12,7 +12,7 @@ import { type Column, FilterText, ListCard, OffsetPager } from '../../parts/list
 import { Page } from '../../parts/page';
 import { RequiresRight, useRights } from '../../parts/rights';
 import { Loaded } from '../../parts/states';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 import { ImportDialog } from './import-dialog';
 
 interface SuppressionList {
@@ -32,11 +32,11 @@ const LIMIT = 50;
 const TITLE = 'Remove this address from the list?';
 
 const COLUMNS: readonly Column<Suppression>[] = [
-  { name: 'Address', look: 'break', cell: ({ email }) => <bdi>{email}</bdi> },
+  { name: 'Address', look: 'break', cell: ({ email }) => <Foreign>{email}</Foreign> },
   { name: 'Reason', isBare: true, cell: ({ reason }) => <Badge status={reason} /> },
   { name: 'Since', look: 'soft', cell: ({ suppressedAt }) => <Time at={suppressedAt} /> },
   { name: 'Until', look: 'soft nowrap', cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : 'for good') },
-  { name: 'Notes', look: 'wide break soft', isBare: true, cell: ({ notes }) => <bdi>{notes ?? ''}</bdi> },
+  { name: 'Notes', look: 'wide break soft', isBare: true, cell: ({ notes }) => <Foreign>{notes ?? ''}</Foreign> },
 ];
 
 export default function Suppressions() {
@@ -150,13 +150,13 @@ function RemoveDialog({ entry: { email }, onClose }: { entry: Suppression; onClo
             staying.length > 0 ? (
               <>
                 <p>
-                  <bdi>{email}</bdi> cannot be removed, for any reason, while this holds:
+                  <Foreign>{email}</Foreign> cannot be removed, for any reason, while this holds:
                 </p>
                 <Entries entries={staying} />
               </>
             ) : (
               <p>
-                <bdi>{email}</bdi> is on the list no more.
+                <Foreign>{email}</Foreign> is on the list no more.
               </p>
             )
           }
@@ -181,7 +181,7 @@ function RemoveDialog({ entry: { email }, onClose }: { entry: Suppression; onClo
   return (
     <Confirm title={TITLE} action="Remove" onConfirm={remove} onClose={onClose}>
       <p>
-        Mail to <bdi>{email}</bdi> is sent again. {entries.length > 1 && 'All of its entries are removed:'}
+        Mail to <Foreign>{email}</Foreign> is sent again. {entries.length > 1 && 'All of its entries are removed:'}
       </p>
       <Entries entries={entries} />
       {entries.some(({ reason }) => reason === 'unsubscribe') && (
@@ -209,7 +209,7 @@ function Entries({ entries }: { entries: readonly Suppression[] }) {
           <span className="soft">
             <Time at={suppressedAt} />
           </span>{' '}
-          {WHY_NOT[reason]} <bdi className="break">{notes ?? ''}</bdi>
+          {WHY_NOT[reason]} <Foreign className="break">{notes ?? ''}</Foreign>
         </li>
       ))}
     </ul>

@@ -8,19 +8,8 @@ import { useChange } from '../../parts/change';
 import { readErrors } from '../../parts/dialog';
 import { TextArea, TextField, useRefusalFocus } from '../../parts/field';
 import { InlineError } from '../../parts/states';
+import { type Begun, type Draft, draftOf, isSame, useDraft, useDraftKey } from './draft';
 import { useMayChange } from './templates';
-
-interface Draft {
-  readonly name: string;
-  readonly subject: string;
-  readonly html: string;
-  readonly text: string;
-}
-
-function draftOf(template: Template | undefined): Draft {
-  if (!template) return { name: '', subject: 'Hello {{ name }}', html: '<p>Hello {{ name }},</p>', text: '' };
-  return { name: template.name, subject: template.subject, html: template.html ?? '', text: template.text ?? '' };
-}
 
 /** The body of the request, without parts that are and were empty. */
 function bodyOf({ name, subject, html, text }: Draft, template: Template | undefined) {
@@ -29,33 +18,6 @@ function bodyOf({ name, subject, html, text }: Draft, template: Template | undef
     ...((html !== '' || template?.html) && { html }),
     ...((text !== '' || template?.text) && { text }),
   };
-}
-
-const isSame = (one: Draft, other: Draft): boolean => JSON.stringify(one) === JSON.stringify(other);
-
-interface Begun {
-  readonly draft: Draft;
-  /** The version that the draft has begun from. */
-  readonly base: Template | undefined;
-}
-
-const draftKey = (id = 'new') => ['template-draft', id];
-
-/** What is not saved yet: kept while other pages are looked at, as long as the session. */
-function useDraft(template: Template | undefined) {
-  const client = useQueryClient();
-  const id = template?.id;
-  const [kept] = useState(() => client.getQueryData<Begun>(draftKey(id)));
-  const [draft, setDraft] = useState(kept?.draft ?? draftOf(template));
-  const [base, setBase] = useState(kept ? kept.base : template);
-  const isChanged = !isSame(draft, draftOf(base));
-  useEffect(() => {
-    const queryKey = draftKey(id);
-    client.setQueryDefaults(queryKey, { gcTime: Infinity });
-    if (isChanged) client.setQueryData<Begun>(queryKey, { draft, base });
-    else client.removeQueries({ queryKey });
-  }, [client, id, draft, base, isChanged]);
-  return { draft, setDraft, base, setBase, isChanged, isKept: kept !== undefined };
 }
 
 interface Saving {
@@ -67,6 +29,7 @@ interface Saving {
 function useSave({ template, draft, setBase }: Saving) {
   const change = useChange();
   const client = useQueryClient();
+  const draftKey = useDraftKey();
   const [, navigate] = useLocation();
   const latest = useRef(draft);
   useEffect(() => {

@@ -11,7 +11,8 @@ import { Card, Page } from '../../parts/page';
 import { RequiresRight } from '../../parts/rights';
 import { InlineError, Loaded, LoadedPage } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
-import { Time } from '../../parts/text';
+import { Foreign, Time } from '../../parts/text';
+import { useDraftKey } from './draft';
 import { Editor } from './editor';
 import { withMissing } from './example';
 import { useMayChange } from './templates';
@@ -130,7 +131,7 @@ function FilledIn({ rendered: { subject, text, html } }: { rendered: RenderedTem
   return (
     <div className="stack" role="status">
       <h3>
-        <bdi>{subject}</bdi>
+        <Foreign>{subject}</Foreign>
       </h3>
       <Tabs
         label="The filled-in template"
@@ -161,7 +162,7 @@ function Versions({ id }: { id: string }) {
                     <Time at={createdAt} />
                   </span>
                 </div>
-                <bdi className="hint break">{subject}</bdi>
+                <Foreign className="hint break">{subject}</Foreign>
               </li>
             ))}
           </ol>
@@ -174,11 +175,12 @@ function Versions({ id }: { id: string }) {
 function Remove({ template }: { template: Template }) {
   const [asks, setAsks] = useState(false);
   const removal = useRemoval();
+  const draftKey = useDraftKey();
   const { id } = template;
   const remove = () =>
     removal(del(`/v1/templates/${id}`), {
       ...{ refresh: ['templates'], said: `${template.name} is deleted` },
-      ...{ to: '/templates', gone: ['template', 'template-versions', 'template-draft'].map((name) => [name, id]) },
+      ...{ to: '/templates', gone: [['template', id], ['template-versions', id], draftKey(id)] },
     });
   return (
     <>

@@ -7,7 +7,7 @@ import { useFilters } from '../../parts/filters';
 import { type Column, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { RequiresRight, useRights } from '../../parts/rights';
-import { Time } from '../../parts/text';
+import { Foreign, Time } from '../../parts/text';
 
 interface TemplateList {
   readonly data: readonly TemplateListItem[];
@@ -29,7 +29,7 @@ export default function Templates() {
 
 const COLUMNS: readonly Column<TemplateListItem>[] = [
   { name: 'Name', look: 'break', cell: ({ id, name }) => <Link href={`/templates/${id}`}>{name}</Link> },
-  { name: 'Subject', look: 'wide break', isBare: true, cell: ({ subject }) => <bdi>{subject}</bdi> },
+  { name: 'Subject', look: 'wide break', isBare: true, cell: ({ subject }) => <Foreign>{subject}</Foreign> },
   { name: 'Variables', look: 'wide soft break', cell: ({ variables }) => variables.join(', ') || 'none' },
   { name: 'Version', look: 'number', cell: ({ version }) => version },
   { name: 'Changed', look: 'soft', cell: ({ updatedAt }) => <Time at={updatedAt} /> },

@@ -8,7 +8,7 @@ import { Segmented } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { words } from '../../parts/format';
 import { type Column, ListCard, More } from '../../parts/list';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 import { DeliveryDialog, Redeliver } from './delivery-dialog';
 import { isMoving } from './fresh';
 
@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<WebhookDelivery>[] = [
     cell: ({ lastStatus, lastError }) => (
       <>
         {lastStatus !== undefined && !lastError?.includes(String(lastStatus)) && <code>{lastStatus}</code>}{' '}
-        <bdi className="soft">{lastError ?? ''}</bdi>
+        <Foreign className="soft">{lastError ?? ''}</Foreign>
       </>
     ),
   },

@@ -10,7 +10,7 @@ import { words } from '../../parts/format';
 import { Facts } from '../../parts/page';
 import { Loaded } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
-import { Badge, Moment } from '../../parts/text';
+import { Badge, Foreign, Moment } from '../../parts/text';
 import { useToast } from '../../parts/toast';
 import { freshMs } from './fresh';
 
@@ -50,7 +50,7 @@ function Exchange({ delivery }: { delivery: WebhookDeliveryDetail }) {
           ['State', <Badge key="state" status={state} />],
           ['Attempts', String(attempts)],
           ['Last attempt', lastAttemptAt && <Moment at={lastAttemptAt} />],
-          ['What went wrong', lastError && <bdi>{lastError}</bdi>],
+          ['What went wrong', lastError && <Foreign>{lastError}</Foreign>],
           ['Next attempt', nextAttemptAt && <Moment at={nextAttemptAt} />],
           ['webhook-id', <code key="id">{id}</code>],
         ]}
@@ -105,7 +105,7 @@ function Request({ request: { url, headers, body } }: { request: WebhookDelivery
   return (
     <>
       <p className="break">
-        <code>POST</code> <bdi>{url}</bdi>
+        <code>POST</code> <Foreign>{url}</Foreign>
       </p>
       <pre className="code">{headersOf(headers)}</pre>
       {body === undefined ? (

@@ -8,6 +8,7 @@ import { bound, TextField } from '../../parts/field';
 import { useShowSecret } from '../../parts/secret';
 import { InlineError } from '../../parts/states';
 import { signingSecret, WebhookDialog } from './webhook-dialog';
+import { Foreign } from '../../parts/text';
 
 type Asked = 'change' | 'rotate' | 'remove' | 'replay';
 
@@ -138,8 +139,8 @@ function RemoveDialog({ webhook: { id, url }, onClose }: { webhook: Webhook; onC
   return (
     <Confirm title="Remove this webhook?" action="Remove the webhook" onClose={onClose} onConfirm={remove}>
       <p>
-        <bdi className="break">{url}</bdi> receives nothing any more, and its deliveries are deleted. There is no way
-        back.
+        <Foreign className="break">{url}</Foreign> receives nothing any more, and its deliveries are deleted. There is
+        no way back.
       </p>
     </Confirm>
   );

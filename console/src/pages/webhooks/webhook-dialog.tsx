@@ -5,9 +5,9 @@ import { patch, post } from '../../api/client';
 import type { CreatedWebhook, Data, Webhook } from '../../api/types';
 import { useChange } from '../../parts/change';
 import { FormDialog } from '../../parts/dialog';
+import { LISTENED_TYPES } from '../../parts/event-types';
 import { bound, Check, TextField } from '../../parts/field';
 import { type Secret, useShowSecret } from '../../parts/secret';
-import { LISTENED_TYPES } from './listened-types';
 
 const REFRESH = ['webhooks', 'webhook'];
 

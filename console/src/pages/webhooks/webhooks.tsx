@@ -8,7 +8,7 @@ import { Button } from '../../parts/button';
 import { type Column, ListCard } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
-import { Badge, Time } from '../../parts/text';
+import { Badge, Foreign, Time } from '../../parts/text';
 import { WebhookDialog } from './webhook-dialog';
 
 export default function Webhooks() {
@@ -39,11 +39,11 @@ const COLUMNS: readonly Column<Webhook>[] = [
     cell: ({ id, url, description }) => (
       <>
         <Link href={`/webhooks/${id}`}>
-          <bdi>{url}</bdi>
+          <Foreign>{url}</Foreign>
         </Link>
         {description && (
           <div className="hint">
-            <bdi>{description}</bdi>
+            <Foreign>{description}</Foreign>
           </div>
         )}
       </>

@@ -5,10 +5,10 @@ import { count } from '../../parts/format';
 import { type Column, ListCard } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
-import { Time } from '../../parts/text';
+import { Foreign, Time } from '../../parts/text';
 
 const COLUMNS: readonly Column<Worker>[] = [
-  { name: 'Host', look: 'break', cell: ({ host }) => <bdi>{host}</bdi> },
+  { name: 'Host', look: 'break', cell: ({ host }) => <Foreign>{host}</Foreign> },
   { name: 'Process', cell: ({ pid }) => pid },
   { name: 'Release', cell: ({ version }) => version ?? 'unknown' },
   { name: 'In its hands', look: 'number', cell: ({ inFlight }) => count(inFlight) },

@@ -96,7 +96,7 @@ export interface OpenRange {
 }
 
 export interface OpenCount {
-  /** Due, and no attempt has begun. */
+  /** No attempt has begun, though the time that it was scheduled for, if any, has come. */
   readonly queued: number;
   /** An attempt has begun: it runs, or the next one is waited for. */
   readonly sending: number;
@@ -104,10 +104,10 @@ export interface OpenCount {
 
 const COUNT_OPEN = `
   select
-    count(*) filter (where attempt = 0 and due_at <= $6)::int as queued,
+    count(*) filter (where attempt = 0 and first_due_at <= $6)::int as queued,
     count(*) filter (where attempt > 0)::int as sending
   from (
-    select domain_id, attempt, due_at
+    select domain_id, attempt, first_due_at
     from deliveries
     where organization_id = $1 and mode = $2 and email_id >= $3 and email_id < $4
     order by email_id desc

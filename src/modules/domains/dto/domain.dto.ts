@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
 import { QueryInteger } from '../../../common/http/dto-decorators';
 import type { DomainDetail } from '../domain-details.service';
 import type { DkimStatus, VerificationStatus, WarmingStatus } from '../registry/domain.entity';
@@ -39,6 +39,17 @@ export class ChangeDomainDto {
 
 /** Query of `GET /v1/domains`. */
 export class ListDomainsQuery {
+  @ApiPropertyOptional({ minLength: 1, maxLength: 255, description: 'A part of the name' })
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  q?: string;
+
+  @ApiPropertyOptional({ enum: VERIFICATION_STATUSES, description: 'The `verification_status`' })
+  @IsOptional()
+  @IsIn(VERIFICATION_STATUSES)
+  status?: VerificationStatus;
+
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 })
   @QueryInteger(1, 1_000_000)
   page: number = 1;

@@ -1,12 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Any, In, IsNull, Not, type Repository } from 'typeorm';
+import { Any, In, IsNull, Not, Raw, type Repository } from 'typeorm';
 import { acrossTenants } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import { lockList } from '../../../database/sql/locks.sql';
 import type { Transaction } from '../../../database/transaction';
 import { DomainCheck } from './domain-check.entity';
-import { Domain, RemovedDomain, removedDomain, type SendingState, type WarmingStatus } from './domain.entity';
+import {
+  Domain,
+  RemovedDomain,
+  removedDomain,
+  type SendingState,
+  type VerificationStatus,
+  type WarmingStatus,
+} from './domain.entity';
 import {
   countDueDomains,
   type DueDomain,
@@ -21,6 +28,9 @@ export type { DueDomain };
 export interface DomainFilter {
   /** Only the domain with this id. */
   readonly id: string | undefined;
+  /** A part of the name. */
+  readonly text?: string | undefined;
+  readonly status?: VerificationStatus | undefined;
   readonly skip: number;
   readonly take: number;
 }
@@ -138,8 +148,14 @@ export class DomainsRepository {
 
   /** Oldest first, with the total number. */
   page(organizationId: string, filter: DomainFilter): Promise<[Domain[], number]> {
-    const { id, skip, take } = filter;
-    const where = { organizationId, ...(id !== undefined && { id }) };
+    const { id, text, status, skip, take } = filter;
+    const holds = (name: string) => `position(:text in ${name}) > 0`;
+    const where = {
+      organizationId,
+      ...(id !== undefined && { id }),
+      ...(text !== undefined && { domain: Raw(holds, { text: text.toLowerCase() }) }),
+      ...(status !== undefined && { verificationStatus: status }),
+    };
     return this.domains.findAndCount({ where, order: { id: 'ASC' }, skip, take });
   }
 

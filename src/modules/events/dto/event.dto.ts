@@ -1,8 +1,10 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsOptional, IsUUID } from 'class-validator';
+import { IsIn, IsOptional, IsUUID } from 'class-validator';
 import { ValidationError } from '../../../common/errors/app-error';
 import { QueryInteger, Timestamp } from '../../../common/http/dto-decorators';
 import { type PulledEvents, type PullStart, toPayload } from '../events.service';
+
+const ORDERS = ['asc', 'desc'] as const;
 
 /** Query of `GET /v1/events`. */
 export class PullEventsQuery {
@@ -11,13 +13,22 @@ export class PullEventsQuery {
     description: 'The `nextCursor` of the page before, or the id of an event (the `webhook-id`)',
   })
   @IsOptional()
-  @IsUUID()
+  // The position of a page without events is made of a time, and of no version.
+  @IsUUID('loose')
   after?: string;
 
   @ApiPropertyOptional({ format: 'date-time', type: String, description: 'Instead of `after`: recorded at or after' })
   @IsOptional()
   @Timestamp()
   from?: Date;
+
+  @ApiPropertyOptional({
+    enum: ORDERS,
+    default: 'asc',
+    description: 'Oldest first, to follow the events; or newest first, to look back',
+  })
+  @IsIn(ORDERS)
+  order: (typeof ORDERS)[number] = 'asc';
 
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 100 })
   @QueryInteger(1, 100)
@@ -42,6 +53,12 @@ export function toStart({ after, from }: PullEventsQuery): PullStart {
     throw new ValidationError({ from: ['from must not be given with after'] });
   }
   return after?.toLowerCase() ?? from;
+}
+
+/** Of the newest first: the event that the page before ended with. @throws ValidationError */
+export function toEnd({ after, from }: PullEventsQuery): string | undefined {
+  if (from !== undefined) throw new ValidationError({ from: ['from must not be given with order=desc'] });
+  return after?.toLowerCase();
 }
 
 /** A page; `nextCursor` is always present, since polling goes on from it. */

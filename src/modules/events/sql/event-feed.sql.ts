@@ -1,4 +1,4 @@
-// Reads the next events of one organization's emails, oldest first.
+// Reads the next events of one organization's emails, oldest first, or the last ones before a position, newest first.
 // Reads: email_events (index email_events_feed), emails (primary key). Locks: none. Rows: up to $5.
 // One tenant per statement: a cluster cannot route a statement with a limit for each of many tenants to their nodes; nor one that
 // also reads inbound mail, which is on no node (docs/scaling.md).
@@ -8,6 +8,8 @@ import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { EventKey, FeedRow, FeedStream } from '../feed-event';
+
+type Direction = 'asc' | 'desc';
 
 /** The id below which no event will be added (migration 0017). To be read in a statement of its own, before the feed. */
 export function readEventHorizon(): Statement<{ horizon: string }> {
@@ -31,23 +33,30 @@ const COLUMNS = `
     e.sending_ms as "sendingMs",
     e.also_sent as "alsoSent"`;
 
-const FEED = `
+const feed = (direction: Direction) => `
   select ${COLUMNS}
   from email_events e
   cross join lateral (
     select domain_id, tags, metadata from emails where organization_id = $1 and mode = $2 and id = e.email_id limit 1
   ) m
   where e.organization_id = $1 and e.mode = $2 and e.id > $3 and e.id < $4
-  order by e.id
+  order by e.id ${direction}
   limit $5`;
 
-/** Rows to be expanded. @param horizon from `readEventHorizon`; events from it on are left out @param limit rows at most */
-export function readEventFeed(stream: FeedStream, horizon: string, limit: number): Statement<FeedRow> {
-  return { name: 'read-event-feed', text: FEED, values: feedValues(stream, horizon, limit) };
+const [FEED, FEED_BACK] = [feed('asc'), feed('desc')];
+
+/** Rows to be expanded. @param end of `readEventHorizon`, or before it; events from it on are left out @param limit rows at most */
+export function readEventFeed(stream: FeedStream, end: string, limit: number): Statement<FeedRow> {
+  return { name: 'read-event-feed', text: FEED, values: feedValues(stream, end, limit) };
 }
 
-function feedValues({ organizationId, mode, after }: FeedStream, horizon: string, limit: number): unknown[] {
-  return [organizationId, mode, after, horizon, limit];
+/** The same from the end back: the newest first. */
+export function readEventFeedBack(stream: FeedStream, end: string, limit: number): Statement<FeedRow> {
+  return { name: 'read-event-feed-back', text: FEED_BACK, values: feedValues(stream, end, limit) };
+}
+
+function feedValues({ organizationId, mode, after }: FeedStream, end: string, limit: number): unknown[] {
+  return [organizationId, mode, after, end, limit];
 }
 
 // Reads the inbound mail of the same stream; each row is one event.
@@ -79,16 +88,23 @@ const INBOUND_COLUMNS = `
     null::int as "sendingMs",
     null::boolean as "alsoSent"`;
 
-const INBOUND_FEED = `
+const inboundFeed = (direction: Direction) => `
   select ${INBOUND_COLUMNS}
   from inbound_emails i
   where i.organization_id = $1 and i.mode = $2 and i.id > $3 and i.id < $4
-  order by i.id
+  order by i.id ${direction}
   limit $5`;
 
-/** @param horizon from `readEventHorizon` @param limit rows at most */
-export function readInboundFeed(stream: FeedStream, horizon: string, limit: number): Statement<FeedRow> {
-  return { name: 'read-inbound-feed', text: INBOUND_FEED, values: feedValues(stream, horizon, limit) };
+const [INBOUND_FEED, INBOUND_FEED_BACK] = [inboundFeed('asc'), inboundFeed('desc')];
+
+/** @param end as of `readEventFeed` @param limit rows at most */
+export function readInboundFeed(stream: FeedStream, end: string, limit: number): Statement<FeedRow> {
+  return { name: 'read-inbound-feed', text: INBOUND_FEED, values: feedValues(stream, end, limit) };
+}
+
+/** The same from the end back: the newest first. */
+export function readInboundFeedBack(stream: FeedStream, end: string, limit: number): Statement<FeedRow> {
+  return { name: 'read-inbound-feed-back', text: INBOUND_FEED_BACK, values: feedValues(stream, end, limit) };
 }
 
 // Finds the rows that record events of one tenant's emails, by the events' keys: the first with that sequence or a later one.
