@@ -1,9 +1,6 @@
 import { ConfigurationError } from '../config/load-config';
-import { databaseErrorCode, isRefusal } from './database-errors';
+import { isRefusal, unlessDenied } from './database-errors';
 import { connectOnce } from './embedded/server-monitor';
-
-/** insufficient_privilege: some providers let nobody read the identifier. */
-const DENIED = '42501';
 
 /** The same on a primary and its standbys, and at each way to them: the server's identifier, and the database's number within it. */
 export const IDENTITY = `
@@ -47,11 +44,8 @@ async function inspect(url: string): Promise<{ readonly style: string; readonly 
   const client = await connectOnce(url);
   try {
     const { rows: styles } = await client.query<{ DateStyle: string }>('show datestyle');
-    const known = await client.query<{ identity: string }>(IDENTITY).catch((error: unknown) => {
-      if (databaseErrorCode(error) === DENIED) return { rows: [] };
-      throw error;
-    });
-    return { style: styles[0]?.DateStyle ?? '', identity: known.rows[0]?.identity };
+    const known = await unlessDenied(client.query<{ identity: string }>(IDENTITY));
+    return { style: styles[0]?.DateStyle ?? '', identity: known?.rows[0]?.identity };
   } finally {
     await client.end();
   }
