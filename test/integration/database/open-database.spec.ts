@@ -119,6 +119,21 @@ describe('an external database', () => {
     }
   });
 
+  it('that cannot hold every character is refused before anything is made in it', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    const latin = `${name}_latin`;
+    await query(database.url, `create database ${latin} encoding 'LATIN1' locale 'C' template template0`);
+    try {
+      const opening = openDatabase(config(database.url.replace(name, latin)), { log: silent });
+      await expect(opening).rejects.toThrow(
+        /has the encoding LATIN1, which lacks characters of mail: use one made with/,
+      );
+      await expect(opening).rejects.toBeInstanceOf(ConfigurationError);
+    } finally {
+      await query(database.url, `drop database ${latin}`);
+    }
+  });
+
   it('has no direct way to another one, which would be migrated in its place', async () => {
     const other = await createTestDatabase();
     try {
