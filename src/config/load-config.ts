@@ -185,10 +185,16 @@ function isBaseUrl(text: string): boolean {
   return url !== undefined && url.username + url.password === '' && !/[?#]/.test(text);
 }
 
+const DATABASE_URLS = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL'] as const;
+
 function databaseChecks(environment: Environment): [boolean, string][] {
   const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_READ_URL, MASTER_KEY } = environment;
   const largestBuffers = Math.max(new Environment().EMBEDDED_SHARED_BUFFERS_MB, Math.floor(availableMegabytes() / 2));
   return [
+    ...DATABASE_URLS.map((name): [boolean, string] => [
+      parseUrl(environment[name] ?? 'postgres://') !== undefined,
+      `${name} must be a valid URL: write the characters / # ? @ of a password as %2F %23 %3F %40`,
+    ]),
     [
       DATABASE_URL === undefined || MASTER_KEY !== undefined,
       'MASTER_KEY must be set (32 bytes in base64) when DATABASE_URL is: it encrypts the DKIM keys',
