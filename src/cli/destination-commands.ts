@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError, Argument } from 'commander';
 import { OPERATOR } from '../audit/audit.service';
 import { parseTimestamp } from '../common/http/timestamps';
+import { AppConfig, type DeliveryConfig } from '../config/config';
+import { nextHopOf } from '../delivery/routing/create-router';
 import type { Destination, DestinationChange } from '../delivery/shaping/destinations.service';
 import { OperatorDestinationsService, OperatorEgressService } from '../modules/operator/operator-destinations.service';
 import type { CliSession, Services } from './session/cli-session';
@@ -79,13 +81,17 @@ async function list(services: Services): Promise<Report> {
 function change(session: CliSession, key: string, wanted: DestinationChange): Promise<void> {
   return session.run(async (services) => {
     const changed = await services.get(OperatorDestinationsService).change(key, wanted, OPERATOR);
-    if (changed.mxHosts.length === 0) {
-      session.output.note(
-        `no mail has gone to ${changed.key} lately; \`waybill destinations list\` shows the keys in use`,
-      );
-    }
+    if (changed.mxHosts.length === 0) session.output.note(unused(changed.key, services.get(AppConfig).delivery));
     return show(changed);
   });
+}
+
+function unused(key: string, delivery: DeliveryConfig): string {
+  const hop = nextHopOf(delivery);
+  if (hop === undefined || hop === key) {
+    return `no mail has gone to ${key} lately; \`waybill destinations list\` shows the keys in use`;
+  }
+  return `this has no effect: with DELIVERY_MODE=${delivery.mode} all mail goes to ${hop}, which is the only key`;
 }
 
 function show(destination: Destination): Report {

@@ -10,6 +10,7 @@ import { type AppConfig, type Role, ROLES } from './config';
 import { unusableDataDir } from './data-dir';
 import { Environment, HOST_NAME, isAddressOrName, isDnsServer } from './environment';
 import { StoredMasterKey } from './master-key';
+import { portProblems } from './ports';
 import {
   list,
   type MasterKeys,
@@ -58,7 +59,7 @@ export function loadConfig(
   );
   const environment = plainToInstance(Environment, given, { exposeDefaultValues: true });
   const invalid = validateSync(environment);
-  const combined = [crossChecks, trustProxyProblems, pairProblems, tracingProblems];
+  const combined = [crossChecks, portProblems, trustProxyProblems, pairProblems, tracingProblems];
   const rules = combined.flatMap((problemsOf) => problemsOf(environment));
   const problems = [...invalid.map(sentenceOf), ...rules.filter((rule) => !isConsequence(rule, invalid))];
   if (problems.length > 0) throw new ConfigurationError(problems);
@@ -148,7 +149,10 @@ function crossChecks(environment: Environment): string[] {
       mode !== 'relay' || parseRelay(environment.RELAY_URL) !== undefined,
       'RELAY_URL must be smtp[s]://[user:password@]host[:port] when DELIVERY_MODE is relay',
     ],
-    [PUBLIC_URL === undefined || parseUrl(PUBLIC_URL) !== undefined, 'PUBLIC_URL must be a URL'],
+    [
+      PUBLIC_URL === undefined || isBaseUrl(PUBLIC_URL),
+      'PUBLIC_URL must be a URL of host, port and path only: links in mail are made by adding to it',
+    ],
     [
       mode !== 'direct' || MAIL_HOST !== undefined,
       'MAIL_HOST must be set when DELIVERY_MODE is direct: it is the EHLO name and the return-path host',
@@ -175,10 +179,22 @@ function crossChecks(environment: Environment): string[] {
   return checks.filter(([holds]) => !holds).map(([, problem]) => problem);
 }
 
+/** A user, a query or a fragment would be left out of every link. */
+function isBaseUrl(text: string): boolean {
+  const url = parseUrl(text);
+  return url !== undefined && url.username + url.password === '' && !/[?#]/.test(text);
+}
+
+const DATABASE_URLS = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL'] as const;
+
 function databaseChecks(environment: Environment): [boolean, string][] {
   const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_READ_URL, MASTER_KEY } = environment;
   const largestBuffers = Math.max(new Environment().EMBEDDED_SHARED_BUFFERS_MB, Math.floor(availableMegabytes() / 2));
   return [
+    ...DATABASE_URLS.map((name): [boolean, string] => [
+      parseUrl(environment[name] ?? 'postgres://') !== undefined,
+      `${name} must be a valid URL: write the characters / # ? @ of a password as %2F %23 %3F %40`,
+    ]),
     [
       DATABASE_URL === undefined || MASTER_KEY !== undefined,
       'MASTER_KEY must be set (32 bytes in base64) when DATABASE_URL is: it encrypts the DKIM keys',

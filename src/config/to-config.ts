@@ -9,8 +9,6 @@ export type MasterKeys = Pick<AppConfig, 'masterKey' | 'previousMasterKey'>;
 
 /** The grouped configuration of a validated environment. */
 export function toConfig(environment: Environment, masterKeys: MasterKeys): AppConfig {
-  const local = environment.DELIVERY_MODE === 'local';
-  const host = environment.HOST ?? (local ? '127.0.0.1' : '0.0.0.0');
   return {
     roles: new Set(parseRoles(environment.WAYBILL_ROLES)),
     dataDir: resolve(environment.WAYBILL_DATA_DIR),
@@ -19,7 +17,7 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
     logDeliveries: environment.LOG_DELIVERIES,
     ...masterKeys,
     http: {
-      host,
+      host: hostOf(environment),
       port: environment.PORT,
       metricsPort: environment.METRICS_PORT,
       metricsHost: environment.METRICS_HOST,
@@ -41,6 +39,11 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
     certificate: toCertificate(environment),
     simulatorDomain: environment.SIMULATOR_DOMAIN.toLowerCase(),
   };
+}
+
+/** Where this process listens, but for metrics. */
+export function hostOf({ HOST, DELIVERY_MODE }: Environment): string {
+  return HOST ?? (DELIVERY_MODE === 'local' ? '127.0.0.1' : '0.0.0.0');
 }
 
 function toTlsReports(environment: Environment): AppConfig['tlsReports'] {
@@ -101,7 +104,7 @@ export function tracingProblems(environment: Environment): string[] {
   ];
 }
 
-/** The base URL as it is written in mail: ASCII, without query and trailing slash. */
+/** The base URL as it is written in mail: ASCII, without trailing slash. */
 function toBaseUrl(url: string): string {
   const { origin, pathname } = new URL(url);
   return (origin + pathname).replace(/\/+$/, '');
@@ -198,7 +201,8 @@ export function list(value: string | undefined): string[] {
     .filter((part) => part !== '');
 }
 
-function parseRoles(value: string): Role[] {
+/** The roles of a comma list, each once. */
+export function parseRoles(value: string): Role[] {
   const named = list(value);
   return named.includes('all') ? [...ROLES] : ROLES.filter((role) => named.includes(role));
 }

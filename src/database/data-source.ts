@@ -36,11 +36,24 @@ const CONNECT_TIMEOUT_MS = 2_000;
 /** Of what a person waits for: commands and migrations, which are needed most when the server is overloaded. */
 export const COMMAND_CONNECT_TIMEOUT_MS = 15_000;
 
+/** For a session whose statements may take long: lifts the limits that an administrator has given to the role or the database. */
+export const LIFT_TIME_LIMITS = `
+  select set_config(name, '0', false) from pg_settings
+  where name in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
+
+/**
+ * The caller listens to a connection's errors only a moment after it is open; a server that stops in that moment would end the
+ * process. Every statement on it fails by itself.
+ */
+const ignoreErrors = (connection: PoolClient): void => void connection.on('error', () => undefined);
+
+async function openWithoutLimits(connection: PoolClient): Promise<void> {
+  ignoreErrors(connection);
+  await connection.query(LIFT_TIME_LIMITS);
+}
+
 const CONNECTION = {
   keepAlive: true,
-  // The caller listens to a connection's errors only a moment after it is open; a server that stops in that moment
-  // would end the process. Every statement on it fails by itself.
-  onConnect: (connection: PoolClient): void => void connection.on('error', () => undefined),
   // Statements that do not need each other's results go out together instead of waiting for each answer in turn.
   pipeline: true,
 };
@@ -85,6 +98,7 @@ export function dataSourceOptions(url: string, settings: DataSourceSettings = {}
     extra: {
       ...CONNECTION,
       ...(!settings.withoutTimeLimits && TIME_LIMITS),
+      onConnect: settings.withoutTimeLimits ? openWithoutLimits : ignoreErrors,
       connectionTimeoutMillis: settings.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     },
   };

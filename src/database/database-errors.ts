@@ -15,6 +15,17 @@ export async function unlessCode(codes: string | readonly string[], work: Promis
   });
 }
 
+/** insufficient_privilege */
+const DENIED = '42501';
+
+/** Undefined where the user may not: some providers let nobody read what identifies a server. */
+export function unlessDenied<T>(work: Promise<T>): Promise<T | undefined> {
+  return work.catch((error: unknown) => {
+    if (databaseErrorCode(error) === DENIED) return undefined;
+    throw error;
+  });
+}
+
 /** The name of the violated constraint, when there is one. */
 export function violatedConstraint(error: unknown): string | undefined {
   if (databaseErrorCode(error) !== '23505') return undefined;

@@ -1,33 +1,29 @@
 import { ConfigurationError } from '../config/load-config';
-import { databaseErrorCode, isRefusal } from './database-errors';
+import { isRefusal, unlessDenied } from './database-errors';
 import { connectOnce } from './embedded/server-monitor';
-
-/** insufficient_privilege: some providers let nobody read the identifier. */
-const DENIED = '42501';
 
 /** The same on a primary and its standbys, and at each way to them: the server's identifier, and the database's number within it. */
 export const IDENTITY = `
   select system_identifier || '/' || (select oid from pg_database where datname = current_database()) as identity
   from pg_control_system()`;
 
+/** The second one stores whatever it is given. */
+const ENCODINGS = ['UTF8', 'SQL_ASCII'];
+
 /**
  * What DATABASE_URL, and DATABASE_DIRECT_URL where it is set, lead to.
  *
  * @param describe host, port and name of a URL
- * @throws ConfigurationError for a database whose dates the driver does not read, or two that are not the same
+ * @throws ConfigurationError for a database whose dates the driver does not read, one that cannot hold all characters, or two that are not
+ *   the same
  */
 export async function assertUsable(
   { url, directUrl = url }: { readonly url: string; readonly directUrl?: string | undefined },
   describe: (url: string) => string,
 ): Promise<void> {
-  const { style, identity } = await inspect(url);
-  // The driver reads others as nothing: every answer with a time would be a failure.
-  if (!style.startsWith('ISO')) {
-    const remedy = `run \`alter database … set datestyle = 'ISO'\`, or the same for the role that has it, and start again`;
-    throw new ConfigurationError([
-      `DATABASE_URL: the database ${describe(url)} writes dates in the style "${style}": ${remedy}`,
-    ]);
-  }
+  const { style, encoding, identity } = await inspect(url);
+  const fault = styleFault(style) ?? encodingFault(encoding);
+  if (fault !== undefined) throw new ConfigurationError([`DATABASE_URL: the database ${describe(url)} ${fault}`]);
   if (directUrl === url || identity === undefined) return;
   // Another one would be migrated, and have the leases without which no mail is sent here.
   const direct = (await inspect(directUrl).catch((error: unknown) => refused(error, describe(directUrl)))).identity;
@@ -37,21 +33,39 @@ export async function assertUsable(
   ]);
 }
 
+/** The driver reads others as nothing: every answer with a time would be a failure. */
+function styleFault(style: string): string | undefined {
+  if (style.startsWith('ISO')) return undefined;
+  const remedy = `run \`alter database … set datestyle = 'ISO'\`, or the same for the role that has it, and start again`;
+  return `writes dates in the style "${style}": ${remedy}`;
+}
+
+function encodingFault(encoding: string): string | undefined {
+  if (ENCODINGS.includes(encoding)) return undefined;
+  return `has the encoding ${encoding}, which lacks characters of mail: use one made with \`encoding 'UTF8' template template0\``;
+}
+
 /** Else the refusal would be taken for one at DATABASE_URL. */
 function refused(error: unknown, where: string): never {
   if (!isRefusal(error)) throw error;
   throw new ConfigurationError([`DATABASE_DIRECT_URL: the database ${where} refuses: ${(error as Error).message}`]);
 }
 
-async function inspect(url: string): Promise<{ readonly style: string; readonly identity: string | undefined }> {
+interface Inspected {
+  readonly style: string;
+  readonly encoding: string;
+  readonly identity: string | undefined;
+}
+
+async function inspect(url: string): Promise<Inspected> {
   const client = await connectOnce(url);
   try {
-    const { rows: styles } = await client.query<{ DateStyle: string }>('show datestyle');
-    const known = await client.query<{ identity: string }>(IDENTITY).catch((error: unknown) => {
-      if (databaseErrorCode(error) === DENIED) return { rows: [] };
-      throw error;
-    });
-    return { style: styles[0]?.DateStyle ?? '', identity: known.rows[0]?.identity };
+    const { rows } = await client.query<Pick<Inspected, 'style' | 'encoding'>>(
+      `select current_setting('datestyle') as style, current_setting('server_encoding') as encoding`,
+    );
+    const [{ style = '', encoding = '' } = {}] = rows;
+    const known = await unlessDenied(client.query<{ identity: string }>(IDENTITY));
+    return { style, encoding, identity: known?.rows[0]?.identity };
   } finally {
     await client.end();
   }

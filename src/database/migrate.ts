@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { SECOND } from '../common/clock';
+import { LIFT_TIME_LIMITS } from './data-source';
 import { databaseErrorCode } from './database-errors';
 import { applyRowSecurity } from './row-security';
 import { RECORD_ORIGIN, readApplied } from './schema-state';
@@ -84,6 +85,7 @@ export async function withAdvisoryLock<T>(url: string, lock: number, work: () =>
   client.on('error', () => undefined);
   await client.connect();
   try {
+    await client.query(LIFT_TIME_LIMITS);
     await client.query('select pg_advisory_lock($1)', [lock]);
     return await work();
   } finally {

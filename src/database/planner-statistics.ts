@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Client } from 'pg';
+import { LIFT_TIME_LIMITS } from './data-source';
 import { translateDatabaseError } from './database-errors';
 import { Database, DatabaseUrl } from './database.service';
 import type { Statement } from './statement';
@@ -67,6 +68,7 @@ export class PlannerStatistics {
     signal?.addEventListener('abort', end, { once: true });
     try {
       await client.connect();
+      await client.query(LIFT_TIME_LIMITS);
       await client.query(`analyze ${table}`);
     } catch (error) {
       if (!signal?.aborted) throw translateDatabaseError(error);

@@ -6,7 +6,7 @@ import { Metrics } from '../common/metrics/metrics';
 import { AppConfig, type DatabaseConfig } from '../config/config';
 import { dataSourceOptions } from './data-source';
 import { Database } from './database.service';
-import { readLag, readLogEnd } from './replica-lag';
+import { readLag, readLogEnd, ReplicaOrigin } from './replica-lag';
 import type { Statement } from './statement';
 import { TenantDataSource } from './tenant-data-source';
 
@@ -53,6 +53,7 @@ export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {
   private marks: readonly Mark[] = [];
   /** The primary, as of `readLogEnd`. */
   private server: string | undefined;
+  private readonly origin: ReplicaOrigin;
 
   constructor(
     private readonly primary: Database,
@@ -61,6 +62,7 @@ export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {
     private readonly metrics: Metrics,
   ) {
     this.settings = config.database;
+    this.origin = new ReplicaOrigin(primary);
   }
 
   /** Not waited for: until it has answered, the primary is read. */
@@ -128,13 +130,9 @@ export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {
     const logEnds = this.marks.map(({ logEnd }) => logEnd);
     const ages = this.marks.map(({ atMs }) => (performance.now() - atMs) / SECOND);
     const [row] = await within(replica.run(readLag(logEnds, ages)), ANSWER_MS);
-    // An old primary that still runs after a failover, say: it would be read for ever, as it is.
-    if (this.isForeign(row)) this.turn('behind', 'is neither a standby nor the primary');
-    else this.applyLag(row?.lagSeconds ?? Infinity);
-  }
-
-  private isForeign(row: { readonly isStandby: boolean; readonly server: string } | undefined): boolean {
-    return row?.isStandby === false && this.server !== undefined && row.server !== this.server;
+    const fault = row && (await within(this.origin.faultOf(replica, row, this.server), ANSWER_MS));
+    if (fault === undefined) this.applyLag(row?.lagSeconds ?? Infinity);
+    else this.turn('behind', fault);
   }
 
   private applyLag(lagSeconds: number): void {

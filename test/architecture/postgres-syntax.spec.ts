@@ -100,6 +100,8 @@ describe('SQL is that of Postgres 14', () => {
 const OF_DIRECT_CONNECTIONS = [
   'database/backup/restore-database.ts',
   'database/cluster/distribute.ts',
+  // `LIFT_TIME_LIMITS`, for the others of this list and for backups.
+  'database/data-source.ts',
   'database/migrate.ts',
   'delivery/worker/work-signal.ts',
 ];

@@ -4,6 +4,7 @@ import { to as copyTo } from 'pg-copy-streams';
 import { SECOND } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
 import { RELEASE } from '../../common/release';
+import { LIFT_TIME_LIMITS } from '../data-source';
 import { readApplied } from '../schema-state';
 import type { BackupPart } from './backup-file';
 import type { BackupHeader, BackupTable } from './backup-format';
@@ -17,8 +18,7 @@ const TOLD_EVERY_MS = 5 * SECOND;
 /** The same text whatever the server's settings, and an error rather than a part of the rows where policies hide some. */
 export const COPY_SETTINGS = `
   set local datestyle = 'ISO'; set local intervalstyle = 'postgres'; set local timezone = 'UTC';
-  set local extra_float_digits = 1; set local bytea_output = 'hex'; set local row_security = off;
-  set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
+  set local extra_float_digits = 1; set local bytea_output = 'hex'; set local row_security = off`;
 
 export interface DumpOptions {
   /** What the header says of the master key. */
@@ -38,6 +38,7 @@ export async function connectFor(purpose: 'backup' | 'restore', url: string): Pr
   // The statement that needs it says so itself.
   client.on('error', () => undefined);
   await client.connect();
+  await client.query(LIFT_TIME_LIMITS);
   return client;
 }
 

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { AppError } from '../../common/errors/app-error';
+import { AppError, CommitUnknownError } from '../../common/errors/app-error';
 import { Database } from '../../database/database.service';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { asSending, type DeliveryOutcome, OutcomeSink, type RecordedOutcome, type Settlement } from '../ports/outcome';
@@ -13,6 +13,8 @@ import type { Salvage } from './delivery.metrics';
 @Injectable()
 export class ResultCommit {
   private readonly logger = new Logger(ResultCommit.name);
+  /** Results whose commit nobody has confirmed, since the connection was lost in it. */
+  private readonly unconfirmed = new WeakSet<Settlement>();
 
   constructor(
     private readonly database: Database,
@@ -36,16 +38,29 @@ export class ResultCommit {
     }
   }
 
-  /** Returns how many were taken; the others carried an outdated token. @throws UnavailableError */
+  /**
+   * Returns how many were taken; the others carried an outdated token. One whose token is outdated by its own commit, of which no reply
+   * came, has been taken. @throws UnavailableError
+   */
   async commit(batch: readonly Settlement[]): Promise<number> {
-    const taken = await this.database.transaction(async (tx) => {
-      const indexes = await this.queue.settle(batch.map(toQueueResult), this.clock.now(), tx);
-      const held = indexes.flatMap((index) => batch[index] ?? []);
-      await this.outcomes.record(held.flatMap(outcomesOf), tx);
-      return held;
-    });
+    const written = new Set(await this.write(batch));
+    const taken = batch.filter((settlement) => written.has(settlement) || this.unconfirmed.has(settlement));
     this.report.settled(taken, batch.length - taken.length);
     return taken.length;
+  }
+
+  private async write(batch: readonly Settlement[]): Promise<Settlement[]> {
+    try {
+      return await this.database.transaction(async (tx) => {
+        const indexes = await this.queue.settle(batch.map(toQueueResult), this.clock.now(), tx);
+        const held = indexes.flatMap((index) => batch[index] ?? []);
+        await this.outcomes.record(held.flatMap(outcomesOf), tx);
+        return held;
+      });
+    } catch (error) {
+      if (error instanceof CommitUnknownError) for (const settlement of batch) this.unconfirmed.add(settlement);
+      throw error;
+    }
   }
 
   /**

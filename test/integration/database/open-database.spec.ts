@@ -6,6 +6,8 @@ import { UnavailableError } from '../../../src/common/errors/app-error';
 import { awaitUsableSchema } from '../../../src/bootstrap/await-schema';
 import type { Logger } from '../../../src/common/logging/logger';
 import { ConfigurationError, loadConfig } from '../../../src/config/load-config';
+import { connectFor } from '../../../src/database/backup/dump-database';
+import { createDataSource } from '../../../src/database/data-source';
 import { clusterPaths } from '../../../src/database/embedded/cluster-location';
 import { attachEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres';
 import { MIGRATIONS } from '../../../src/database/migrations';
@@ -44,6 +46,20 @@ describe('an external database', () => {
     await expect(openDatabase(config(), { log: silent, migrate: false })).resolves.toMatchObject({ applied: [] });
     const opened = await openDatabase(config(database.url, false), { log: silent, migrate: true });
     expect(opened.applied).toHaveLength(MIGRATIONS.length);
+  });
+
+  it("has an administrator's limits lifted for what may take long", async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    const limits = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
+    for (const limit of limits) await query(database.url, `alter database ${name} set ${limit} = '1min'`);
+    const migrations = await createDataSource(database.url, { withoutTimeLimits: true }).initialize();
+    const backup = await connectFor('backup', database.url);
+    for (const limit of limits) {
+      expect(await migrations.query(`show ${limit}`)).toEqual([{ [limit]: '0' }]);
+      expect((await backup.query(`show ${limit}`)).rows).toEqual([{ [limit]: '0' }]);
+      await query(database.url, `alter database ${name} reset ${limit}`);
+    }
+    await Promise.all([migrations.destroy(), backup.end()]);
   });
 
   it('is waited for', async () => {
@@ -100,6 +116,21 @@ describe('an external database', () => {
       await expect(opening).rejects.toBeInstanceOf(ConfigurationError);
     } finally {
       await own.drop();
+    }
+  });
+
+  it('that cannot hold every character is refused before anything is made in it', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    const latin = `${name}_latin`;
+    await query(database.url, `create database ${latin} encoding 'LATIN1' locale 'C' template template0`);
+    try {
+      const opening = openDatabase(config(database.url.replace(name, latin)), { log: silent });
+      await expect(opening).rejects.toThrow(
+        /has the encoding LATIN1, which lacks characters of mail: use one made with/,
+      );
+      await expect(opening).rejects.toBeInstanceOf(ConfigurationError);
+    } finally {
+      await query(database.url, `drop database ${latin}`);
     }
   });
 

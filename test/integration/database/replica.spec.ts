@@ -32,7 +32,8 @@ describe('a replica for reads', () => {
       create table pretence.replayed (log_end pg_lsn);
       create function pretence.pg_last_wal_replay_lsn() returns pg_lsn language sql as 'select log_end from pretence.replayed'`);
     await replicaIs('clock_timestamp()');
-    const [{ name }] = (await replica.query('select current_database() as name')) as [{ name: string }];
+    const name = await nameOf(replica);
+    await replicaIsCopyOf(await nameOf(db));
     await replica.query(`alter database ${name} set search_path = pretence, pg_catalog, public`);
     const { proxy: before, url } = await TcpProxy.before(replica.url);
     proxy = before;
@@ -53,6 +54,14 @@ describe('a replica for reads', () => {
     replica.query(`
       create or replace function pretence.pg_last_xact_replay_timestamp() returns timestamptz
       language sql as $$ select ${newest} $$`);
+  const nameOf = async (database: OpenTestDatabase) => {
+    const [{ name }] = (await database.query('select pg_catalog.current_database() as name')) as [{ name: string }];
+    return name;
+  };
+  const replicaIsCopyOf = (name: string) =>
+    replica.query(
+      `create or replace function pretence.current_database() returns name language sql as $$ select '${name}'::name $$`,
+    );
   const isUsed = () =>
     waitFor(() => process.get(ReadDatabase).health?.use === 'used', { what: 'the replica to be used' });
   const list = async () => {
@@ -84,11 +93,23 @@ describe('a replica for reads', () => {
       replica.query(
         `create or replace function pretence.pg_is_in_recovery() returns boolean language sql as 'select ${answer}'`,
       );
+    await replicaIsCopyOf(await nameOf(replica));
     await isStandby(false);
     await waitFor(() => process.get(ReadDatabase).health?.use === 'behind', { what: 'the replica to be left' });
     expect(warn.mock.lastCall?.[0]).toMatch(/^The replica is neither a standby nor the primary: lists, statistics/);
     expect([await list(), await accepted()]).toEqual([[1, 1], 1]);
     await isStandby(true);
+    await replicaIsCopyOf(await nameOf(db));
+    await isUsed();
+  });
+
+  it('is not read where it is a standby of something else, such as another installation', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn');
+    await replicaIsCopyOf(await nameOf(replica));
+    await waitFor(() => process.get(ReadDatabase).health?.use === 'behind', { what: 'the replica to be left' });
+    expect(warn.mock.lastCall?.[0]).toMatch(/^The replica is a standby of another server, or has another database: /);
+    expect([await list(), await accepted()]).toEqual([[1, 1], 1]);
+    await replicaIsCopyOf(await nameOf(db));
     await isUsed();
   });
 

@@ -2,6 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HOUR } from '../../../src/common/clock';
+import { CommitUnknownError } from '../../../src/common/errors/app-error';
+import { Metrics } from '../../../src/common/metrics/metrics';
+import { Database } from '../../../src/database/database.service';
 import { type DeliveryOutcome, OutcomeSink } from '../../../src/delivery/ports/outcome';
 import { Claimer } from '../../../src/delivery/worker/claimer';
 import { JournalTakeover } from '../../../src/delivery/worker/journal-takeover';
@@ -64,6 +67,22 @@ describe('settling', () => {
     await Promise.all(settled);
     expect(await scene.queue()).toEqual({});
     expect((await scene.read(poison)).email.status).toBe('delivered');
+  });
+
+  it('takes no result for outdated that its own commit has taken, when the reply was lost', async () => {
+    const [id = ''] = await scene.acceptTo('ada');
+    const database = worker.get(Database);
+    const transaction = database.transaction.bind(database);
+    jest.spyOn(database, 'transaction').mockImplementationOnce(async (work, tenants) => {
+      await transaction(work, tenants);
+      throw new CommitUnknownError(new Error('Connection terminated unexpectedly'));
+    });
+    worker.get(Settler).retryMs = 1;
+    await Promise.all(settleAll(await claimAll()));
+    expect((await scene.read(id)).email.status).toBe('delivered');
+    const metrics = await worker.get(Metrics).registry.metrics();
+    expect(metrics).toMatch(/^waybill_outdated_results_total 0$/m);
+    expect(metrics).toMatch(/^waybill_live_deliveries_total\{outcome="delivered"\} 1$/m);
   });
 
   it('records the start of attempts beside one that cannot be recorded', async () => {
