@@ -33,12 +33,17 @@ const CONFIG = { delivery: { mailHost: 'mail.example.org' } } as unknown as AppC
 const CLIENT = { address: '192.0.2.1', helo: 'mx.sender.example', network: '192.0.2.1', sender: 'a@sender.example' };
 const MESSAGE = Buffer.from('From: a@sender.example\r\nSubject: x\r\n\r\nx\r\n');
 
+function serviceFor(texts: Texts | 'never', limits: Partial<InboundMailLimits> = {}) {
+  return new AuthenticationService(new FakeResolver(texts), Object.assign(new InboundMailLimits(), limits), CONFIG);
+}
+
 function examine(texts: Texts | 'never', message = MESSAGE, limits: Partial<InboundMailLimits> = {}) {
-  const given = Object.assign(new InboundMailLimits(), limits);
-  return new AuthenticationService(new FakeResolver(texts), given, CONFIG).examine(message, CLIENT);
+  return serviceFor(texts, limits).examine(message, CLIENT);
 }
 
 describe('AuthenticationService', () => {
+  beforeAll(() => serviceFor({}).prepare());
+
   it('finds nothing where nothing is published', async () => {
     expect(await examine({})).toMatchObject({ spf: { result: 'none' }, dkim: [], dmarc: { result: 'none' } });
   });
@@ -119,6 +124,31 @@ describe('AuthenticationService', () => {
     expect(await service.examine(MESSAGE, CLIENT)).toMatchObject({ spf: { result: 'pass' } });
     const results = await Promise.all(slow);
     expect(new Set(results.map(({ spf }) => spf.result))).toEqual(new Set(['temperror']));
+  });
+
+  it('goes on while a line with many bare CR is read, and gives it up', async () => {
+    const message = Buffer.from(`From: a@sender.example\r\nX: ${'\r'.repeat(46_000)}x\r\n\r\nx`);
+    let turns = 0;
+    const counting = setInterval(() => (turns += 1), 1);
+    const { spf } = await serviceFor({}).examine(message, { ...CLIENT, network: '203.0.113.251' });
+    clearInterval(counting);
+    expect(spf.result).toMatch(/^(?:perm|temp)error$/);
+    expect(turns).toBeGreaterThan(10);
+  });
+
+  it('examines again what another message has interrupted', async () => {
+    const texts = {
+      'sender.example': [`v=spf1 redirect=a.${'%{h}'.repeat(100)}!`],
+      'other.example': ['v=spf1 ip4:192.0.2.1 -all'],
+    };
+    const service = serviceFor(texts);
+    const hostile = service.examine(MESSAGE, { ...CLIENT, helo: 'a'.repeat(2_000), network: '203.0.113.250' });
+    const others = Array.from({ length: 5 }, (_, at) =>
+      service.examine(MESSAGE, { ...CLIENT, sender: 'a@other.example', network: `203.0.113.${200 + at}` }),
+    );
+    const results = await Promise.all(others);
+    expect(results.map(({ spf }) => spf.result)).toEqual(Array(5).fill('pass'));
+    expect((await hostile).spf.result).toMatch(/^(?:perm|temp)error$/);
   });
 
   const UNEXAMINED = { spf: { result: 'permerror' }, dkim: [], dmarc: { result: 'permerror' } };
