@@ -22,7 +22,7 @@ const MAX_NETWORKS = 10_000;
  *
  *   unknown ──usual──► known ──costly──► slow ──ten minutes──► unknown
  */
-class AuthenticationThreads {
+export class AuthenticationThreads {
   private readonly usual = new AuthenticationThread();
   private readonly slow = new AuthenticationThread(10);
   private readonly known = new LRUCache<string, true>(atMost(MAX_NETWORKS));
