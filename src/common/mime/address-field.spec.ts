@@ -69,3 +69,17 @@ describe('addressPartOf', () => {
     expect(addressPartOf(mailbox)).toBe(part);
   });
 });
+
+describe('a field of signs that open and do not close', () => {
+  // Two seconds a field when each was looked for to the end.
+  it.each(['"\\', '(\\', '"a\\"', '((x)', '<', '['])('is read in one pass: %s', (unit) => {
+    const field = unit.repeat(200_000 / unit.length);
+    for (let count = 0; count < 20; count += 1) mailboxesIn(field);
+    expect(decodeAddressField(field)).toBe(field);
+    expect(addressPartOf(field).length).toBeGreaterThan(0);
+  });
+
+  it('still has its mailboxes where some do not close', () => {
+    expect(mailboxesIn(`${'( '.repeat(19)}, "Doe, Ann" <a@b.example>`)).toHaveLength(2);
+  });
+});

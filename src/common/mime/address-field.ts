@@ -3,8 +3,27 @@ import { decodeCharset, decodeEncodedWords } from './part-text';
 const QUOTED = String.raw`"(?:[^"\\]|\\.){0,1000}"`;
 /** With one level of others in it. */
 const COMMENT = String.raw`\((?:[^()\\]|\\.|\((?:[^()\\]|\\.){0,500}\)){0,1000}\)`;
-/** What holds no separator: a quoted string, a comment, what is in brackets; or one sign, such as a quote without its end. */
-const TOKENS = new RegExp(String.raw`${QUOTED}|${COMMENT}|<[^<>,;]{0,1000}>|\[[^[\]]{0,100}\]|[^]`, 'g');
+/** What holds no separator: a quoted string, a comment, what is in brackets. */
+const ENCLOSED = new RegExp(String.raw`${QUOTED}|${COMMENT}|<[^<>,;]{0,1000}>|\[[^[\]]{0,100}\]`, 'y');
+const OPENERS = '"(<[';
+/** Of those that have no end: each costs a pass over what follows it. */
+const MAX_UNENDED = 20;
+
+/** What is enclosed, and single signs. Behind many that open and do not close, all are single. */
+function tokensOf(text: string): string[] {
+  const tokens: string[] = [];
+  let unended = 0;
+  for (let at = 0; at < text.length;) {
+    const sign = text.charAt(at);
+    const mayOpen = unended < MAX_UNENDED && OPENERS.includes(sign);
+    ENCLOSED.lastIndex = at;
+    const token = mayOpen ? ENCLOSED.exec(text)?.[0] : undefined;
+    if (mayOpen && token === undefined) unended += 1;
+    tokens.push(token ?? sign);
+    at += token?.length ?? 1;
+  }
+  return tokens;
+}
 
 /** RFC 5322 section 3.2.3. */
 const SPECIALS = /[()<>[\]:;@\\,"]/;
@@ -12,7 +31,7 @@ const SPECIALS = /[()<>[\]:;@\\,"]/;
 /** The mailboxes of a list, as they are written; of a group (RFC 5322 section 3.4) its members. */
 export function mailboxesIn(list: string): string[] {
   const found = [''];
-  for (const [token] of list.matchAll(TOKENS)) {
+  for (const token of tokensOf(list)) {
     if (token === ',' || token === ';') found.push('');
     // The name of a group.
     else if (token === ':') found[found.length - 1] = '';
@@ -29,7 +48,7 @@ export function mailboxesIn(list: string): string[] {
  */
 export function decodeAddressField(value: string): string {
   const text = decodeCharset(value, undefined);
-  const tokens = text.match(TOKENS) ?? [];
+  const tokens = tokensOf(text);
   if (tokens.some((token) => token === '"' || token === '(' || token === '<')) return text;
   let decoded = '';
   let plain = '';
@@ -53,13 +72,19 @@ function escaped(words: string): string {
   return words.replace(/[\\"()]/g, '\\$&');
 }
 
-/** A quoted string that is no local part, and comments. */
-const NAMES = new RegExp(String.raw`${QUOTED}(?!@)|${COMMENT}`, 'g');
 const BRACKETS = /<([^<>]{0,1000})>/;
+
+/** Without quoted strings, other than local parts, and without comments. */
+function withoutNames(mailbox: string): string {
+  const tokens = tokensOf(mailbox);
+  const isName = (token: string, next: string | undefined): boolean =>
+    token.length > 1 && (token.startsWith('(') || (token.startsWith('"') && next !== '@'));
+  return tokens.map((token, index) => (isName(token, tokens[index + 1]) ? ' ' : token)).join('');
+}
 
 /** Whether a mailbox has at most one address in brackets: of `<a@b.example> <c@d.example>`, readers show the one or the other. */
 export function isSingle(mailbox: string): boolean {
-  return mailbox.replace(NAMES, ' ').split('<').length <= 2;
+  return withoutNames(mailbox).split('<').length <= 2;
 }
 
 /**
@@ -67,6 +92,6 @@ export function isSingle(mailbox: string): boolean {
  * @param mailbox undecoded, so that no encoded word is taken for an address
  */
 export function addressPartOf(mailbox: string): string {
-  const bare = mailbox.replace(NAMES, ' ');
+  const bare = withoutNames(mailbox);
   return BRACKETS.exec(bare)?.[1] ?? bare;
 }

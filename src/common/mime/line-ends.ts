@@ -56,17 +56,25 @@ export async function toCrlfInTurns(bytes: Buffer, holder: string): Promise<Buff
   return parts.join(holder);
 }
 
-const BARE_LF = /(?<!\r)\n/g;
-
 /**
  * Turns every bare LF into CRLF and leaves bare CRs; the same Buffer when there is none.
  * @param before the byte in front of the first one, when these are a part of something longer
  */
 export function lfToCrlf(bytes: Buffer, before?: number): Buffer {
-  const front = before === CR ? '\r' : '';
-  const text = front + bytes.toString('latin1');
-  const whole = text.replace(BARE_LF, '\r\n');
-  return whole.length === text.length ? bytes : Buffer.from(whole.slice(front.length), 'latin1');
+  let bare = 0;
+  for (let at = 0; at < bytes.length; at += 1) if (isBareLf(bytes, at, before)) bare += 1;
+  if (bare === 0) return bytes;
+  const out = Buffer.allocUnsafe(bytes.length + bare);
+  let length = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    if (isBareLf(bytes, at, before)) out[length++] = CR;
+    out[length++] = bytes[at] as number;
+  }
+  return out;
+}
+
+function isBareLf(bytes: Buffer, at: number, before: number | undefined): boolean {
+  return bytes[at] === LF && (at === 0 ? before : bytes[at - 1]) !== CR;
 }
 
 function countBareLineEnds(bytes: Buffer): number {

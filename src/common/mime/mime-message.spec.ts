@@ -44,6 +44,13 @@ describe('readContentType', () => {
 });
 
 describe('splitMessage', () => {
+  it('gives up where many lines begin like the delimiters of several multiparts', () => {
+    const head = (boundary: string) => `Content-Type: multipart/mixed; boundary=${boundary}\n\n`;
+    const message = (lines: number) => `${head('abcdefg')}--abcdefg\n${head('abcdefgh')}${'\n--abcdefX'.repeat(lines)}`;
+    expect(splitMessage(Buffer.from(message(9_000)))).toBeDefined();
+    expect(splitMessage(Buffer.from(message(11_000)))).toBeUndefined();
+  });
+
   it('knows a delimiter only at the beginning of a line, whole, and forgives white space and a missing end', () => {
     const head = 'Content-Type: multipart/mixed; boundary=b\n\npreamble --b\n';
     const message = splitMessage(Buffer.from(`${head}--b  \n\none --b\n--bc\n--b\r\n\ntwo\n`));

@@ -8,6 +8,8 @@ export const MIME_LIMITS = {
   depth: 8,
   /** In the whole message. */
   parts: 50,
+  /** Lines that start like a delimiter, counted for each multipart that they are in. */
+  candidates: 20_000,
   /** Lines of one header, folded ones counted singly. */
   headerLines: 1000,
   /** The same of a message that is shown: a list of recipients may have thousands. Reading as many takes some milliseconds. */
@@ -169,6 +171,7 @@ export function leavesOf(part: MessagePart): MessagePart[] {
 class MessageSplitter {
   tooComplex = false;
   private parts = 0;
+  private candidates = 0;
 
   split(text: string, depth: number): MessagePart {
     this.parts++;
@@ -183,14 +186,34 @@ class MessageSplitter {
 
   private splitBody(body: string, boundary: string, depth: number): MessagePart[] {
     const children: MessagePart[] = [];
-    let delimiter = findDelimiter(body, `--${boundary}`, 0);
+    let delimiter = this.findDelimiter(body, `--${boundary}`, 0);
     while (delimiter && !delimiter.closes && !this.tooComplex) {
-      const next = findDelimiter(body, `--${boundary}`, delimiter.end);
+      const next = this.findDelimiter(body, `--${boundary}`, delimiter.end);
       const content = body.slice(delimiter.end, next?.start);
       children.push(this.split(next ? withoutLineEnd(content) : content, depth + 1));
       delimiter = next;
     }
     return children;
+  }
+
+  /**
+   * The next line that is the delimiter, with optional white space after it. Only the start of a delimiter is searched: searching
+   * all of it takes body × boundary on a body that resembles it.
+   */
+  private findDelimiter(body: string, dashBoundary: string, from: number): Delimiter | undefined {
+    const start = `\n${dashBoundary.slice(0, SEARCHED)}`;
+    // The line end before `from` counts, unless the body starts there.
+    const first = from === 0 && body.startsWith(dashBoundary) ? 0 : nextLine(body, start, from - 1);
+    for (let at = first; at !== -1; at = nextLine(body, start, at)) {
+      this.candidates += 1;
+      this.tooComplex ||= this.candidates > MIME_LIMITS.candidates;
+      if (this.tooComplex) return undefined;
+      if (!body.startsWith(dashBoundary, at)) continue;
+      const behind = at + dashBoundary.length;
+      const tail = TAIL.exec(body.slice(behind, behind + 110));
+      if (tail) return { start: at, end: behind + tail[0].length, closes: tail[1] !== undefined };
+    }
+    return undefined;
   }
 }
 
@@ -205,23 +228,6 @@ const TAIL = /^(--)?[ \t\r]{0,100}(?:\n|$)/;
 
 /** Characters of a delimiter that are searched for. */
 const SEARCHED = 8;
-
-/**
- * The next line that is the delimiter, with optional white space after it. Only the start of a delimiter is searched: searching
- * all of it takes body × boundary on a body that resembles it.
- */
-function findDelimiter(body: string, dashBoundary: string, from: number): Delimiter | undefined {
-  const start = `\n${dashBoundary.slice(0, SEARCHED)}`;
-  // The line end before `from` counts, unless the body starts there.
-  const first = from === 0 && body.startsWith(dashBoundary) ? 0 : nextLine(body, start, from - 1);
-  for (let at = first; at !== -1; at = nextLine(body, start, at)) {
-    if (!body.startsWith(dashBoundary, at)) continue;
-    const behind = at + dashBoundary.length;
-    const tail = TAIL.exec(body.slice(behind, behind + 110));
-    if (tail) return { start: at, end: behind + tail[0].length, closes: tail[1] !== undefined };
-  }
-  return undefined;
-}
 
 /** Start of the next line with this prefix, the line end before it included; -1 when there is none. */
 function nextLine(body: string, start: string, from: number): number {

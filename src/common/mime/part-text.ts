@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TextDecoder } from 'node:util';
 import { type MessagePart, MIME_LIMITS } from './mime-message';
+import { decodeQuotedPrintable, decodeTransfer } from './transfer-encoding';
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&nbsp;': ' ',
@@ -12,15 +13,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '&amp;': '&',
 };
 
-/** A byte in hexadecimal, or a line end that is not the text's. */
-const ESCAPE = /^=(?:[0-9a-f]{2}|\r?\n)/i;
-
 /** The bytes of a part without its transfer encoding (RFC 2045 section 6), one character a byte. */
 export function decodedBody(part: MessagePart, maxLength: number = MIME_LIMITS.textLength): string {
-  const body = part.body.slice(0, maxLength);
-  const encoding = part.fields.first('content-transfer-encoding')?.toLowerCase();
-  if (encoding === 'base64') return Buffer.from(body, 'base64').toString('latin1');
-  return encoding === 'quoted-printable' ? decodeQuotedPrintable(body) : body;
+  const body = Buffer.from(part.body.slice(0, maxLength), 'latin1');
+  return decodeTransfer(body, part.fields.first('content-transfer-encoding')).toString('latin1');
 }
 
 /** The start of a part as text; of HTML, the text between the tags. */
@@ -93,20 +89,7 @@ function decodeWords(words: string): string {
 
 function bytesOfWord(encoding: string | undefined, text: string): string {
   if (encoding?.toLowerCase() === 'b') return Buffer.from(text, 'base64').toString('latin1');
-  return decodeQuotedPrintable(text.replaceAll('_', ' '));
-}
-
-/** RFC 2045 section 6.7, in one pass; an `=` that starts no escape stands for itself. */
-function decodeQuotedPrintable(text: string): string {
-  const bytes = Buffer.alloc(text.length);
-  let length = 0;
-  for (let at = 0; at < text.length; at++) {
-    const escape = text[at] === '=' ? ESCAPE.exec(text.slice(at, at + 3))?.[0] : undefined;
-    if (escape === undefined) bytes[length++] = text.charCodeAt(at);
-    else if (!escape.endsWith('\n')) bytes[length++] = parseInt(escape.slice(1), 16);
-    at += (escape?.length ?? 1) - 1;
-  }
-  return bytes.toString('latin1', 0, length);
+  return decodeQuotedPrintable(Buffer.from(text.replaceAll('_', ' '), 'latin1')).toString('latin1');
 }
 
 /** Blocks end lines, other tags vanish. A tag without an end within 2000 characters is text. */

@@ -35,12 +35,17 @@ const CONFIG = { delivery: { mailHost: 'mail.example.org' } } as unknown as AppC
 const CLIENT = { address: '192.0.2.1', helo: 'mx.sender.example', network: '192.0.2.1', sender: 'a@sender.example' };
 const MESSAGE = Buffer.from('From: a@sender.example\r\nSubject: x\r\n\r\nx\r\n');
 
+function serviceFor(texts: Texts | 'never', limits: Partial<InboundMailLimits> = {}) {
+  return new AuthenticationService(new FakeResolver(texts), Object.assign(new InboundMailLimits(), limits), CONFIG);
+}
+
 function examine(texts: Texts | 'never', message: Buffer = MESSAGE, limits: Partial<InboundMailLimits> = {}) {
-  const given = Object.assign(new InboundMailLimits(), limits);
-  return new AuthenticationService(new FakeResolver(texts), given, CONFIG).examine(message, CLIENT);
+  return serviceFor(texts, limits).examine(message, CLIENT);
 }
 
 describe('AuthenticationService', () => {
+  beforeAll(() => serviceFor({}).prepare());
+
   it('finds nothing where nothing is published', async () => {
     expect(await examine({})).toMatchObject({ spf: { result: 'none' }, dkim: [], dmarc: { result: 'none' } });
   });

@@ -1,23 +1,19 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Readable } from 'node:stream';
 import { Injectable, Logger } from '@nestjs/common';
-import type { authenticate, AuthenticateResult, DKIMResult, DMARCResult } from 'mailauth';
-import { FairLimit } from '../../common/async/fair-turns';
-import { HolderTurns } from '../../common/async/holder-turns';
+import type { DKIMResult, DMARCResult } from 'mailauth';
+import { EVENT_LOOP, FairLimit } from '../../common/async/fair-turns';
 import { type DnsAnswer, DnsResolver, type LookupOptions } from '../../common/dns/dns-resolver';
 import { lfToCrlf } from '../../common/mime/line-ends';
 import { AppConfig } from '../../config/config';
-import { loadMailauth } from './exact-white-space';
+import type { Found } from './authentication-thread';
+import { AUTHENTICATION_THREADS } from './authentication-threads';
 import type { Authentication, MethodResult } from './inbound-email';
 import { InboundMailLimits } from './inbound-mail-limits';
 
-/** Hashed in one turn of the event loop: less than a millisecond for each signature. */
-const CHUNK_BYTES = 64 * 1024;
+/** Handed over in one turn of the event loop: a millisecond. */
+const CHUNK_BYTES = 256 * 1024;
 const LF = 0x0a;
-/** Messages at a time, of one sender's network one. Most of the time they wait for the DNS, which zones of senders can make slow. */
-const AT_A_TIME = 32;
-/** Of them in the part that computes: hashing the body. */
-const HASHED_AT_A_TIME = 4;
+/** Messages at a time, of one sender's network one: as many as the listener has connections, since most wait for the DNS only. */
+const AT_A_TIME = 200;
 /** As the library reads names: with any white space before the colon. */
 const SIGNATURE = /^(?:dkim-signature|arc-seal|arc-message-signature)\s*:/gim;
 /** Where a header ends for the library: at the first empty line, whatever its line ends. */
@@ -41,8 +37,6 @@ export interface Client {
 export class AuthenticationService {
   private readonly logger = new Logger(AuthenticationService.name);
   private readonly limit = new FairLimit(AT_A_TIME);
-  private readonly hashing = new HolderTurns((own, total) => own < 1 && total < HASHED_AT_A_TIME, AT_A_TIME);
-  private library: Promise<typeof authenticate> | undefined;
 
   constructor(
     private readonly dns: DnsResolver,
@@ -50,9 +44,9 @@ export class AuthenticationService {
     private readonly config: AppConfig,
   ) {}
 
-  /** Loads the library, which takes a third of a second: rather at the start than with the first message. */
-  async prepare(): Promise<void> {
-    await this.load();
+  /** Rather at the start than with the first message. */
+  prepare(): Promise<void> {
+    return AUTHENTICATION_THREADS.prepare();
   }
 
   async examine(message: Buffer, client: Client): Promise<Authentication> {
@@ -77,9 +71,8 @@ export class AuthenticationService {
   }
 
   /**
-   * The library reads a header in one turn, in a time that grows with the square of a field's lines: 25,000 of them, 100 kB,
-   * stopped the process for a second. Each signature may cost a hash of the whole message and a look-up; a body line is scanned
-   * again with each of its chunks: one of 16 MB, signed 20 times, took a tenth of a second of each turn, for ten seconds.
+   * What the library takes for a header grows with the square of a field's lines. Each signature may cost a hash of the whole message and a
+   * look-up; a body line is scanned again with each of its chunks.
    */
   private isExaminable(message: Buffer): boolean {
     const { maxHeaderBytes, maxHeaderLines, maxSignatures, maxLineBytes } = this.limits;
@@ -91,34 +84,15 @@ export class AuthenticationService {
     return header.split('\n').length <= maxHeaderLines && (header.match(SIGNATURE)?.length ?? 0) <= maxSignatures;
   }
 
-  private async run(
-    message: Buffer,
-    { address, helo, sender, network }: Client,
-    signal: AbortSignal,
-  ): Promise<Authentication> {
-    if (signal.aborted) return nothingKnown('temperror');
-    const check = await this.load();
-    const result = await check(Readable.from(this.chunksInTurn(message, network, signal), { objectMode: false }), {
-      ...{ ip: address, helo, sender, mta: this.config.delivery.mailHost },
-      disableBimi: true,
-      resolver: (name, type) => this.resolve(name, type, { signal, holder: network }),
-    });
-    return toAuthentication(result);
-  }
-
-  /** The library looks up keys, policies and hosts once it has all of them: the place is free again by then. */
-  private async *chunksInTurn(message: Buffer, network: string, signal: AbortSignal): AsyncGenerator<Buffer> {
-    await this.hashing.begin(network, signal);
-    try {
-      yield* chunksOf(message, signal);
-    } finally {
-      this.hashing.end(network);
-    }
-  }
-
-  private load(): Promise<typeof authenticate> {
-    this.library ??= loadMailauth();
-    return this.library;
+  private async run(message: Buffer, client: Client, signal: AbortSignal): Promise<Authentication> {
+    const { address: ip, helo, sender, network } = client;
+    const found = await AUTHENTICATION_THREADS.examine(network, () => ({
+      client: { ip, helo, sender, mta: this.config.delivery.mailHost },
+      pieces: piecesInTurns(message, network),
+      resolve: (name, type) => this.resolve(name, type, { signal, holder: network }),
+      signal,
+    }));
+    return found ? toAuthentication(found) : nothingKnown('permerror');
   }
 
   /** In the form of `dns.promises.resolve`. The names behind addresses (`ptr`, which RFC 7208 section 5.5 advises against) are not looked up. */
@@ -153,12 +127,11 @@ function hasLineBeyond(message: Buffer, maxBytes: number): boolean {
   return false;
 }
 
-/** With CRLF, as the library would make of them itself, line by line in a turn: 64 KiB of LF took a tenth of a second. */
-async function* chunksOf(message: Buffer, signal: AbortSignal): AsyncGenerator<Buffer> {
+/** With CRLF, as the library would make of them itself, line by line: 64 KiB of LF took it a tenth of a second. */
+async function* piecesInTurns(message: Buffer, network: string): AsyncGenerator<Buffer> {
   for (let at = 0; at < message.length; at += CHUNK_BYTES) {
-    if (signal.aborted) throw failure('ETIMEOUT');
+    await EVENT_LOOP.next(network);
     yield lfToCrlf(message.subarray(at, at + CHUNK_BYTES), message[at - 1]);
-    await nextTurn();
   }
 }
 
@@ -183,7 +156,7 @@ function nothingKnown(result: 'permerror' | 'temperror'): Authentication {
   return { spf: { result }, dkim: [], dmarc: { result } };
 }
 
-function toAuthentication({ spf, dkim, dmarc, arc }: AuthenticateResult): Authentication {
+function toAuthentication({ spf, dkim, dmarc, arc }: Found): Authentication {
   const chain = arc && arc.i ? toResult(arc.status.result, {}) : undefined;
   return {
     spf: spf ? toResult(spf.status.result, { domain: spf.domain }) : { result: 'none' },

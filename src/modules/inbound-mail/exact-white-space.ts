@@ -1,50 +1,28 @@
-import type { authenticate } from 'mailauth';
-
 /** The class of mailauth that reads a message's header; its types are not published. */
 interface Verifier {
-  readonly prototype: { messageHeaders: (headers: Headers) => Promise<void>; readsExactly?: true };
+  messageHeaders: (headers: { readonly parsed: readonly { readonly line: Buffer }[] }) => Promise<void>;
 }
-
-interface Headers {
-  readonly parsed: readonly { readonly line: Buffer }[];
-}
-
-const VERIFIER: string = 'mailauth/lib/dkim/dkim-verifier.js';
-
-/** Bytes that `\s` of JavaScript takes for white space in a string of bytes, and RFC 6376 section 3.4.2 does not. */
-const FALSE_SPACE = /[\v\f\xa0]/g;
-/** A block without white space and without letters; the low byte of its characters is the byte that is meant. */
-const STAND_INS = 0x2500;
 
 /**
- * Loads mailauth, so that it takes only spaces and tabs for white space in header fields. Without that, a signature over a field with a
- * byte of 0xA0 fails: raw UTF-8, such as that of `à` or of some Cyrillic letters, has it.
+ * Makes mailauth take only spaces and tabs for white space in header fields (RFC 6376 section 3.4.2). It uses `\s` of JavaScript on a string of
+ * bytes, to which 0xA0, VT and FF are white space too: a signature over raw UTF-8 with such a byte, as `à` and some Cyrillic letters have,
+ * fails. Every field that is signed, DKIM's and ARC's, goes through this method. The library asks a field for its bytes as characters, and makes
+ * bytes of the low bytes of the result: characters of a block without white space and letters stand in for those three.
+ *
+ * Its text is part of the thread's program: it uses nothing from outside.
+ * @param prototype of `DkimVerifier`
  */
-export async function loadMailauth(): Promise<typeof authenticate> {
-  const [mailauth, { DkimVerifier }] = await Promise.all([
-    import('mailauth'),
-    import(VERIFIER) as Promise<{ readonly DkimVerifier: Verifier }>,
-  ]);
-  correct(DkimVerifier);
-  return mailauth.authenticate;
-}
-
-/** Once in a process. Every field that is signed, DKIM's and ARC's, goes through this method. */
-function correct({ prototype }: Verifier): void {
-  if (prototype.readsExactly) return;
+export function readFieldsExactly(prototype: Verifier): void {
+  const standIns = 0x2500;
   const { messageHeaders } = prototype;
-  prototype.readsExactly = true;
   prototype.messageHeaders = function readExactly(headers) {
-    for (const { line } of headers.parsed) withStandIns(line);
+    for (const { line } of headers.parsed) {
+      const bytes = line.toString('latin1');
+      const text = bytes.replace(/[\v\f\xa0]/g, (byte) => String.fromCharCode(standIns + byte.charCodeAt(0)));
+      if (text === bytes) continue;
+      const asUsual = line.toString.bind(line);
+      line.toString = (encoding, ...range) => (encoding === 'binary' ? text : asUsual(encoding, ...range));
+    }
     return messageHeaders.call(this, headers);
   };
-}
-
-/** For canonicalizing, the library asks a field for its bytes as characters, and makes bytes of the result again. */
-function withStandIns(line: Buffer): void {
-  const bytes = line.toString('latin1');
-  const text = bytes.replace(FALSE_SPACE, (byte) => String.fromCharCode(STAND_INS + byte.charCodeAt(0)));
-  if (text === bytes) return;
-  const asUsual = line.toString.bind(line);
-  line.toString = (encoding, ...range) => (encoding === 'binary' ? text : asUsual(encoding, ...range));
 }

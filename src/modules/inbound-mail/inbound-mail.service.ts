@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { EVENT_LOOP } from '../../common/async/fair-turns';
 import { addressKey } from '../../common/mail-address';
 import type { HeaderFields } from '../../common/mime/mime-message';
 import { AppConfig } from '../../config/config';
@@ -68,11 +68,13 @@ export class InboundMailService {
    * stored once. @returns one result for each copy @throws UnavailableError
    */
   async take(message: Buffer, recipients: readonly RoutedRecipient[], client: Client): Promise<Stored[]> {
+    await EVENT_LOOP.next(client.network);
     const fields = readFields(message);
     const { dmarc, ...examined } = await this.authentication.examine(message, client);
+    await EVENT_LOOP.next(client.network);
     const shown = { ...showHeader(fields), authentication: { ...examined, dmarc: ofAuthor(fields, dmarc) } };
     const marks = marksOf(fields, client.sender);
-    const digest = await digestOf(message);
+    const digest = await digestOf(message, client.network);
     const results: Stored[] = [];
     for (const share of sharesOf(recipients)) {
       const { recipients: envelopeTo, ...route } = share;
@@ -83,7 +85,7 @@ export class InboundMailService {
         envelopeFrom: addressKey(client.sender),
         envelopeTo: envelopeTo.map(addressKey),
         fromAddress: fromAddressOf(fields),
-        addresses: await indexedAddresses(message, [client.sender, ...envelopeTo]),
+        addresses: await indexedAddresses(message, [client.sender, ...envelopeTo], client.network),
         data,
         sizeBytes: message.length,
       };
@@ -119,13 +121,13 @@ function sharesOf(recipients: readonly RoutedRecipient[]): Share[] {
   return [...shares.values()];
 }
 
+/** In a millisecond or two. */
 const HASHED_BYTES = 1024 * 1024;
 
-/** A MiB takes a millisecond or two; the event loop has its turn in between. */
-async function digestOf(message: Buffer): Promise<Buffer> {
+async function digestOf(message: Buffer, holder: string): Promise<Buffer> {
   const hash = createHash('sha256');
   for (let at = 0; at < message.length; at += HASHED_BYTES) {
-    if (at > 0) await nextTurn();
+    if (at > 0) await EVENT_LOOP.next(holder);
     hash.update(message.subarray(at, at + HASHED_BYTES));
   }
   return hash.digest();
@@ -139,7 +141,6 @@ function digestOfCopy(message: Buffer, { routeId, recipients }: Share, sender: s
 
 export { STORED } from './inbound-email';
 export type { Client, RoutedRecipient, Routing, Stored };
-
 /** RFC 5321 section 6.3 asks for a limit of at least 100 hops; real mail takes ten. */
 const MAX_HOPS = 50;
 /** Fields of mailing lists (RFC 2919, RFC 2369). */

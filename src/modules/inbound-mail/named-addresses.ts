@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { EVENT_LOOP } from '../../common/async/fair-turns';
 import { addressKey, parseAddress } from '../../common/mail-address';
 import { decodeField } from '../../common/mime/part-text';
 
@@ -18,7 +18,7 @@ const FOLDED = /^[ \t]/;
 const EMPTY_LINE = /^\r?$/;
 const HEADER_END = /\n[ \t\r]*\n/;
 
-/** Characters searched in one turn of the event loop: some milliseconds. */
+/** Characters searched in one turn of the event loop: some milliseconds. Turns are shared with all other mail. */
 const PIECE = 8 * 1024;
 /** Longer than an address, and than most encoded words. */
 const OVERLAP = 1024;
@@ -42,17 +42,18 @@ export function hasBoundedHeader(message: Buffer): boolean {
  * All addresses in the header fields that name people, in the form in which addresses are matched, some more than once. However
  * many and long the fields are, the event loop gets its turn.
  * @param message its first MiB is enough
+ * @param holder in whose turns
  */
-export async function* namedAddresses(message: Buffer): AsyncGenerator<string> {
+export async function* namedAddresses(message: Buffer, holder = ''): AsyncGenerator<string> {
   let done = 0;
   for (const { value, end } of namingFields(message.toString('latin1', 0, MAX_HEADER_BYTES))) {
     for (const piece of piecesOf(value)) {
       yield* addressesIn(decodeField(piece));
-      if (piece.length >= PIECE - OVERLAP) await nextTurn();
+      if (piece.length >= PIECE - OVERLAP) await EVENT_LOOP.next(holder);
     }
     if (end - done < PIECE) continue;
     done = end;
-    await nextTurn();
+    await EVENT_LOOP.next(holder);
   }
 }
 

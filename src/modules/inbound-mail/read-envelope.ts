@@ -11,8 +11,8 @@ const HEADER_BYTES = 256 * 1024;
 const MAX_SUBJECT = 998;
 const MAX_LINE = 1_000;
 const MAX_ENTRIES = 200;
-/** Of one name; RFC 5322 section 3.6 allows one. */
-const MAX_FIELDS = 20;
+/** Of one name; RFC 5322 section 3.6 allows one. Reading a long one takes a millisecond. */
+const MAX_FIELDS = 10;
 const MAX_REFERENCES = 100;
 const MESSAGE_ID = /<[^<>\s]{1,500}>/g;
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
@@ -60,11 +60,14 @@ export function ofAuthor(fields: HeaderFields, dmarc: MethodResult): MethodResul
   return mailboxes.length === 1 && mailboxes.every(isSingle) && isShown ? dmarc : { result: 'none' };
 }
 
-/** The addresses in envelope and header, in lower case, each once; no more of them than are indexed. */
-export async function indexedAddresses(message: Buffer, envelope: readonly string[]): Promise<string[]> {
+/**
+ * The addresses in envelope and header, in lower case, each once; no more of them than are indexed.
+ * @param holder in whose turns of the event loop they are looked for
+ */
+export async function indexedAddresses(message: Buffer, envelope: readonly string[], holder = ''): Promise<string[]> {
   const named = envelope.flatMap((address) => [addressKey(address), ...addressesIn(address)]);
   const found = new Set(named.filter((address) => address !== ''));
-  for await (const address of namedAddresses(message)) {
+  for await (const address of namedAddresses(message, holder)) {
     if (found.size >= INDEXED_ADDRESSES) break;
     found.add(address);
   }

@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { MINUTE, SECOND } from '../../common/clock';
 
+/** An amount of mail. */
+export interface Volume {
+  readonly messages: number;
+  readonly bytes: number;
+}
+
 /** What one client, and all of them together, may take of the listener. */
 @Injectable()
 export class InboundLimits {
@@ -26,7 +32,7 @@ export class InboundLimits {
   /** Messages to each public mailbox, of all listeners together; more are put off with 452. */
   readonly maxFeedbackPerHour: number = 1_200;
   readonly maxFeedbackInAll: number = 30_000;
-  /** Of them from one client network: a third. A feedback loop's reports may all come from one. */
+  /** Of them from one client network: a third, and beside others no more than it leaves to them. A feedback loop's reports may all come from one. */
   readonly maxFeedbackOfClient: { readonly perHour: number; readonly inAll: number } = { perHour: 400, inAll: 10_000 };
   /** To the return paths of one organization, that wait to be processed; more are put off with 452. */
   readonly maxOpenReports: number = 20_000;
@@ -36,10 +42,12 @@ export class InboundLimits {
   readonly maxDataBytes: number = 50 * 1024 * 1024;
   /** Messages to routes from one client network in an hour, of each process; more are put off. */
   readonly maxRoutedPerHourOfClient: number = 2_000;
-  /** Of them to one organization: half of what a route of it, and all of them, take (`InboundMailLimits`). */
-  readonly maxRoutedToOrganization: { readonly messages: number; readonly bytes: number } = {
-    messages: 1_000,
-    bytes: 1024 ** 3,
+  /** Of them to one organization. */
+  readonly maxRoutedToOrganization: Volume = { messages: 1_000, bytes: 1024 ** 3 };
+  /** What an organization and a route of it take of all networks (`InboundMailLimits`): beside others, one has no more than it leaves to them. */
+  readonly routedInAll: Readonly<Record<'organization' | 'route', Volume>> = {
+    organization: { messages: 5_000, bytes: 2 * 1024 ** 3 },
+    route: { messages: 2_000, bytes: 2 * 1024 ** 3 },
   };
   /** Without a byte from the client. */
   readonly idleMs: number = 60 * SECOND;

@@ -5,23 +5,18 @@ import { clientNetworkOf } from '../../common/http/client-address';
 import { BodyBudget } from '../../common/http/request-body';
 import { receiveMessage } from '../../common/smtp/receive-message';
 import { InboundMailService, type RoutedRecipient, type Routing } from '../inbound-mail/inbound-mail.service';
-import { InboundLimits } from './inbound-limits';
+import { InboundLimits, type Volume } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
 import { busy, full, headerTooLong, noRoomLeft, tooLarge, tooManyMessages, tooMuchData } from './smtp-refusal';
 
 /** Counts that are kept; beyond it they start again. */
 const MAX_COUNTS = 50_000;
 
-interface Sent {
-  readonly messages: number;
-  readonly bytes: number;
-}
-
 /** Mail to routes on its way through the listener: how much of it is in memory, and how much a client may send. */
 @Injectable()
 export class RoutedReception {
-  /** By client network, and by network and organization, since `countedSinceMs`. */
-  private readonly counts = new Map<string, Sent>();
+  /** By client network, organization and route, and by network and each of the others, since `countedSinceMs`. */
+  private readonly counts = new Map<string, Volume>();
   private countedSinceMs = 0;
 
   constructor(
@@ -49,12 +44,23 @@ export class RoutedReception {
   /** Whether a client network may send more to these organizations within this hour. */
   hasTurn(network: string, { routes }: Pick<RoutedRecipient, 'routes'>): boolean {
     if (this.isOver()) return true;
-    const { maxRoutedPerHourOfClient, maxRoutedToOrganization: most } = this.limits;
+    const { maxRoutedPerHourOfClient, routedInAll } = this.limits;
     if (this.sent(network).messages >= maxRoutedPerHourOfClient) return false;
-    return routes.every(({ organizationId }) => {
-      const { messages, bytes } = this.sent(`${network} ${organizationId}`);
-      return messages < most.messages && bytes < most.bytes;
-    });
+    return routes.every(
+      ({ organizationId, routeId }) =>
+        this.hasShare(network, organizationId, routedInAll.organization) &&
+        this.hasShare(network, routeId, routedInAll.route),
+    );
+  }
+
+  /** However many networks send all they may, one more has room. */
+  private hasShare(network: string, id: string, inAll: Volume): boolean {
+    const { maxRoutedToOrganization: most } = this.limits;
+    const own = this.sent(`${network} ${id}`);
+    const all = this.sent(id);
+    if (own.messages >= most.messages || own.bytes >= most.bytes) return false;
+    const isAlone = own.messages === all.messages;
+    return isAlone || (own.messages < inAll.messages - all.messages && own.bytes < inAll.bytes - all.bytes);
   }
 
   /**
@@ -100,14 +106,14 @@ export class RoutedReception {
       this.counts.clear();
       this.countedSinceMs = this.clock.monotonicMs();
     }
-    const organizations = new Set(routes.map(({ organizationId }) => `${network} ${organizationId}`));
-    for (const key of [network, ...organizations]) {
+    const ids = new Set(routes.flatMap(({ organizationId, routeId }) => [organizationId, routeId]));
+    for (const key of [network, ...[...ids].flatMap((id) => [id, `${network} ${id}`])]) {
       const { messages, bytes } = this.sent(key);
       this.counts.set(key, { messages: messages + 1, bytes: bytes + size });
     }
   }
 
-  private sent(key: string): Sent {
+  private sent(key: string): Volume {
     return this.counts.get(key) ?? { messages: 0, bytes: 0 };
   }
 

@@ -61,8 +61,13 @@ describe('mail to inbound routes', () => {
     (await app.db.query('select emails::int, bytes::int from inbound_usage where organization_id = $1', [acme.organizationId]))[0]; // prettier-ignore
 
   /** Replies to each RCPT, and to the end of data when one was admitted. */
-  async function deliver(to: readonly string[], message = INBOUND_MESSAGE, from = 'ada@sender.example') {
-    const client = await RawSmtpClient.greeted(port);
+  async function deliver(
+    to: readonly string[],
+    message = INBOUND_MESSAGE,
+    from = 'ada@sender.example',
+    address = '127.0.0.1',
+  ) {
+    const client = await RawSmtpClient.greeted(port, address);
     await client.command(`MAIL FROM:<${from}>`);
     const admitted: string[] = [];
     for (const each of to) admitted.push(await client.command(`RCPT TO:<${each}>`));
@@ -261,6 +266,27 @@ describe('mail to inbound routes', () => {
     expect(admitted).toEqual([expect.stringMatching(/^450 4\.7\.1 /), expect.stringMatching(/^250 /)]);
     expect(taken).toMatch(/^250 /);
     expect([await list(acme), await list(other)]).toMatchObject([{ length: 2 }, { length: 1 }]);
+  });
+
+  it('is put off where one network leaves nothing to others, and taken of one more', async () => {
+    const limits = app.get(InboundLimits) as { routedInAll: object };
+    const before = limits.routedInAll;
+    const inAll = { messages: 4, bytes: 1e9 };
+    limits.routedInAll = { organization: inAll, route: inAll };
+    await route(acme, `*@${acme.domain}`);
+    const taken: boolean[] = [];
+    for (const [local, from] of [
+      ['a', 2],
+      ['b', 2],
+      ['c', 3],
+      ['d', 3],
+      ['e', 4],
+    ] as const) {
+      const { admitted } = await deliver([`${local}@${acme.domain}`], undefined, undefined, `127.0.0.${from}`);
+      taken.push(admitted[0]?.startsWith('250') ?? false);
+    }
+    limits.routedInAll = before;
+    expect(taken).toEqual([true, true, true, false, true]);
   });
 
   it('is put off once the organization keeps all it may, until some is deleted', async () => {

@@ -74,6 +74,31 @@ describe('the public mailboxes', () => {
     expect(await app.count('inbound_feedback_total{mailbox="abuse",result="share"}')).toBe(2);
   });
 
+  it('leave room to one more network, however many there are', async () => {
+    await app.close();
+    const ofClient = { perHour: 4, inAll: 100 };
+    app = await InboundApp.start({
+      ...LIMITS,
+      maxFeedbackPerHour: 12,
+      maxFeedbackInAll: 100,
+      maxFeedbackOfClient: ofClient,
+    });
+    const taken: number[] = [];
+    for (const network of [2, 3, 4, 5, 6]) {
+      const client = await RawSmtpClient.greeted(app.port, `127.0.0.${network}`);
+      let count = 0;
+      for (let number = 0; number < 5; number += 1) {
+        for (const line of ['MAIL FROM:<>', `RCPT TO:<abuse@${MAIL_HOST}>`, 'DATA']) await client.command(line);
+        const reply = await client.send(`${MESSAGE} ${network} ${number}\r\n.\r\n`).reply();
+        if (reply.startsWith('250')) count += 1;
+        else await client.command('RSET');
+      }
+      client.close();
+      taken.push(count);
+    }
+    expect(taken).toEqual([4, 4, 2, 1, 1]);
+  });
+
   it('take mail to the postmaster of each host that has routes, where no route does', async () => {
     await app.route('help@in.example.com');
     expect(await app.deliver(MESSAGE, 'PostMaster@IN.example.com')).toMatch(/^250 /);

@@ -91,22 +91,28 @@ export interface FeedbackLimits {
 }
 
 // Appends one message to an address that anyone may write to, unless that has too many already: $6 since $7, or $8 in all; or
-// too many of them from the network: $10 since $7, or $11 in all. One that is there already stays as it is. What floods one mailbox
-// leaves the others alone, and one network leaves room in it.
+// too many of them from the network: $10 since $7, $11 in all, or, beside others, as many as are left to them. One that is there already
+// stays as it is. What floods one mailbox leaves the others alone, and however many networks do, one more has room in it.
 // Reads: feedback_reports (indexes feedback_reports_mailbox and feedback_reports_network, index only). Writes: feedback_reports (primary key). Locks: the new
 // row. Rows: 0 or 1. Messages that come at the same moment may exceed a limit by their number; it is a bound, not an account.
 // Not the ORM: the limits and the insert are one statement.
 const INSERT_FEEDBACK = `
-  with state as materialized (
+  with counts as materialized (
     select
-      exists (select from feedback_reports where digest = $1) as is_known,
-      (select count(*) from (select 1 from feedback_reports where mailbox = $3 and id >= $7 limit $6) lately) < $6
-        and (select count(*) from (select 1 from feedback_reports where mailbox = $3 limit $8) stored) < $8 as has_capacity,
+      (select count(*) from (select 1 from feedback_reports where mailbox = $3 and id >= $7 limit $6) lately) as lately,
+      (select count(*) from (select 1 from feedback_reports where mailbox = $3 limit $8) stored) as stored,
       (select count(*) from (
         select 1 from feedback_reports where mailbox = $3 and network = $9 and id >= $7 limit $10
-      ) lately) < $10
-        and (select count(*) from (select 1 from feedback_reports where mailbox = $3 and network = $9 limit $11) stored) < $11
-        as has_share
+      ) own) as own_lately,
+      (select count(*) from (select 1 from feedback_reports where mailbox = $3 and network = $9 limit $11) own) as own_stored
+  ), state as materialized (
+    select
+      exists (select from feedback_reports where digest = $1) as is_known,
+      lately < $6 and stored < $8 as has_capacity,
+      own_lately < $10 and own_stored < $11
+        and (own_lately = lately or own_lately < greatest($6 - lately, 1))
+        and (own_stored = stored or own_stored < greatest($8 - stored, 1)) as has_share
+    from counts
   ), added as (
     insert into feedback_reports (digest, id, mailbox, received_at, raw, network)
     select $1::bytea, $2::uuid, $3::text, $4::timestamptz, $5::bytea, $9::text

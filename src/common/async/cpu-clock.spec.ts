@@ -1,4 +1,4 @@
-import { cpuClock } from './render-thread';
+import { cpuClock } from './cpu-clock';
 
 describe('cpuClock', () => {
   it('reads what a thread has worked, and keeps it once the thread is gone', () => {
