@@ -56,8 +56,9 @@ describe('compose.yaml', () => {
     expect(published).toEqual([`${PORT}`, `${INBOUND_SMTP_PORT}`, `${DNS_PORT}/udp`, `${DNS_PORT}/tcp`, ...mail]);
     // Also with a `.env` that has other values of these.
     const listening = { HOST: '0.0.0.0', PORT, INBOUND_SMTP_PORT, DNS_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT };
-    for (const [, { environment }] of own)
+    for (const [, { environment }] of own) {
       expect(environment).toMatchObject({ ...listening, WAYBILL_DATA_DIR: '/data' });
+    }
   });
 });
 

@@ -11,7 +11,7 @@ import { freePort, MASTER_KEY, ServiceProcess } from './kit/service-process';
 import { TenantFactory } from './kit/tenant';
 
 const OTHER_KEY = randomBytes(32).toString('base64');
-/** Steps 2 and 3 of docs/operations.md: at first the new key is only known, then it is used. */
+/** Steps 2 and 3 of docs/operations/data.md: at first the new key is only known, then it is used. */
 const KNOWN = { MASTER_KEY, MASTER_KEY_PREVIOUS: OTHER_KEY };
 const USED = { MASTER_KEY: OTHER_KEY, MASTER_KEY_PREVIOUS: MASTER_KEY };
 

@@ -130,7 +130,7 @@ function compileLinear(pattern: string): (text: string) => boolean {
   return (text) => compiled.matcher(text).find();
 }
 
-/** A rule as it stands in a file; `docs/operations.md` describes the fields. */
+/** A rule as it stands in a file; `docs/operations/delivering.md` describes the fields. */
 export interface RuleDefinition {
   readonly id: string;
   readonly stages?: readonly string[];

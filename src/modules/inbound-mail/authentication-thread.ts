@@ -31,9 +31,11 @@ const WATCH_MS = 100;
 const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 };
 
 type Outcome = { readonly result: Found } | { readonly error: string } | { readonly isTooCostly: true };
+/** For the next piece, or for what a name has. */
+type Question = { readonly id: number; readonly number: number; readonly name?: string; readonly type?: string };
 type FromThread =
   | { readonly thread: string }
-  | { readonly id: number; readonly number: number; readonly name?: string; readonly type?: string }
+  | Question
   | ({ readonly id: number; readonly spentMs: number } & Outcome);
 
 /** What came of a message, and what it took of the thread. */
@@ -115,7 +117,7 @@ export class AuthenticationThread {
       worker.once('exit', resolve);
     });
     worker.on('message', (message: FromThread) => this.receive(worker, message));
-    // What an `error` says, `exit` follows.
+    // `exit` follows.
     worker.on('error', () => undefined);
     worker.once('exit', () => this.lose(worker));
     return worker;
@@ -131,12 +133,8 @@ export class AuthenticationThread {
     else job.reject('error' in message ? new Error(message.error) : new TooCostlyError());
   }
 
-  private async respond(
-    worker: Worker,
-    { examination }: Job,
-    message: Extract<FromThread, { number: number }>,
-  ): Promise<void> {
-    const { id, number, name, type } = message;
+  private async respond(worker: Worker, { examination }: Job, question: Question): Promise<void> {
+    const { id, number, name, type } = question;
     const { pieces, resolve } = examination;
     try {
       const value: unknown = name === undefined ? (await pieces.next()).value : await resolve(name, type ?? '');

@@ -110,21 +110,22 @@ export function partsOf(name: string, type: string): string[] {
   return type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
 }
 
+function pagesOfOperations(): string[] {
+  const folder = 'docs/operations';
+  const files = readdirSync(join(ROOT, folder)).map((file) => `${folder}/${file}`);
+  return ['docs/operations.md', ...files];
+}
+
 /** Jobs that the pages for operators name by the label of a metric. */
 export function jobsNamedInDocs(): string[] {
-  const pages = ['docs/operations.md', 'docs/runbooks.md', 'docs/production.md', 'docs/scaling.md'];
+  const pages = [...pagesOfOperations(), 'docs/runbooks.md', 'docs/production.md', 'docs/scaling.md'];
   return pages.flatMap((page) => [...read(page).matchAll(/job_name="([^"]+)"/g)].map(([, job = '']) => job));
 }
 
 /** `waybill_tenant` is a role of the database. Checks the pages with metrics for operators, except the table of former names. */
 export function metricsNamedInDocs(): { page: string; metric: string }[] {
-  const pages = [
-    'docs/operations.md',
-    'docs/runbooks.md',
-    'docs/production.md',
-    'docs/reliability.md',
-    'docs/scaling.md',
-  ];
+  const others = ['docs/runbooks.md', 'docs/production.md', 'docs/reliability.md', 'docs/scaling.md'];
+  const pages = [...pagesOfOperations(), ...others];
   return pages.flatMap((page) =>
     [
       ...read(page)

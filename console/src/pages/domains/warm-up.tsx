@@ -4,7 +4,7 @@ import { Chart } from '../../parts/chart';
 import { count, words } from '../../parts/format';
 import { Card } from '../../parts/page';
 
-/** Recipients a day by the day since the first send (docs/operations.md, "Warm-up of new domains"). */
+/** Recipients a day by the day since the first send (docs/operations/reputation.md, "Warm-up of new domains"). */
 const STEPS: readonly (readonly [day: number, limit: number])[] = [
   ...[20, 40, 80, 160, 320, 640].map((limit, index) => [index + 1, limit] as const),
   ...[
