@@ -118,11 +118,7 @@ function logRowSecurity({ rowSecurity }: Database): void {
 }
 
 async function listenForMail(app: INestApplicationContext, { roles }: AppConfig): Promise<SubmissionPorts | undefined> {
-  if (roles.has('inbound')) {
-    const inbound = app.get(InboundSmtpServer, ANYWHERE);
-    await inbound.prepare();
-    await inbound.listen();
-  }
+  if (roles.has('inbound')) await app.get(InboundSmtpServer, ANYWHERE).listen();
   return roles.has('submission') ? app.get(SubmissionSmtpServer, ANYWHERE).listen() : undefined;
 }
 

@@ -99,7 +99,7 @@ export class TenantDataSource extends DataSource {
       if (given[0] === START) return query(`start transaction; ${restriction}`);
       return inOwnTransaction((await runner.connect()) as PoolClient, restriction, () => query(...given));
     };
-    // Within a transaction, whoever runs it decides what an error means, and may run it again.
+    // Within a transaction its owner decides what an error means, and may run it again.
     const translated = (...given: Parameters<QueryRunner['query']>): Promise<unknown> =>
       runner.isTransactionActive && given[0] !== START ? query(...given) : restricted(...given).catch(throwTranslated);
     return this.shared(Object.assign(runner, { query: translated, stream: refuseStream }));

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { AuthenticateResult } from 'mailauth';
 import { cpuClock } from '../../common/async/cpu-clock';
+import { MINUTE } from '../../common/clock';
 import { PROGRAM, PROGRESS } from './authentication-program';
 
 /** A message, and what the library has to know of its client. */
@@ -28,6 +29,8 @@ const MOST_MS = 3_000;
 /** CPU time of one step, between two look-ups or pieces: the library cannot be interrupted in it. */
 const STUCK_MS = 500;
 const WATCH_MS = 100;
+/** The library takes some 30 MB: where mail is rare, it is there only while there is some. */
+const IDLE_MS = 5 * MINUTE;
 const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 };
 
 type Outcome = { readonly result: Found } | { readonly error: string } | { readonly isTooCostly: true };
@@ -54,29 +57,23 @@ interface Job {
  * The library that authenticates mail, in a thread of its own: what it does at once grows with the square of texts that senders and the owners
  * of zones write. A `From` of 48 KB took five seconds of the event loop, an SPF record whose macros name the client's HELO two minutes.
  *
- * A message that takes too long ends the thread, which the next message starts again.
+ * The first message starts the thread, for which it waits a third of a second; one that takes too long ends it.
  */
 export class AuthenticationThread {
   private worker: Worker | undefined;
-  private ready: Promise<void> | undefined;
   private readonly jobs = new Map<number, Job>();
   private progress: Int32Array = new Int32Array();
   private watch: NodeJS.Timeout | undefined;
+  private idle: NodeJS.Timeout | undefined;
   private cpuMs = (): number => 0;
   private lastId = 0;
 
   /** @param niceness where it wants a processor that the event loop wants too: at 10 it gets a tenth (Linux) */
   constructor(private readonly niceness = 0) {}
 
-  /** Loads the library: a third of a second of the thread. */
-  async prepare(): Promise<void> {
-    this.worker ??= this.begin();
-    await this.ready;
-    if (this.jobs.size === 0) this.worker?.unref();
-  }
-
   /** @throws TooCostlyError, ThreadEndedError, or another error where nothing is found */
   examine(examination: Examination): Promise<Examined> {
+    clearTimeout(this.idle);
     const worker = (this.worker ??= this.begin());
     this.lastId += 1;
     const id = this.lastId;
@@ -109,12 +106,8 @@ export class AuthenticationThread {
       niceness: this.niceness,
     };
     const worker = new Worker(PROGRAM, { eval: true, workerData, resourceLimits: MEMORY });
-    this.ready = new Promise((resolve) => {
-      worker.once('message', ({ thread }: { thread: string }) => {
-        this.cpuMs = cpuClock((path) => readFileSync(path, 'latin1'), `/proc/self/task/${thread}/schedstat`);
-        resolve();
-      });
-      worker.once('exit', resolve);
+    worker.once('message', ({ thread }: { thread: string }) => {
+      this.cpuMs = cpuClock((path) => readFileSync(path, 'latin1'), `/proc/self/task/${thread}/schedstat`);
     });
     worker.on('message', (message: FromThread) => this.receive(worker, message));
     // `exit` follows.
@@ -150,6 +143,12 @@ export class AuthenticationThread {
     clearInterval(this.watch);
     this.watch = undefined;
     this.worker?.unref();
+    this.idle = setTimeout(() => this.end(), IDLE_MS).unref();
+  }
+
+  private end(): void {
+    void this.worker?.terminate();
+    this.worker = undefined;
   }
 
   private isInStepOf(id: number): boolean {

@@ -34,7 +34,7 @@ describe('AuthenticationThreads', () => {
       const found = await threads.examine(network, examination);
       return found && found.spf && found.spf.status.result;
     };
-    await threads.prepare();
+    expect(await spfOf('192.0.2.1')).toBe('pass');
     let turns = 0;
     const counting = setInterval(() => (turns += 1), 1);
     const given = threads.examine('203.0.113.1', () => examination(hostile));

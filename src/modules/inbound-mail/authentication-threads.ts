@@ -29,11 +29,6 @@ export class AuthenticationThreads {
   private readonly costly = new LRUCache<string, true>({ ...atMost(MAX_NETWORKS), ttl: REMEMBERED_MS });
   private onlyKnownUntilMs = 0;
 
-  /** Starts the first thread. */
-  prepare(): Promise<void> {
-    return this.usual.prepare();
-  }
-
   /**
    * Undefined for a message that costs too much.
    * @param examination called once more when another message has ended the thread

@@ -44,11 +44,6 @@ export class AuthenticationService {
     private readonly config: AppConfig,
   ) {}
 
-  /** Rather at the start than with the first message. */
-  prepare(): Promise<void> {
-    return AUTHENTICATION_THREADS.prepare();
-  }
-
   async examine(message: Buffer, client: Client): Promise<Authentication> {
     if (!this.isExaminable(message)) return nothingKnown('permerror');
     const ending = new AbortController();

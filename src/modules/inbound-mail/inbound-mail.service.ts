@@ -40,11 +40,6 @@ export class InboundMailService {
     return this.limits.maxMessageBytes;
   }
 
-  /** Before the first message. */
-  prepare(): Promise<void> {
-    return this.authentication.prepare();
-  }
-
   /** Where the mail of a recipient goes. @throws UnavailableError */
   async route(recipient: string): Promise<Routing> {
     const wanted = routesFor(recipient);

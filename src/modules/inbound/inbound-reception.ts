@@ -48,11 +48,6 @@ export class InboundReception {
     return this.routed.maxMessageBytes;
   }
 
-  /** Before the first message. */
-  prepare(): Promise<void> {
-    return this.routed.prepare();
-  }
-
   /**
    * Returns whether the client has shown that it knows an address: a public mailbox is known to all.
    * @throws SmtpRefusal for any address but a genuine return path, a public mailbox or one that a route takes

@@ -62,11 +62,6 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     this.server.shareConnections(4 * limits.maxConnections, (peer) => this.proven.has(peer));
   }
 
-  /** Loads what the first message needs; to be called before the port is open. */
-  prepare(): Promise<void> {
-    return this.reception.prepare();
-  }
-
   /** Opens the port the first time it is called; returns the port. */
   listen(): Promise<number> {
     this.listening ??= this.start();

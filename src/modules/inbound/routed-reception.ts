@@ -31,11 +31,6 @@ export class RoutedReception {
     return this.mail.maxMessageBytes;
   }
 
-  /** Before the first message. */
-  prepare(): Promise<void> {
-    return this.mail.prepare();
-  }
-
   /** @throws UnavailableError */
   route(address: string): Promise<Routing> {
     return this.mail.route(address);

@@ -18,8 +18,8 @@ export interface FirstSteps {
 }
 
 /**
- * The list of messages, newest first. A live one reloads itself, which would lose what is written in a field, and the place of whoever
- * moves by the keyboard: it has no field, and a link stops it.
+ * The list of messages, newest first. A live one reloads itself, which would lose what is written in a field, and the place of a user
+ * who moves by the keyboard: it has no field, and a link stops it.
  */
 export function listPage(mailbox: MailboxPage, firstSteps: FirstSteps, live = true): string {
   const isLive = live && mailbox.search === '';

@@ -103,7 +103,7 @@ export interface Subscription {
 @Injectable()
 export class UnsubscribeService {
   private readonly changes = new FairLimit(CHANGES, OF_ONE);
-  /** Apart: whoever holds one link can open its page any number of times, and must not keep others from unsubscribing. */
+  /** Apart: one client can open the page of its link any number of times, and must not keep others from unsubscribing. */
   private readonly pages = new FairLimit(PAGES, { ...OF_ONE, atATime: 1 });
 
   constructor(

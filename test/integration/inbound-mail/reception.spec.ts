@@ -34,8 +34,6 @@ describe('mail to inbound routes', () => {
     // Event ids are of the database's clock.
     app.clock.set(new Date());
     app.dns.set({ 'hooks.example.com': { A: ['93.184.215.14'] } });
-    // As at the start of a process: the first message need not wait for what is loaded here.
-    await app.get(InboundSmtpServer).prepare();
     port = await app.get(InboundSmtpServer).listen();
   });
   beforeEach(async () => (acme = await customer()));
