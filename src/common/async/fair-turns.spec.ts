@@ -56,6 +56,24 @@ describe('FairStarts', () => {
     expect(starts.next('loud')).toBeUndefined();
   });
 
+  it('begins what comes first before all that wait, and at once while a turn has time', async () => {
+    const starts = new FairStarts();
+    const { begun } = pieces(starts, 0, []);
+    const begin = async (name: string, isFirst: boolean) => {
+      await starts.next('loud', isFirst);
+      begun.push(name);
+    };
+    let nowMs = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    expect(starts.next('loud')).toBeUndefined();
+    nowMs = 1;
+    const all = [begin('new', false), begin('newer', false), begin('reply', true)];
+    nowMs = 0.1;
+    expect(starts.next('loud', true)).toBeUndefined();
+    await Promise.all(all);
+    expect(begun).toEqual(['reply', 'new', 'newer']);
+  });
+
   it('begins short ones several in a turn', async () => {
     const { work, begun } = pieces(new FairStarts(), 0.1, Array<string>(40).fill('loud'));
     expect(await loopTurnsOf(work)).toBeLessThanOrEqual(12);

@@ -9,6 +9,7 @@ import { HolderQueue, HolderTurns } from './holder-turns';
  */
 export class FairTurns {
   private readonly waiting = new HolderQueue<() => void>();
+  private readonly first = new HolderQueue<() => void>();
   private isScheduled = false;
 
   /**
@@ -20,16 +21,16 @@ export class FairTurns {
     private readonly turnMs = 0,
   ) {}
 
-  /** Resolves in a turn in which no other caller's piece is done. A piece is to take a millisecond or two. */
-  next(holder: string): Promise<void> {
+  /** Resolves in a turn in which no other caller's piece is done; those that are first before all others. A piece takes a ms or two. */
+  next(holder: string, isFirst = false): Promise<void> {
     return new Promise((resolve) => {
-      this.waiting.add(holder, resolve);
+      (isFirst ? this.first : this.waiting).add(holder, resolve);
       this.schedule();
     });
   }
 
   private schedule(): void {
-    if (this.isScheduled || this.waiting.size === 0) return;
+    if (this.isScheduled || this.first.size + this.waiting.size === 0) return;
     this.isScheduled = true;
     let beganMs: number | undefined;
     // Those that are set now run in one turn, and what a piece does at once is done before the next.
@@ -37,7 +38,7 @@ export class FairTurns {
       setImmediate(() => {
         const nowMs = this.most > 1 ? performance.now() : 0;
         beganMs ??= nowMs;
-        if (nowMs === beganMs || nowMs - beganMs < this.turnMs) this.waiting.take()?.();
+        if (nowMs === beganMs || nowMs - beganMs < this.turnMs) (this.first.take() ?? this.waiting.take())?.();
         if (left > 1) return;
         this.isScheduled = false;
         this.schedule();
@@ -72,9 +73,10 @@ export class FairStarts {
     this.turnMs = turnMs;
   }
 
-  /** Undefined when the piece may begin at once. */
-  next(holder: string): Promise<void> | undefined {
-    if (this.waiting > 0 || performance.now() - (this.beganMs ?? Infinity) >= this.turnMs) return this.turn(holder);
+  /** Undefined when the piece may begin at once. @param isFirst before all that are not: for what must not be lost while it waits */
+  next(holder: string, isFirst = false): Promise<void> | undefined {
+    const mustWait = this.waiting > 0 && !isFirst;
+    if (mustWait || performance.now() - (this.beganMs ?? Infinity) >= this.turnMs) return this.turn(holder, isFirst);
     if (this.beganMs === undefined) {
       this.beganMs = performance.now();
       setImmediate(() => (this.beganMs = undefined));
@@ -82,9 +84,9 @@ export class FairStarts {
     return undefined;
   }
 
-  private async turn(holder: string): Promise<void> {
+  private async turn(holder: string, isFirst: boolean): Promise<void> {
     this.waiting += 1;
-    await this.turns.next(holder);
+    await this.turns.next(holder, isFirst);
     this.waiting -= 1;
   }
 }

@@ -14,8 +14,8 @@ export interface SmtpHooks {
    * is destroyed, so the message has certainly not been delivered by it.
    */
   beforeFinalDot(): boolean;
-  /** Asked when the server has replied: undefined when the conversation may go on in this turn of the event loop. */
-  nextTurn?(): Promise<void> | undefined;
+  /** Asked when the server has replied: undefined to go on at once. @param isOver after the final reply, which is not noted yet */
+  nextTurn?(isOver: boolean): Promise<void> | undefined;
 }
 
 /**
@@ -42,14 +42,14 @@ export async function runTransaction(
   hooks: SmtpHooks,
 ): Promise<SmtpResult> {
   const refusal = await announce(session, envelope);
-  await hooks.nextTurn?.();
+  await hooks.nextTurn?.(false);
   if (refusal !== undefined) return refusal;
   // The server may have sent more than the 354, or closed.
   if (session.wire.fault !== undefined) return session.failed('data', session.wire.fault);
   const { length } = stuffed;
   const isSmall = length <= ONE_WRITE_BYTES;
   const result = await (isSmall ? sendAtOnce(session, stuffed, hooks) : sendInBlocks(session, stuffed, hooks));
-  await hooks.nextTurn?.();
+  await hooks.nextTurn?.(true);
   return result;
 }
 

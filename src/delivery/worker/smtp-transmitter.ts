@@ -106,8 +106,9 @@ export class SmtpTransmitter {
     target: Target,
     mayFinish: () => boolean,
   ): Promise<Transmission> {
-    const nextTurn = () => this.steps.next(delivery.organizationId);
-    await nextTurn();
+    // A final reply first: until it is noted it is lost with the process, and its mail sent again.
+    const nextTurn = (isOver: boolean) => this.steps.next(delivery.organizationId, isOver);
+    await nextTurn(false);
     if (this.destroyed) return CALLED_OFF;
     const { hosts: route, conversation } = target;
     const envelope = envelopeOf(delivery, message, route);
