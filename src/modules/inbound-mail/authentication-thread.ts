@@ -29,6 +29,7 @@ const MOST_MS = 3_000;
 /** CPU time of one step, between two look-ups or pieces: the library cannot be interrupted in it. */
 const STUCK_MS = 500;
 const WATCH_MS = 100;
+const OVER = 'The time for it is over';
 /** The library takes some 30 MB: where mail is rare, it is there only while there is some. */
 const IDLE_MS = 5 * MINUTE;
 const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 };
@@ -73,6 +74,8 @@ export class AuthenticationThread {
 
   /** @throws TooCostlyError, ThreadEndedError, or another error where nothing is found */
   examine(examination: Examination): Promise<Examined> {
+    // Without a thread, which nothing would end; and the signal would fire no event.
+    if (examination.signal.aborted) return Promise.reject(new Error(OVER));
     clearTimeout(this.idle);
     const worker = (this.worker ??= this.begin());
     this.lastId += 1;
@@ -84,10 +87,8 @@ export class AuthenticationThread {
         if (this.isInStepOf(id)) return void worker.terminate();
         this.leave(id);
         worker.postMessage({ id, isOver: true });
-        reject(new Error('The time for it is over'));
+        reject(new Error(OVER));
       };
-      // The signal of an abort that has happened fires no event.
-      examination.signal.throwIfAborted();
       examination.signal.addEventListener('abort', leave, { once: true });
       this.jobs.set(id, { examination, resolve, reject });
       worker.ref();
