@@ -28,6 +28,7 @@ export function formatReport(result) {
     ...duplicates.byDisturbance.map(formatDisturbance),
     `recovery of ${recovery.count} mails of dead workers: p50 ${recovery.p50} ms, p99 ${recovery.p99} ms, longest ` +
       `${recovery.longest} ms, limit ${recovery.limit} ms (p99 with times that had no database or no worker: ${recovery.rawP99} ms)`,
+    ...formatLate(recovery.late),
     ...(recovery.suspects ? [formatSuspects(recovery.suspects)] : []),
     `accepted to final dot, p50 / p99: quiet tenant ${formatPair(fairness.quiet)}, others ${formatPair(fairness.others)}`,
     `webhooks: ${webhooks.expected} events, ${webhooks.requests} requests; repeated API requests: ${JSON.stringify(result.repetitions)}`,
@@ -49,6 +50,12 @@ function formatSuspects({ count, p99, limit, old, new: anew }) {
     some === 0 ? [] : [`${some} by the ${name} release (longest ${longest} ms)`];
   const by = [...of('old', old), ...of('new', anew)].join(', ');
   return `  beside them ${count} that two workers had died with, tried apart: p99 ${p99} ms, limit ${limit} ms; delivered: ${by}`;
+}
+
+function formatLate({ count, afterOneDeath, first }) {
+  return count === 0
+    ? []
+    : [`  later: ${count}, ${afterOneDeath} of them after one death`, ...first.map((one) => `    ${one}`)];
 }
 
 function formatUpgrade({ migration, ...releases }) {

@@ -129,13 +129,13 @@ function judgeDuplicates(expected, sink, log) {
 function judgeRecovery({ recoveries, outages, workerless }, { leaseSeconds, isUpgrade = false }, releaseLog) {
   const limit = (leaseSeconds + RECOVERY_MARGIN_SECONDS) * 1_000;
   const pauses = [...outages, ...workerless];
-  const timed = recoveries.map(({ disturbance, deaths, client, ms, answeredAt }) => {
+  const timed = recoveries.map(({ address, disturbance, deaths, client, ms, answeredAt }) => {
     const returns = pauses
       .filter(({ until }) => until > disturbance.at && until < answeredAt)
       .map(({ until }) => until);
     const took = Math.min(ms, answeredAt - Math.max(disturbance.at, ...returns));
     disturbance.longestRecovery = Math.round(Math.max(took, disturbance.longestRecovery ?? 0));
-    return { took, isSuspect: isUpgrade && deaths > 1, release: releaseLog?.releaseOf(client) };
+    return { address, took, deaths, isSuspect: isUpgrade && deaths > 1, release: releaseLog?.releaseOf(client) };
   });
   const suspects = timed.filter(({ isSuspect }) => isSuspect);
   const sinceReturn = timed.filter(({ isSuspect }) => !isSuspect).map(({ took }) => took);
@@ -149,7 +149,19 @@ function judgeRecovery({ recoveries, outages, workerless }, { leaseSeconds, isUp
     ),
     longest: quantile(sinceReturn, 1),
     limit,
+    late: describeLate(timed, limit),
     ...(suspects.length > 0 && { suspects: describeSuspects(suspects, limit) }),
+  };
+}
+
+/** What took longer than the limit, the longest first. */
+function describeLate(timed, limit) {
+  const late = timed.filter(({ took }) => took > limit).toSorted((one, other) => other.took - one.took);
+  const describe = ({ address, took, deaths }) => `${address} ${Math.round(took)} ms, workers dead with it: ${deaths}`;
+  return {
+    count: late.length,
+    afterOneDeath: late.filter(({ deaths }) => deaths === 1).length,
+    first: late.slice(0, 20).map(describe),
   };
 }
 

@@ -17,7 +17,7 @@ export class StormLog {
   #workers = new Set();
   /** By address: mail that a worker held when it was killed, until another worker delivers it. */
   #orphans = new Map();
-  /** `{disturbance, deaths, client, ms, answeredAt}` of mail that `client` delivered after as many workers had died with it. */
+  /** `{address, disturbance, deaths, client, ms, answeredAt}` of mail that `client` delivered after as many workers had died with it. */
   recoveries = [];
 
   /** @param sinkLedger reports deliveries @param isPrompt whether mail to an address is delivered at once when it can be */
@@ -83,6 +83,6 @@ export class StormLog {
     if (!orphan || orphan.disturbance.client === client) return;
     const { disturbance, deaths } = orphan;
     this.#orphans.delete(address);
-    this.recoveries.push({ disturbance, deaths, client, ms: answeredAt - disturbance.at, answeredAt });
+    this.recoveries.push({ address, disturbance, deaths, client, ms: answeredAt - disturbance.at, answeredAt });
   }
 }

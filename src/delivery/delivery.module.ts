@@ -163,12 +163,11 @@ const slots: Provider = {
 
 const planner: Provider = {
   provide: ClaimPlanner,
-  inject: [WorkerSlots, AppConfig],
-  useFactory: (workerSlots: WorkerSlots, { delivery }: AppConfig) =>
-    new ClaimPlanner(workerSlots, {
-      slots: delivery.concurrency,
-      startConcurrency: delivery.mode === 'direct' ? startConcurrencyOf(delivery) : undefined,
-    }),
+  inject: [WorkerSlots, AppConfig, Clock],
+  useFactory: (workerSlots: WorkerSlots, { delivery }: AppConfig, clock: Clock) => {
+    const startConcurrency = delivery.mode === 'direct' ? startConcurrencyOf(delivery) : undefined;
+    return new ClaimPlanner(workerSlots, { slots: delivery.concurrency, startConcurrency }, clock);
+  },
 };
 
 const classifier: Provider = {

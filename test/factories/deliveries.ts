@@ -32,7 +32,7 @@ export function newDelivery(fields: Partial<NewDelivery> = {}): NewDelivery {
 /** Of a worker with free slots and one next hop for everything: nothing is held back. */
 export function openPlanner(clock: Clock): ClaimPlanner {
   const slots = new WorkerSlots(clock, { slots: 100, sharedHop: true, connectionsPerHost: 20 });
-  return new ClaimPlanner(slots, { slots: 100, startConcurrency: undefined });
+  return new ClaimPlanner(slots, { slots: 100, startConcurrency: undefined }, clock);
 }
 
 /** A claim by `sessionId` for one organization of its whole share. */

@@ -193,7 +193,7 @@ export class AttemptDispatcher {
       return false;
     }
     this.keepNoRoom(item);
-    this.planner.leave(item.expected);
+    this.planner.begin(item.expected);
     void this.run(item, this.slots.take(item.claim, hosts));
     return true;
   }

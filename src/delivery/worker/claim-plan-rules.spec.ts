@@ -1,3 +1,4 @@
+import { FakeClock } from '../../../test/doubles/fake-clock';
 import { claimOf } from '../../../test/setup/recipient-copies';
 import { ClaimPlanner, type Expected } from './claim-plan';
 import type { Load } from '../policy/destination-bounds';
@@ -25,18 +26,21 @@ class SetSlots {
   unprovenRoom = (tenant: string, part = 1) => Math.floor((this.rooms.get(tenant) ?? 0) * part);
 }
 
-/** A worker of 10 slots: 30 claims find room, 20 of them ahead of their time. */
+/** A worker of 10 slots that begins 20 attempts a second: 30 claims find room, 20 of them ahead of their time. */
 function setUp(start: number | 'unbounded' = 2) {
   const startConcurrency = start === 'unbounded' ? undefined : start;
   const slots = new SetSlots();
   slots.prompt.add('prompt.example');
-  const planner = new ClaimPlanner(slots as unknown as WorkerSlots, { slots: 10, startConcurrency });
+  const clock = new FakeClock();
+  const planner = new ClaimPlanner(slots as unknown as WorkerSlots, { slots: 10, startConcurrency }, clock);
   const wait = (count: number, destination = 'prompt.example', organizationId = 'a'): Expected[] =>
     Array.from({ length: count }, () => planner.expect(claimOf(0, { organizationId, destination })));
   const known = () =>
     Object.fromEntries(planner.plan().destinationLimits.known.map(({ destination, limit }) => [destination, limit]));
   const restricted = () => planner.plan().destinationLimits.provenOnly.organizationIds;
-  return { slots, planner, wait, known, restricted };
+  const begin = (count: number) => wait(count).forEach((one) => planner.begin(one));
+  begin(20);
+  return { slots, planner, clock, wait, begin, known, restricted };
 }
 
 describe('how much a claim may take', () => {
@@ -51,6 +55,21 @@ describe('how much a claim may take', () => {
     expect([planner.plan().limit, planner.size]).toEqual([11, 19]);
     slots.free = 9;
     expect(planner.plan().limit).toBe(0);
+  });
+
+  it('is what begins within a second, beside what may begin now: half of the slots at least, and twice as many at most', async () => {
+    const { planner, clock, begin } = setUp();
+    const limitAfter = async (ms: number, count = 0) => {
+      await clock.advance(ms);
+      begin(count);
+      return planner.plan().limit;
+    };
+    expect(await limitAfter(0, 1_000)).toBe(10 + 20);
+    expect(await limitAfter(1_500, 8)).toBe(10 + 20);
+    expect(await limitAfter(1_000, 3)).toBe(10 + 8);
+    expect(await limitAfter(1_000)).toBe(10 + 5);
+    expect(await limitAfter(1_000_000, 7)).toBe(10 + 7);
+    expect(await limitAfter(1_000_000)).toBe(10 + 5);
   });
 
   it('is nothing while the one hop is held back', () => {

@@ -5,7 +5,7 @@ import { WorkerSlots } from './worker-slots';
 
 function setUp() {
   const slots = new WorkerSlots(new FakeClock(), { slots: 10, sharedHop: false, connectionsPerHost: 20 });
-  const planner = new ClaimPlanner(slots, { slots: 10, startConcurrency: 2 });
+  const planner = new ClaimPlanner(slots, { slots: 10, startConcurrency: 2 }, new FakeClock());
   const claim = (destination: string, organizationId = 'a') => claimOf(0, { organizationId, destination });
   const begin = (destination: string, organizationId = 'a') => slots.take({ organizationId, destination }, ['mx']);
   const limitOf = (destination: string) => {
@@ -16,6 +16,7 @@ function setUp() {
     slots.give(begin(destination, 'prover'), 'success');
     return destination;
   };
+  for (let begun = 0; begun < 20; begun += 1) planner.begin(planner.expect(claim('begun.example')));
   return { slots, planner, claim, begin, prove, limitOf };
 }
 

@@ -1,11 +1,15 @@
+import { type Clock, SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
 import { Tally } from './tally';
 import type { Load } from '../policy/destination-bounds';
 import type { WorkerSlots } from './worker-slots';
 
-/** Claims held for each slot beyond those under way: signing never idles, and a claim is worth its statement. */
-const AHEAD_PER_SLOT = 2;
+/**
+ * Claims held for each slot beyond those under way: what begins within a second, so that signing never idles and a claim is worth
+ * its statement. More would wait here while other workers could take it, and would be held when this one dies.
+ */
+const AHEAD_PER_SLOT = { least: 1 / 2, most: 2 };
 /** For a prompt destination: those under way, and twice as many to follow them. */
 const AHEAD_PER_CONNECTION = 3;
 /** Part of the claims held that is kept for tenants with new mail while others have filled the rest. */
@@ -32,6 +36,34 @@ export interface Expected {
   readonly isUnproven: boolean;
 }
 
+/** Attempts that begin in a second. */
+class Pace {
+  private sinceMs = -Infinity;
+  private count = 0;
+  private previous = 0;
+
+  constructor(private readonly clock: Clock) {}
+
+  begun(): void {
+    this.turn();
+    this.count += 1;
+  }
+
+  get perSecond(): number {
+    this.turn();
+    return Math.max(this.count, this.previous);
+  }
+
+  private turn(): void {
+    const nowMs = this.clock.monotonicMs();
+    const elapsedMs = nowMs - this.sinceMs;
+    if (elapsedMs < SECOND) return;
+    this.previous = elapsedMs < 2 * SECOND ? this.count : 0;
+    this.count = 0;
+    this.sinceMs = nowMs;
+  }
+}
+
 /**
  * Decides how much a claim may take, and from whom: what can start now, and a reserve behind it.
  *
@@ -54,12 +86,16 @@ export class ClaimPlanner {
   private mayBeMore = false;
   /** Tenants that had enough claims; after a claim that found nothing, theirs are the only ones left. */
   private passedOver: ReadonlySet<string> = new Set();
+  private readonly pace: Pace;
   private waiting = 0;
 
   constructor(
     private readonly slots: WorkerSlots,
     private readonly options: ClaimPlannerOptions,
-  ) {}
+    clock: Clock,
+  ) {
+    this.pace = new Pace(clock);
+  }
 
   /** Claims that have not begun. */
   get size(): number {
@@ -82,6 +118,12 @@ export class ClaimPlanner {
 
   leave(expected: Expected): void {
     this.count(expected, -1);
+  }
+
+  /** Its attempt begins. */
+  begin(expected: Expected): void {
+    this.pace.begun();
+    this.leave(expected);
   }
 
   /** True when a claim would find room; false until enough has begun to make one worth while. */
@@ -204,7 +246,10 @@ export class ClaimPlanner {
   }
 
   private ahead(): number {
-    return AHEAD_PER_SLOT * this.options.slots;
+    const { slots } = this.options;
+    return Math.ceil(
+      Math.min(AHEAD_PER_SLOT.most * slots, Math.max(AHEAD_PER_SLOT.least * slots, this.pace.perSecond)),
+    );
   }
 
   private count({ claim: { organizationId }, key, isUnproven }: Expected, by: 1 | -1): void {
