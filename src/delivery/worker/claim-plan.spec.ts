@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { claimOf } from '../../../test/setup/recipient-copies';
 import { ClaimPlanner } from './claim-plan';
@@ -40,6 +41,25 @@ describe('a claim', () => {
     expect(limitOf('prompt.example')).toBe(0);
     expected.slice(0, 1).forEach((one) => planner.leave(one));
     expect(limitOf('prompt.example')).toBe(10);
+  });
+
+  it('names each destination once, whatever group it had before', () => {
+    const names = ['a.example', 'b.example', 'mx.example'];
+    const steps = fc.array(fc.tuple(fc.constantFrom(...names), fc.constantFrom(...names, 'big.example'), fc.boolean()));
+    fc.assert(
+      fc.property(steps, (moves) => {
+        const { slots, planner, claim, begin } = setUp();
+        for (const [destination, group, isPrompt] of moves) {
+          slots.give(begin(destination), isPrompt ? 'success' : 'unreachable');
+          planner.expect(claim(destination));
+          slots.learnGroup(destination, { group, hosts: [] });
+        }
+        const { known, provenOnly } = planner.plan().destinationLimits;
+        for (const list of [known.map(({ destination }) => destination), provenOnly.destinations]) {
+          expect(list).toEqual([...new Set(list)]);
+        }
+      }),
+    );
   });
 
   it('takes of a tenant with its share of slow destinations only what goes to prompt ones, until half of them are over', () => {

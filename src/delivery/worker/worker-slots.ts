@@ -278,8 +278,11 @@ export class WorkerSlots {
     return Math.min(room, this.bounds.roomFor(key, this.limiter.loadOf(key).active));
   }
 
+  /** Each destination is of one group: one whose name was its group, and whose mail exchangers have changed, is of the new one only. */
   private destinationsOf(key: string): readonly string[] {
-    return [...(this.members.get(key) ?? [key])];
+    const members = this.members.get(key);
+    if (members) return [...members];
+    return this.keyOf(key) === key ? [key] : [];
   }
 
   private leaveGroup(destination: string, group: string): void {

@@ -139,6 +139,17 @@ describe('a slow destination delays only mail for it', () => {
     expect(full.get(DeliveryPipeline).size).toBe(30);
   });
 
+  it('a domain that had no mail exchangers and gets some stops nobody’s mail', async () => {
+    let group = 'moves.example';
+    const router = new PortRouter(() => ({ port: sink.port, group }));
+    await scene.startWorker({ hopPort: 1, router });
+    const deliver = async () => scene.readWhenStatus(await scene.accept({ to: ['ada@moves.example'] }), 'delivered');
+    // Its limit grows, so it is one that claims name.
+    for (let n = 0; n < 3; n += 1) await deliver();
+    group = 'mx.moves.example';
+    for (let n = 0; n < 3; n += 1) await deliver();
+  });
+
   it('a host behind many domains has one limit, and mail that waits for it holds no slot', async () => {
     const worker = await start({ DELIVERY_CONCURRENCY: '16', CONNECTIONS_PER_HOST: '2' }, 'mx.google.example');
     await Promise.all(numbered(40).map((n) => scene.accept({ to: [`r@slow${n}.example`] })));

@@ -73,7 +73,7 @@ const TEXT = `
       select least(
         p.share / p.siblings + (p.rank <= p.share % p.siblings)::int,
         coalesce(
-          (select k.most from unnest($7::text[], $8::int[]) as k (destination, most) where k.destination = p.destination),
+          (select min(k.most) from unnest($7::text[], $8::int[]) as k (destination, most) where k.destination = p.destination),
           $9::int
         )
       ) as most
