@@ -9,6 +9,7 @@ const NAMES = {
   webhooksMissing: 'webhook events missing',
   statisticsDrift: 'hourly counters that differ from the events',
   unrecovered: 'mail of dead workers that was never delivered',
+  statementErrors: 'statements that failed, other than by time limits and lost connections',
   badExits: 'processes that did not stop in good order',
   idleReleases: 'releases that did nothing on the new schema',
 };

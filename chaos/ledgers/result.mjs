@@ -35,6 +35,7 @@ export function evaluate({ plan, scene, service, exitCodes }) {
     webhooksMissing: list(missing.map(({ tenant, id, type }) => `tenant ${tenant}: ${type} ${id}`)),
     statisticsDrift: { count: service.statistics.drift, first: [] },
     unrecovered: { count: log.orphanCount, first: [] },
+    statementErrors: list(service.statementErrors),
     badExits: list(badExits.map(([name, code]) => `${name}: ${code}`)),
     ...(plan.isUpgrade && { idleReleases: list(scene.releaseLog.idle) }),
   };

@@ -26,6 +26,7 @@ beforeEach(() => {
     events: [{ tenant: 0, id: 'event', type: 'delivered' }],
     wrongEvents: [],
     statistics: { drift: 0, compared: 3 },
+    statementErrors: [],
   };
   exitCodes = { 'api-1': 0 };
 });
@@ -98,13 +99,15 @@ describe('a result', () => {
     expect(failures()).toEqual(['phantoms']);
   });
 
-  it('finds refusals, missing webhooks, drifting counters, odd events and processes that did not stop well', () => {
+  it('finds refusals, missing webhooks, drifting counters, odd events, failed statements and processes that did not stop well', () => {
     scene.clientLedger.refused({ n: 2 }, 0, 'no');
     service.events.push({ tenant: 1, id: 'event', type: 'delivered' });
     service.statistics.drift = 1;
     service.wrongEvents = [{ id: 'id' }];
+    service.statementErrors = ['ERROR:  more than one row returned by a subquery'];
     exitCodes['api-1'] = 1;
-    expect(failures()).toEqual(['refused', 'wrongEvents', 'webhooksMissing', 'statisticsDrift', 'badExits']);
+    const found = ['refused', 'wrongEvents', 'webhooksMissing', 'statisticsDrift', 'statementErrors', 'badExits'];
+    expect(failures()).toEqual(found);
   });
 });
 

@@ -38,6 +38,7 @@ export async function viewService({ database, client, tenants, environment }) {
     wrongEvents: await database.rows(WRONG_EVENTS, [WEBHOOK_EVENTS]),
     statuses: await listStatuses(client, tenants),
     statistics: await verifyStatistics(environment),
+    statementErrors: await database.statementErrors(),
   };
 }
 

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { load } from '../../bench/harness/product.mjs';
@@ -9,6 +10,9 @@ const { isAlive, readPostmasterFile } = load('./database/embedded/postmaster-fil
 const POLL_MS = 20;
 const RETRY_MS = 200;
 const QUERY_LIMIT_MS = 30_000;
+
+/** What time limits, lost connections and statements after them say. Anything else is a statement that the service should not have sent. */
+const EXPECTED_ERROR = /canceling statement due to|terminating connection|current transaction is aborted/;
 
 /** A Postgres of its own with production settings, that can be restarted without a farewell. */
 export class Database {
@@ -50,6 +54,12 @@ export class Database {
         await delay(RETRY_MS);
       }
     }
+  }
+
+  /** Errors of statements from its log, other than those that faults cause. */
+  async statementErrors() {
+    const lines = (await readFile(clusterPaths(this.#server.folder).log, 'utf8')).split('\n');
+    return lines.filter((line) => line.includes(' ERROR:  ') && !EXPECTED_ERROR.test(line));
   }
 
   async #connection() {
