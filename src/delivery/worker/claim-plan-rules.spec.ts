@@ -17,7 +17,6 @@ class SetSlots {
 
   keyOf = (destination: string) => this.groups.get(destination) ?? destination;
   isPromptGroup = (key: string) => this.prompt.has(key);
-  isPrompt = (destination: string) => this.isPromptGroup(this.keyOf(destination));
   loads = () => this.shaped;
   loadOf = (key: string): Load =>
     this.shaped.find((load) => load.key === key) ?? { key, destinations: [key], limit: 2, active: 0 };
@@ -125,6 +124,17 @@ describe('how much of a destination', () => {
     wait(1, 'new.example');
     expect(known()).toEqual({ 'new.example': 1 });
     expect(planner.plan().destinationLimits.fresh).toBe(7);
+  });
+
+  it('names a thousand prompt ones at a time for tenants that have no others, in turn', () => {
+    const { slots, planner } = setUp();
+    const destinations = Array.from({ length: 1_500 }, (_, n) => `d${n}.example`);
+    slots.prompt.add('mx.example');
+    slots.shaped.push({ key: 'mx.example', destinations, limit: 2, active: 0 });
+    const proven = () => planner.plan().destinationLimits.provenOnly.destinations;
+    const [first, second] = [proven(), proven()];
+    expect([first.length, second.length]).toEqual([1_000, 1_000]);
+    expect(new Set([...first, ...second])).toEqual(new Set(destinations));
   });
 
   it('has no bounds where one hop takes all', () => {

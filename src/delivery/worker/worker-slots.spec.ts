@@ -94,9 +94,9 @@ describe('WorkerSlots', () => {
     const { begin, prove, slots, clock } = setUp();
     prove('a.example');
     begin('a', 'a.example');
-    expect(slots.isPrompt('a.example')).toBe(true);
+    expect(slots.isPromptGroup('a.example')).toBe(true);
     clock.advance(11 * SECOND);
-    expect(slots.isPrompt('a.example')).toBe(false);
+    expect(slots.isPromptGroup('a.example')).toBe(false);
   });
 
   it('bound a host behind many domains', () => {

@@ -157,12 +157,7 @@ export class WorkerSlots {
     this.backOffUntilMs = this.clock.monotonicMs() + BACK_OFF_MS;
   }
 
-  /** True for a destination that takes our mail without long silences; an operator-chosen hop counts as one. */
-  isPrompt(destination: string): boolean {
-    return this.isPromptGroup(this.keyOf(destination));
-  }
-
-  /** The same of a group. */
+  /** True for a group that takes our mail without long silences; an operator-chosen hop counts as one. */
   isPromptGroup(key: string): boolean {
     return this.options.sharedHop || this.limiter.isPrompt(key);
   }

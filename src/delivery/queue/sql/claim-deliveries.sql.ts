@@ -9,7 +9,13 @@
 // Not the ORM: recursive look-ups and SKIP LOCKED; 25,000–40,000 rows/s in batches of 100.
 import type { Statement } from '../../../database/statement';
 import type { ClaimedDelivery } from '../../ports/delivery';
-import { destinationsOf, type ProvenOnly, provenOnlyColumns } from './ready-destinations.sql';
+import {
+  blockedColumn,
+  destinationsColumn,
+  destinationsOf,
+  type ProvenOnly,
+  provenOnlyColumns,
+} from './ready-destinations.sql';
 
 /** A `ClaimedDelivery`, from the updated row `d`. */
 export const CLAIMED_COLUMNS = `
@@ -43,7 +49,7 @@ const oldest = (category: string, most: string): string => `
             for update skip locked
           ) ${category}`;
 
-const FILTER = { blocked: '$5', restricted: '$11', proven: '$12' };
+const FILTER = { blocked: '$5', restricted: '$10', proven: '$11' };
 
 const TEXT = `
   with shares as materialized (
@@ -67,15 +73,12 @@ const TEXT = `
       limit least(32, s.share)
     ) pair
   ), quotas as materialized (
-    select p.organization_id, p.destination, q.most, floor(q.most / 10.0 + $10::float8)::int as reserved
+    select p.organization_id, p.destination, q.most, floor(q.most / 10.0 + $9::float8)::int as reserved
     from pairs p
     cross join lateral (
       select least(
         p.share / p.siblings + (p.rank <= p.share % p.siblings)::int,
-        coalesce(
-          (select min(k.most) from unnest($7::text[], $8::int[]) as k (destination, most) where k.destination = p.destination),
-          $9::int
-        )
+        coalesce(($7::jsonb ->> p.destination)::int, $8::int)
       ) as most
     ) q
   ), due as materialized (
@@ -144,7 +147,7 @@ export function claimDeliveries(input: ClaimInput): Statement<ClaimedDelivery> {
       shares.map(({ organizationId }) => organizationId),
       shares.map(({ share }) => share),
       shares.map(({ cursor }) => cursor),
-      blockedDestinations,
+      blockedColumn(blockedDestinations),
       now,
       ...limitColumns(destinationLimits),
       bulkRounding,
@@ -155,5 +158,5 @@ export function claimDeliveries(input: ClaimInput): Statement<ClaimedDelivery> {
 
 function limitColumns(limits: DestinationLimits | undefined): unknown[] {
   const { known = [], fresh = UNBOUNDED } = limits ?? {};
-  return [known.map(({ destination }) => destination), known.map(({ limit }) => limit), fresh];
+  return [destinationsColumn(known.map(({ destination, limit }) => [destination, limit])), fresh];
 }

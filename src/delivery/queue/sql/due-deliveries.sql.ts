@@ -2,7 +2,7 @@ import type { Statement } from '../../../database/statement';
 import { type ClaimedDelivery, SUSPECT_CRASHES } from '../../ports/delivery';
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 import { NIL_ID } from '../../../common/ids';
-import { destinationsOf, type ProvenOnly, provenOnlyColumns } from './ready-destinations.sql';
+import { blockedColumn, destinationsOf, type ProvenOnly, provenOnlyColumns } from './ready-destinations.sql';
 
 // Makes waiting deliveries ready once they are due; suspects wait until a worker tries them alone.
 // Writes: deliveries (partial index deliveries_waiting). Locks: rows in due order, skip locked. Rows: up to $2.
@@ -152,6 +152,12 @@ export function findReadyTenants(walk: TenantWalk): Statement<ReadyTenant> {
   return {
     name: 'find-ready-tenants',
     text: TEXT,
-    values: [afterOrganizationId, blockedDestinations, mostFound, mostSeen, ...provenOnlyColumns(provenOnly)],
+    values: [
+      afterOrganizationId,
+      blockedColumn(blockedDestinations),
+      mostFound,
+      mostSeen,
+      ...provenOnlyColumns(provenOnly),
+    ],
   };
 }

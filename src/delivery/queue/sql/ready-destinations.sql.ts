@@ -12,6 +12,24 @@ export function provenOnlyColumns(only: ProvenOnly | undefined): [readonly strin
   return [only?.organizationIds ?? [], only?.destinations ?? []];
 }
 
+/**
+ * The value of a parameter that lists destinations, as an object: a key is found by binary search. An array is read through for each
+ * row, since the plan is made without its values: 20,000 domains of one large receiver took 0.9 s of a claim (28 November 2026).
+ */
+export function destinationsColumn(destinations: Iterable<readonly [destination: string, value: number]>): string {
+  return JSON.stringify(Object.fromEntries(destinations));
+}
+
+/** The value of the parameter `blocked`. */
+export function blockedColumn(destinations: readonly string[]): string {
+  return destinationsColumn(destinations.map((destination) => [destination, 0]));
+}
+
+/** SQL: a destination is not blocked. @param column an expression @param blocked the parameter */
+export function isNotBlocked(column: string, blocked: string): string {
+  return `not (${blocked}::jsonb ? ${column})`;
+}
+
 /** Parameters: what is left out, for all or for some. */
 export interface DestinationFilter {
   readonly blocked: string;
@@ -72,4 +90,4 @@ export const destinationsOf = (
               limit 1
             )
           ) found
-          where not destination = any(${blocked}::text[])`;
+          where ${isNotBlocked('destination', blocked)}`;

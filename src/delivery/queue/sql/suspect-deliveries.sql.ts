@@ -1,6 +1,7 @@
 import type { Statement } from '../../../database/statement';
 import { ALONE_CRASHES, type ClaimedDelivery, SUSPECT_CRASHES } from '../../ports/delivery';
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
+import { blockedColumn, isNotBlocked } from './ready-destinations.sql';
 
 /**
  * The state of a due delivery `d` that no worker has. A suspect stays `waiting`: ordinary claims do not take it, and neither does
@@ -32,7 +33,7 @@ const CLAIM_SUSPECTS = `
   with due as materialized (
     select organization_id, mode, email_id, position, destination, due_at, crashes
     from deliveries
-    where state = 'waiting' and crashes >= ${SUSPECT_CRASHES} and due_at <= now() and not destination = any($2::text[])
+    where state = 'waiting' and crashes >= ${SUSPECT_CRASHES} and due_at <= now() and ${isNotBlocked('destination', '$2')}
       and exists (select 1 from worker_sessions where id = $1 and lease_until > now())
       and ${NO_OTHER_TRIAL}
     order by due_at, email_id, position
@@ -68,7 +69,7 @@ const CLAIM_SUSPECTS = `
 
 /** Claims deliveries that crashed workers held: several together, and after another crash one alone. */
 export function claimSuspects(sessionId: string, blockedDestinations: readonly string[]): Statement<ClaimedDelivery> {
-  return { name: 'claim-suspects', text: CLAIM_SUSPECTS, values: [sessionId, blockedDestinations] };
+  return { name: 'claim-suspects', text: CLAIM_SUSPECTS, values: [sessionId, blockedColumn(blockedDestinations)] };
 }
 
 // Whether a suspect is due, so that a worker makes room for it.
@@ -78,7 +79,7 @@ export function claimSuspects(sessionId: string, blockedDestinations: readonly s
 const HAS_SUSPECT = `
   select exists (
     select from deliveries
-    where state = 'waiting' and crashes >= ${SUSPECT_CRASHES} and due_at <= now() and not destination = any($2::text[])
+    where state = 'waiting' and crashes >= ${SUSPECT_CRASHES} and due_at <= now() and ${isNotBlocked('destination', '$2')}
   ) and ${NO_OTHER_TRIAL} as "hasSuspect"`;
 
 /** One row: whether a suspect is due, at a destination that is not blocked, while no other worker tries one. */
@@ -86,5 +87,5 @@ export function hasSuspect(
   sessionId: string,
   blockedDestinations: readonly string[],
 ): Statement<{ hasSuspect: boolean }> {
-  return { name: 'has-suspect', text: HAS_SUSPECT, values: [sessionId, blockedDestinations] };
+  return { name: 'has-suspect', text: HAS_SUSPECT, values: [sessionId, blockedColumn(blockedDestinations)] };
 }
