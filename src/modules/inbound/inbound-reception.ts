@@ -145,11 +145,12 @@ export class InboundReception {
 
   /** Without a route of its own, `postmaster` of a host with routes is the operator's, who runs the server. */
   private async routeOf(address: string, { remoteAddress }: SMTPServerSession): Promise<Destination> {
-    const routing = await this.routed.route(address);
+    const network = clientNetworkOf(remoteAddress);
+    const routing = await this.routed.route(address, network);
     if (routing === 'postmaster') return { mailbox: 'postmaster' };
     if (routing === 'foreign') throw relayDenied();
     if (routing === 'unknown') throw unknownAddress();
-    if (!this.routed.hasTurn(clientNetworkOf(remoteAddress), routing)) throw tooManyMessages();
+    if (!this.routed.hasTurn(network, routing)) throw tooManyMessages();
     return routing;
   }
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import { FairLimit } from '../../common/async/fair-turns';
 import { Clock, HOUR } from '../../common/clock';
 import { clientNetworkOf, ownedNetworkOf } from '../../common/http/client-address';
 import { BodyBudget } from '../../common/http/request-body';
@@ -11,6 +12,8 @@ import { busy, full, headerTooLong, noRoomLeft, tooLarge, tooManyMessages, tooMu
 
 /** Counts that are kept; beyond it they start again. */
 const MAX_COUNTS = 50_000;
+/** Recipients at a time: 200 connections that named some without a pause took every connection to the database. */
+const LOOK_UPS_AT_ONCE = 2;
 /** The share of a limit beyond which owners of networks have shares too. Below it, a large provider may send most of an organization's mail. */
 const CONTESTED_FROM = 0.8;
 
@@ -20,6 +23,7 @@ export class RoutedReception {
   /** By client network, organization and route, and by network, or its owner's, and each of the others, since `countedSinceMs`. */
   private readonly counts = new Map<string, Volume>();
   private countedSinceMs = 0;
+  private readonly lookUps: FairLimit;
 
   constructor(
     private readonly mail: InboundMailService,
@@ -27,15 +31,17 @@ export class RoutedReception {
     private readonly limits: InboundLimits,
     private readonly metrics: InboundMetrics,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.lookUps = new FairLimit(LOOK_UPS_AT_ONCE, { atATime: 1, waiting: limits.maxConnections });
+  }
 
   get maxMessageBytes(): number {
     return this.mail.maxMessageBytes;
   }
 
-  /** @throws UnavailableError */
-  route(address: string): Promise<Routing> {
-    return this.mail.route(address);
+  /** Owners of networks take turns. @throws UnavailableError */
+  route(address: string, network: string): Promise<Routing> {
+    return this.lookUps.run(ownedNetworkOf(network), () => this.mail.route(address));
   }
 
   /** Whether a client network may send more to these organizations within this hour. */
