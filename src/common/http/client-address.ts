@@ -23,6 +23,12 @@ export function clientNetworkOf(ip: string): string {
   return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString();
 }
 
+/** Around a network that `clientNetworkOf` returns: what one owner may have as a whole, /24 of IPv4 and /48 of IPv6. A text that is neither is returned as it is. */
+export function ownedNetworkOf(network: string): string {
+  const parts = network.split(network.includes('.') ? '.' : ':');
+  return parts.length === 4 ? parts.slice(0, 3).join(network.includes('.') ? '.' : ':') : network;
+}
+
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
 
 /**

@@ -20,6 +20,22 @@ describe('places that are held', () => {
     expect(held.givingWayTo('new')).toBe(5);
   });
 
+  it('go from the network of the owner that has most, whose clients have few each', () => {
+    const held = places({
+      '198.51.100.1': [1, 2],
+      '8193:3512:1:1': [3],
+      '8193:3512:1:2': [4],
+      '8193:3512:1:3': [5, 6],
+    });
+    expect(held.givingWayTo('new')).toBe(5);
+    // A further client of that network takes from its own.
+    expect(held.givingWayTo('8193:3512:1:9')).toBe(5);
+    expect(held.givingWayTo('198.51.100.1')).toBe(5);
+    expect(held.givingWayTo('8193:3512:1:9', (holder) => holder < 3)).toBeUndefined();
+    held.remove('8193:3512:1:3', 5);
+    expect(held.givingWayTo('198.51.100.2')).toBe(1);
+  });
+
   it('are not taken from those who may keep theirs', () => {
     const held = places({ a: [1, 2, 3], b: [4] });
     expect(held.givingWayTo('new', (holder) => holder > 1)).toBe(2);

@@ -1,36 +1,83 @@
 import type { Server, Socket } from 'node:net';
-import { clientNetworkOf } from './client-address';
+import { clientNetworkOf, ownedNetworkOf } from './client-address';
 
 /**
  * What holds a place of a limited number, by client, the oldest first. When there is none left, one gives way to another client: so
- * many clients cannot keep out one more, as they could if each had a fixed share.
+ * many clients cannot keep out one more, as they could if each had a fixed share. Clients of one owner's network count together first:
+ * who has a /48 of IPv6 has 65,536 clients.
  */
 export class HeldPlaces<Holder> {
+  private readonly byOwner = new Map<string, ClientPlaces<Holder>>();
+
+  countOf(client: string): number {
+    return this.byOwner.get(ownedNetworkOf(client))?.countOf(client) ?? 0;
+  }
+
+  add(client: string, holder: Holder): void {
+    const owner = ownedNetworkOf(client);
+    const places = this.byOwner.get(owner) ?? new ClientPlaces<Holder>();
+    this.byOwner.set(owner, places);
+    places.add(client, holder);
+  }
+
+  remove(client: string, holder: Holder): void {
+    const owner = ownedNetworkOf(client);
+    const places = this.byOwner.get(owner);
+    places?.remove(client, holder);
+    if (places?.size === 0) this.byOwner.delete(owner);
+  }
+
+  /**
+   * Who gives way to one more of this client: the oldest of the client that has most, in the network that has most. Network and client have
+   * at least two more than this one's, or any if this one's have none. Without such a network it is one of the client's own network.
+   * @param mayGiveWay none of the others does
+   */
+  givingWayTo(client: string, mayGiveWay: (holder: Holder) => boolean = () => true): Holder | undefined {
+    const own = this.byOwner.get(ownedNetworkOf(client));
+    let most = mostBeside(own?.size ?? 0);
+    let found: Holder | undefined;
+    for (const places of this.byOwner.values()) {
+      if (places === own || places.size <= most) continue;
+      const oldest = places.oldestOfMost(0, mayGiveWay);
+      if (oldest === undefined) continue;
+      found = oldest;
+      most = places.size;
+    }
+    return found ?? own?.oldestOfMost(mostBeside(own.countOf(client)), mayGiveWay);
+  }
+}
+
+/** How many another one may have and keep beside one that has so many and wants one more. */
+function mostBeside(own: number): number {
+  return own === 0 ? 0 : own + 1;
+}
+
+/** The places of the clients of one owner's network. */
+class ClientPlaces<Holder> {
   private readonly byClient = new Map<string, Set<Holder>>();
+  size = 0;
 
   countOf(client: string): number {
     return this.byClient.get(client)?.size ?? 0;
   }
 
   add(client: string, holder: Holder): void {
-    const held = this.byClient.get(client);
-    if (held) held.add(holder);
-    else this.byClient.set(client, new Set([holder]));
+    const held = this.byClient.get(client) ?? new Set();
+    this.byClient.set(client, held);
+    this.size += held.has(holder) ? 0 : 1;
+    held.add(holder);
   }
 
   remove(client: string, holder: Holder): void {
     const held = this.byClient.get(client);
-    if (held?.delete(holder) && held.size === 0) this.byClient.delete(client);
+    if (!held?.delete(holder)) return;
+    this.size -= 1;
+    if (held.size === 0) this.byClient.delete(client);
   }
 
-  /**
-   * Who gives way to one more of this client: the oldest of the client that has most, at least two more than this one, or any if this
-   * one has none.
-   * @param mayGiveWay none of the others does
-   */
-  givingWayTo(client: string, mayGiveWay: (holder: Holder) => boolean = () => true): Holder | undefined {
-    const own = this.countOf(client);
-    let most = own === 0 ? 0 : own + 1;
+  /** Of the client with most that has one which may give way, more than so many. */
+  oldestOfMost(moreThan: number, mayGiveWay: (holder: Holder) => boolean): Holder | undefined {
+    let most = moreThan;
     let found: Holder | undefined;
     for (const held of this.byClient.values()) {
       if (held.size <= most) continue;
@@ -65,7 +112,7 @@ const CLOSING = 100;
 /**
  * Bounds the connections of a server, and closes those beyond the limits. No client may have more than is left to the others:
  * one alone gets half, each of n gets 1/(n+1). Beyond that a connection that is not in use gives way: the oldest of the client with
- * most connections. A proxy counts as one client.
+ * most connections, in the network with most. A proxy counts as one client.
  */
 export function shareConnections(server: Server, options: ShareOptions): void {
   const { maxConnections, maxOfClient = Infinity, isInUse = () => false, end = (socket) => socket.destroy() } = options;

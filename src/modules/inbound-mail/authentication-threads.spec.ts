@@ -46,4 +46,22 @@ describe('AuthenticationThreads', () => {
     // In the second thread: its own, and one that is not known.
     expect(await Promise.all(['203.0.113.1', '192.0.2.4'].map(spfOf))).toEqual(['pass', 'pass']);
   });
+  it('ends the first thread once for all networks of one owner', async () => {
+    const threads = new AuthenticationThreads();
+    const [honest, first, second] = ['192.0.2.1', '8193:3512:1:1', '8193:3512:1:2'] as const;
+    for (const network of [honest, first, second]) await threads.examine(network, examination);
+    const hostile = HOSTILE[0][1];
+    expect(await threads.examine(first, () => examination(hostile))).toBeUndefined();
+    const given = threads.examine(second, () => examination(hostile));
+    let examined = 0;
+    for (let isOver = false; !isOver;) {
+      await threads.examine(honest, () => {
+        examined += 1;
+        return examination();
+      });
+      examined -= 1;
+      isOver = await Promise.race([given.then(() => true), new Promise<false>((next) => setImmediate(next, false))]);
+    }
+    expect(examined).toBe(0);
+  });
 });

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
 import { MINUTE } from '../../common/clock';
+import { ownedNetworkOf } from '../../common/http/client-address';
 import {
   AuthenticationThread,
   type Examination,
@@ -16,7 +17,7 @@ const REMEMBERED_MS = 10 * MINUTE;
 const MAX_NETWORKS = 10_000;
 
 /**
- * Two threads: one for networks whose mail costs what mail does, and one for those with a costly message lately. Once such a message has ended
+ * Two threads: one for networks whose mail costs what mail does, and one for those whose owner had a costly message lately. Once such a message has ended
  * the first thread, networks that are not known yet begin in the second for ten minutes, so that many networks cannot end the first one
  * again and again.
  *
@@ -50,12 +51,12 @@ export class AuthenticationThreads {
   }
 
   private threadFor(network: string): AuthenticationThread {
-    if (this.costly.has(network)) return this.slow;
+    if (this.costly.has(ownedNetworkOf(network))) return this.slow;
     return performance.now() < this.onlyKnownUntilMs && !this.known.has(network) ? this.slow : this.usual;
   }
 
   private noteCostly(network: string): void {
-    this.costly.set(network, true);
+    this.costly.set(ownedNetworkOf(network), true);
     this.known.delete(network);
   }
 }

@@ -16,6 +16,8 @@ export class InboundLimits {
   readonly maxConnectionsOfClient: number = 20;
   /** Until a recipient has been accepted; a client that has named none is no reporter. */
   readonly unprovenMs: number = 30 * SECOND;
+  /** Without a message that is taken, after which a connection that names a recipient gives way to another client's when there is no room. */
+  readonly contestedMs: number = 30 * SECOND;
   /** RFC 5321 section 4.5.3.1.8. */
   readonly maxRecipients: number = 100;
   /** Of one message: one for each route, however many recipients it takes, and one for each return path. */

@@ -8,7 +8,7 @@ import { copiesFor, type Destination, kindOf } from './inbound-destination';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
 import { PUBLIC_MAILBOXES, type PublicMailbox, type ReportSubject } from './inbound-report.entity';
-import { type FeedbackSender, InboundService } from './inbound.service';
+import { type ReportSender, InboundService } from './inbound.service';
 import { RoutedReception } from './routed-reception';
 import {
   full,
@@ -102,19 +102,19 @@ export class InboundReception {
   }
 
   /** Bounces and complaints. */
-  private async takeOwn(destinations: readonly Destination[], client: FeedbackSender, message: Buffer): Promise<void> {
+  private async takeOwn(destinations: readonly Destination[], client: ReportSender, message: Buffer): Promise<void> {
     const subjects = destinations.filter((destination) => 'emailId' in destination);
     const mailbox = PUBLIC_MAILBOXES.find((name) => destinations.some((to) => 'mailbox' in to && to.mailbox === name));
     if (mailbox) await this.takeFeedback(mailbox, client, message);
-    if (subjects.length > 0) await this.takeReports(subjects, client.sender, message);
+    if (subjects.length > 0) await this.takeReports(subjects, client, message);
   }
 
-  private async takeReports(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<void> {
+  private async takeReports(subjects: readonly ReportSubject[], client: ReportSender, message: Buffer): Promise<void> {
     let refusals = 0;
     for (const kind of [true, false]) {
       const alike = subjects.filter(({ isUnsubscribe = false }) => isUnsubscribe === kind);
       if (alike.length === 0) continue;
-      const { added, refused } = await this.inbound.append(alike, sender, message);
+      const { added, refused } = await this.inbound.append(alike, client, message);
       this.metrics.countReports(added, alike.length - added - refused);
       refusals += refused;
     }
@@ -123,7 +123,7 @@ export class InboundReception {
   }
 
   /** Once, to whichever of the mailboxes it is addressed. */
-  private async takeFeedback(mailbox: PublicMailbox, client: FeedbackSender, message: Buffer): Promise<void> {
+  private async takeFeedback(mailbox: PublicMailbox, client: ReportSender, message: Buffer): Promise<void> {
     const { maxFeedbackBytes } = this.limits;
     // People and packed reports would lose by it.
     if (mailbox !== 'fbl' && message.length > maxFeedbackBytes) throw tooLarge();
@@ -145,11 +145,12 @@ export class InboundReception {
 
   /** Without a route of its own, `postmaster` of a host with routes is the operator's, who runs the server. */
   private async routeOf(address: string, { remoteAddress }: SMTPServerSession): Promise<Destination> {
-    const routing = await this.routed.route(address);
+    const network = clientNetworkOf(remoteAddress);
+    const routing = await this.routed.route(address, network);
     if (routing === 'postmaster') return { mailbox: 'postmaster' };
     if (routing === 'foreign') throw relayDenied();
     if (routing === 'unknown') throw unknownAddress();
-    if (!this.routed.hasTurn(clientNetworkOf(remoteAddress), routing)) throw tooManyMessages();
+    if (!this.routed.hasTurn(network, routing)) throw tooManyMessages();
     return routing;
   }
 

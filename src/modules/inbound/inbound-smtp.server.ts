@@ -1,12 +1,12 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
-import { clientNetworkOf } from '../../common/http/client-address';
-import { HeldPlaces } from '../../common/http/connection-shares';
+import type { SMTPServerDataStream, SMTPServerOptions, SMTPServerSession } from 'smtp-server';
+import { Clock } from '../../common/clock';
 import { opensPort } from '../../common/network';
 import { ListenerCertificate } from '../../common/tls/listener-certificate';
 import { BulkSmtpServer, peerOf } from '../../common/smtp/bulk-smtp-server';
 import { AppConfig } from '../../config/config';
+import { ConnectionPlaces } from './connection-places';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
 import { InboundReception } from './inbound-reception';
@@ -15,12 +15,6 @@ import { type SmtpRefusal, tooManyConnections } from './smtp-refusal';
 /** A command line carries an address and a few parameters; RFC 5321 section 4.5.3.1.4 asks for 512 octets. */
 const MAX_COMMAND_BYTES = 2_048;
 const NEVER = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', 'HELP'];
-
-interface OpenConnection {
-  readonly socket: Socket;
-  /** What to do at its end. */
-  readonly leave: () => void;
-}
 
 /**
  * The listener for mail from everywhere: SMTP from unknown clients, for our own return paths, three public mailboxes and the
@@ -31,19 +25,7 @@ interface OpenConnection {
 export class InboundSmtpServer implements OnApplicationShutdown {
   private readonly logger = new Logger(InboundSmtpServer.name);
   private readonly server: BulkSmtpServer;
-  /** Open connections by client: those that are served. */
-  private readonly connectionsOf = new Map<string, number>();
-  private served = 0;
-  /** By peer. */
-  private readonly open = new Map<string, OpenConnection>();
-  /** Peers that are turned away. They take no connection slot, so that of many who come at once as many as may are served. */
-  private readonly surplus = new Set<string>();
-  /** Peers that are served and have named no recipient: they give way when there is no room. */
-  private readonly mayGiveWay = new HeldPlaces<string>();
-  /** Peers that have named a recipient. */
-  private readonly proven = new Set<string>();
-  /** The ends of connections in which no recipient has been accepted, by peer. */
-  private readonly unproven = new Map<string, NodeJS.Timeout>();
+  private readonly places: ConnectionPlaces;
   private offersTls = false;
   private unwatch = (): void => undefined;
   private listening: Promise<number> | undefined;
@@ -55,11 +37,13 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     private readonly metrics: InboundMetrics,
     private readonly reception: InboundReception,
     private readonly certificate: ListenerCertificate,
+    clock: Clock,
   ) {
     this.server = new BulkSmtpServer(this.options());
+    this.places = new ConnectionPlaces(limits, clock, (socket) => void this.server.topOf(socket).destroy());
     this.server.server.prependListener('connection', (socket: Socket) => this.watch(socket));
     // Those that are too many have places in which they read the refusal.
-    this.server.shareConnections(4 * limits.maxConnections, (peer) => this.proven.has(peer));
+    this.server.shareConnections(4 * limits.maxConnections, (peer) => this.places.isProven(peer));
   }
 
   /** Opens the port the first time it is called; returns the port. */
@@ -117,99 +101,44 @@ export class InboundSmtpServer implements OnApplicationShutdown {
       closeTimeout: limits.closeMs,
       logger: false,
       onConnect: (session, callback) => callback(this.connect(session)),
-      onClose: (session) => this.closed(peerOf(session)),
+      onClose: (session) => this.places.closed(peerOf(session)),
       onRcptTo: (address, session, callback) =>
         void reception.admit(address, session).then((isProof) => this.admitted(session, isProof, callback), callback),
       onData: (stream, session, callback) =>
-        void reception.receive(stream, session).then(() => callback(null, '2.6.0 Taken'), callback),
+        void this.receive(stream, session).then(() => callback(null, '2.6.0 Taken'), callback),
     };
   }
 
   private connect(session: SMTPServerSession): SmtpRefusal | null {
     session.disabledCommands = this.offersTls ? NEVER : [...NEVER, 'STARTTLS'];
-    if (!this.surplus.has(peerOf(session))) return null;
+    if (this.places.isServed(peerOf(session))) return null;
     const refusal = tooManyConnections();
     this.metrics.countRefusal(refusal.reason);
     return refusal;
   }
 
-  /** A client that has named a recipient may take its time; one that knows an address which is not public gives way to none. */
   private admitted(session: SMTPServerSession, isProof: boolean, callback: () => void): void {
-    const peer = peerOf(session);
-    clearTimeout(this.unproven.get(peer));
-    if (isProof) this.mayGiveWay.remove(clientNetworkOf(session.remoteAddress), peer);
-    // It may have ended meanwhile.
-    if (isProof && this.open.has(peer)) this.proven.add(peer);
+    this.places.admitted(peerOf(session), isProof);
     callback();
   }
 
-  private openOf(client: string): number {
-    return this.connectionsOf.get(client) ?? 0;
+  private async receive(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> {
+    const peer = peerOf(session);
+    let isTaken = false;
+    stream.once('end', () => this.places.storing(peer));
+    try {
+      await this.reception.receive(stream, session);
+      isTaken = true;
+    } finally {
+      this.places.settled(peer, isTaken);
+    }
   }
 
-  /** The idle limit alone would let a client that sends single bytes stay connected without end. */
+  /** The library removes all listeners from a socket when TLS starts, and reports the end itself, a moment late. */
   private watch(socket: Socket): void {
     this.metrics.countConnection();
     const peer = peerOf(socket);
-    this.closed(peer);
-    const end = (): void => void this.server.topOf(socket).destroy();
-    const timers = [setTimeout(end, this.limits.connectionMs), setTimeout(end, this.limits.unprovenMs)] as const;
-    const leave = this.enter(peer, clientNetworkOf(socket.remoteAddress ?? ''));
-    this.unproven.set(peer, timers[1]);
-    this.open.set(peer, {
-      socket,
-      leave: () => {
-        for (const timer of timers) clearTimeout(timer);
-        this.unproven.delete(peer);
-        this.proven.delete(peer);
-        leave();
-      },
-    });
-    socket.once('close', () => this.closed(peer));
-  }
-
-  /**
-   * The library removes all listeners from a socket when TLS starts, and reports the end itself, a moment late: another
-   * connection of the same port may exist by then.
-   */
-  private closed(peer: string): void {
-    const known = this.open.get(peer);
-    if (!known?.socket.destroyed) return;
-    this.open.delete(peer);
-    known.leave();
-  }
-
-  /** Ends a connection for another client's; false when none gives way. */
-  private makeRoom(client: string): boolean {
-    const peer = this.mayGiveWay.givingWayTo(client);
-    const known = peer === undefined ? undefined : this.open.get(peer);
-    if (peer === undefined || !known) return false;
-    this.open.delete(peer);
-    known.leave();
-    void this.server.topOf(known.socket).destroy();
-    return true;
-  }
-
-  /** Counts a connection where there is room for it. @returns what to do at its end */
-  private enter(peer: string, client: string): () => void {
-    const { maxConnections, maxConnectionsOfClient } = this.limits;
-    const hasShare = this.openOf(client) < maxConnectionsOfClient;
-    if (!hasShare || (this.served >= maxConnections && !this.makeRoom(client))) {
-      this.surplus.add(peer);
-      return () => void this.surplus.delete(peer);
-    }
-    this.count(client, 1);
-    this.mayGiveWay.add(client, peer);
-    return () => {
-      this.mayGiveWay.remove(client, peer);
-      this.count(client, -1);
-    };
-  }
-
-  private count(client: string, by: 1 | -1): void {
-    this.served += by;
-    const open = this.openOf(client) + by;
-    if (open > 0) this.connectionsOf.set(client, open);
-    else this.connectionsOf.delete(client);
+    this.places.enter(peer, socket);
+    socket.once('close', () => this.places.closed(peer));
   }
 }

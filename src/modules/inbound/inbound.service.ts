@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { OrganizationsService } from '../../auth/organizations.service';
+import { FairLimit } from '../../common/async/fair-turns';
 import { Clock, HOUR } from '../../common/clock';
 import { deriveKey } from '../../common/encryption/encryption';
 import { NotFoundError } from '../../common/errors/app-error';
+import { ownedNetworkOf } from '../../common/http/client-address';
 import { newId } from '../../common/ids';
 import { AppConfig } from '../../config/config';
 import type { Transaction } from '../../database/transaction';
@@ -19,8 +21,11 @@ import {
 } from './inbound-report.entity';
 import { type Appended, type AppendedReports, InboundRepository } from './inbound.repository';
 
-/** From whom mail to a public mailbox comes: of the envelope, and the client's network. */
-export interface FeedbackSender {
+/** Messages at a time: 200 connections that sent some without a pause, refused ones too, took every connection to the database. */
+const APPENDED_AT_ONCE = 3;
+
+/** From whom a report comes: of the envelope, and the client's network. Owners of networks take turns. */
+export interface ReportSender {
   readonly sender: string;
   readonly network: string;
 }
@@ -36,6 +41,7 @@ export class InboundService {
   /** While the master key is being changed, mail that left under the other one is still recognized. */
   private readonly returnPaths: readonly ReturnPath[];
   private readonly unsubscribing: readonly ReturnPath[];
+  private readonly turns: FairLimit;
 
   constructor(
     private readonly reports: InboundRepository,
@@ -44,6 +50,7 @@ export class InboundService {
     private readonly clock: Clock,
     config: AppConfig,
   ) {
+    this.turns = new FairLimit(APPENDED_AT_ONCE, { atATime: 1, waiting: limits.maxConnections });
     const keys = [config.masterKey, config.previousMasterKey].filter((key) => key !== undefined);
     this.returnPaths = keys.map((key) => new ReturnPath(deriveKey(key, 'return-path'), clock));
     this.unsubscribing = keys.map((key) => new ReturnPath(deriveKey(key, 'unsubscribe-address'), clock, 'unsubscribe'));
@@ -66,27 +73,35 @@ export class InboundService {
    * Commits one message as a report on each of the deliveries, all of one kind, for which the limits allow it; returns how many
    * of them are new, and how many were refused. The same message twice is stored once.
    *
-   * @param sender the envelope's, empty for the null sender. It goes on top of the stored bytes as `Return-Path:` (RFC 5321
+   * @param from the envelope's sender is empty for the null sender. It goes on top of the stored bytes as `Return-Path:` (RFC 5321
    * section 4.4): bounces have none, and the parser needs it.
    * @throws UnavailableError
    */
-  async append(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<AppendedReports> {
-    const { raw, digest } = stored(sender, message, subjects[0]?.isUnsubscribe);
-    const reports = subjects.map((subject) => ({ ...subject, id: newId() }));
+  append(subjects: readonly ReportSubject[], from: ReportSender, message: Buffer): Promise<AppendedReports> {
     const { maxReportsPerDelivery: perDelivery, maxOpenReports: open } = this.limits;
-    return this.reports.append(reports, { digest, raw, receivedAt: this.clock.now() }, { perDelivery, open });
+    return this.inTurn(from, () => {
+      const { raw, digest } = stored(from.sender, message, subjects[0]?.isUnsubscribe);
+      const reports = subjects.map((subject) => ({ ...subject, id: newId() }));
+      return this.reports.append(reports, { digest, raw, receivedAt: this.clock.now() }, { perDelivery, open });
+    });
   }
 
   /**
    * Commits a message to a public mailbox, while its limits allow.
    * @throws UnavailableError
    */
-  appendFeedback(mailbox: PublicMailbox, { sender, network }: FeedbackSender, message: Buffer): Promise<Appended> {
-    const receivedAt = this.clock.now();
+  appendFeedback(mailbox: PublicMailbox, from: ReportSender, message: Buffer): Promise<Appended> {
     const { maxFeedbackPerHour: perHour, maxFeedbackInAll: inAll, maxFeedbackOfClient: ofNetwork } = this.limits;
-    const since = new Date(receivedAt.getTime() - HOUR);
-    const report = { ...stored(sender, message), id: newId(), mailbox, receivedAt, network };
-    return this.reports.appendFeedback(report, { since, perHour, inAll, ofNetwork });
+    return this.inTurn(from, () => {
+      const receivedAt = this.clock.now();
+      const since = new Date(receivedAt.getTime() - HOUR);
+      const report = { ...stored(from.sender, message), id: newId(), mailbox, receivedAt, network: from.network };
+      return this.reports.appendFeedback(report, { since, perHour, inAll, ofNetwork });
+    });
+  }
+
+  private inTurn<T>({ network }: ReportSender, work: () => Promise<T>): Promise<T> {
+    return this.turns.run(ownedNetworkOf(network), work);
   }
 
   /** Mail to a public mailbox, newest first. @throws UnavailableError */

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import { FairLimit } from '../../common/async/fair-turns';
 import { Clock, HOUR } from '../../common/clock';
-import { clientNetworkOf } from '../../common/http/client-address';
+import { clientNetworkOf, ownedNetworkOf } from '../../common/http/client-address';
 import { BodyBudget } from '../../common/http/request-body';
 import { receiveMessage } from '../../common/smtp/receive-message';
 import { InboundMailService, type RoutedRecipient, type Routing } from '../inbound-mail/inbound-mail.service';
@@ -11,13 +12,18 @@ import { busy, full, headerTooLong, noRoomLeft, tooLarge, tooManyMessages, tooMu
 
 /** Counts that are kept; beyond it they start again. */
 const MAX_COUNTS = 50_000;
+/** Recipients at a time: 200 connections that named some without a pause took every connection to the database. */
+const LOOK_UPS_AT_ONCE = 2;
+/** The share of a limit beyond which owners of networks have shares too. Below it, a large provider may send most of an organization's mail. */
+const CONTESTED_FROM = 0.8;
 
 /** Mail to routes on its way through the listener: how much of it is in memory, and how much a client may send. */
 @Injectable()
 export class RoutedReception {
-  /** By client network, organization and route, and by network and each of the others, since `countedSinceMs`. */
+  /** By client network, organization and route, and by network, or its owner's, and each of the others, since `countedSinceMs`. */
   private readonly counts = new Map<string, Volume>();
   private countedSinceMs = 0;
+  private readonly lookUps: FairLimit;
 
   constructor(
     private readonly mail: InboundMailService,
@@ -25,15 +31,17 @@ export class RoutedReception {
     private readonly limits: InboundLimits,
     private readonly metrics: InboundMetrics,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.lookUps = new FairLimit(LOOK_UPS_AT_ONCE, { atATime: 1, waiting: limits.maxConnections });
+  }
 
   get maxMessageBytes(): number {
     return this.mail.maxMessageBytes;
   }
 
-  /** @throws UnavailableError */
-  route(address: string): Promise<Routing> {
-    return this.mail.route(address);
+  /** Owners of networks take turns. @throws UnavailableError */
+  route(address: string, network: string): Promise<Routing> {
+    return this.lookUps.run(ownedNetworkOf(network), () => this.mail.route(address));
   }
 
   /** Whether a client network may send more to these organizations within this hour. */
@@ -48,14 +56,15 @@ export class RoutedReception {
     );
   }
 
-  /** However many networks send all they may, one more has room. */
+  /** However many networks send all they may, one more has room. Of the last fifth, networks of one owner have no more than is left. */
   private hasShare(network: string, id: string, inAll: Volume): boolean {
-    const { maxRoutedToOrganization: most } = this.limits;
-    const own = this.sent(`${network} ${id}`);
     const all = this.sent(id);
-    if (own.messages >= most.messages || own.bytes >= most.bytes) return false;
+    const own = this.sent(`${network} ${id}`);
+    const left = { messages: inAll.messages - all.messages, bytes: inAll.bytes - all.bytes };
     const isAlone = own.messages === all.messages;
-    return isAlone || (own.messages < inAll.messages - all.messages && own.bytes < inAll.bytes - all.bytes);
+    if (!isLess(own, this.limits.maxRoutedToOrganization) || !(isAlone || isLess(own, left))) return false;
+    const contested = { messages: CONTESTED_FROM * inAll.messages, bytes: CONTESTED_FROM * inAll.bytes };
+    return isLess(all, contested) || isLess(this.sent(`${ownedNetworkOf(network)} ${id}`), left);
   }
 
   /**
@@ -102,7 +111,9 @@ export class RoutedReception {
       this.countedSinceMs = this.clock.monotonicMs();
     }
     const ids = new Set(routes.flatMap(({ organizationId, routeId }) => [organizationId, routeId]));
-    for (const key of [network, ...[...ids].flatMap((id) => [id, `${network} ${id}`])]) {
+    const holders = new Set([network, ownedNetworkOf(network)]);
+    const keys = [...ids].flatMap((id) => [id, ...[...holders].map((holder) => `${holder} ${id}`)]);
+    for (const key of [network, ...keys]) {
       const { messages, bytes } = this.sent(key);
       this.counts.set(key, { messages: messages + 1, bytes: bytes + size });
     }
@@ -115,6 +126,10 @@ export class RoutedReception {
   private isOver(): boolean {
     return this.clock.monotonicMs() - this.countedSinceMs > HOUR || this.counts.size >= MAX_COUNTS;
   }
+}
+
+function isLess(one: Volume, than: Volume): boolean {
+  return one.messages < than.messages && one.bytes < than.bytes;
 }
 
 export type { RoutedRecipient };

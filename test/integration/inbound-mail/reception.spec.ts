@@ -274,17 +274,32 @@ describe('mail to inbound routes', () => {
     await route(acme, `*@${acme.domain}`);
     const taken: boolean[] = [];
     for (const [local, from] of [
-      ['a', 2],
-      ['b', 2],
-      ['c', 3],
-      ['d', 3],
-      ['e', 4],
+      ['a', '2.1'],
+      ['b', '2.1'],
+      ['c', '3.1'],
+      ['d', '3.1'],
+      ['e', '4.1'],
     ] as const) {
-      const { admitted } = await deliver([`${local}@${acme.domain}`], undefined, undefined, `127.0.0.${from}`);
+      const { admitted } = await deliver([`${local}@${acme.domain}`], undefined, undefined, `127.0.${from}`);
       taken.push(admitted[0]?.startsWith('250') ?? false);
     }
     limits.routedInAll = before;
     expect(taken).toEqual([true, true, true, false, true]);
+  });
+
+  it('is put off where the networks of one owner leave nothing to others, and taken of another owner', async () => {
+    const limits = app.get(InboundLimits) as { routedInAll: object };
+    const before = limits.routedInAll;
+    const inAll = { messages: 5, bytes: 1e9 };
+    limits.routedInAll = { organization: inAll, route: inAll };
+    await route(acme, `*@${acme.domain}`);
+    const taken: boolean[] = [];
+    for (const from of ['2.1', '2.2', '2.3', '2.4', '2.5', '3.1']) {
+      const { admitted } = await deliver([`a@${acme.domain}`], `Subject: ${from}\r\n\r\nx`, undefined, `127.0.${from}`);
+      taken.push(admitted[0]?.startsWith('250') ?? false);
+    }
+    limits.routedInAll = before;
+    expect(taken).toEqual([true, true, true, true, false, true]);
   });
 
   it('is put off once the organization keeps all it may, until some is deleted', async () => {

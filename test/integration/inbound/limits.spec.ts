@@ -198,6 +198,30 @@ describe('one client of the bounce listener', () => {
     await app.close();
   });
 
+  it('gets the place of one that has named a recipient once that has had no message taken for a while', async () => {
+    const app = await InboundApp.start({ maxConnections: 4, maxConnectionsOfClient: 2 });
+    const to = `${app.issue()}@${MAIL_HOST}`;
+    const provenFrom = async (address: string) => {
+      const client = await RawSmtpClient.greeted(app.port, address);
+      for (const line of ['MAIL FROM:<>', `RCPT TO:<${to}>`, 'DATA']) await client.command(line);
+      return client;
+    };
+    const addresses = ['127.0.1.1', '127.0.1.1', '127.0.2.1', '127.0.2.1'];
+    const slow: RawSmtpClient[] = [];
+    for (const address of addresses) slow.push(await provenFrom(address));
+    const surplus = await RawSmtpClient.open(app.port, '127.0.3.1');
+    expect(await surplus.reply()).toBe('421 4.3.2 Too many connections');
+    app.clock.advance(20_000);
+    expect(await slow[0]?.send('Subject: taken\r\n\r\nx\r\n.\r\n').reply()).toMatch(/^250 /);
+    app.clock.advance(20_000);
+    const next = await RawSmtpClient.greeted(app.port, '127.0.3.1');
+    await slow[1]?.untilClosed();
+    expect(await slow[0]?.command('NOOP')).toMatch(/^250 /);
+    expect(slow[2]?.unread).toBe('');
+    for (const client of [...slow, next]) client.close();
+    await app.close();
+  });
+
   it('is served as far as its share goes, however many connections it opens at once', async () => {
     const app = await InboundApp.start({ maxConnections: 20, maxConnectionsOfClient: 3 });
     const burst = await Promise.all(Array.from({ length: 30 }, () => RawSmtpClient.open(app.port)));

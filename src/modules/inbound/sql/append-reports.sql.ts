@@ -1,4 +1,5 @@
 // How mail comes into the two tables of reports: from a return path, or to an address that anyone may write to.
+import { ownedNetworkOf } from '../../../common/http/client-address';
 import type { Statement } from '../../../database/statement';
 import type { NewFeedbackReport, NewInboundReport } from '../inbound-report.entity';
 
@@ -91,8 +92,9 @@ export interface FeedbackLimits {
 }
 
 // Appends one message to an address that anyone may write to, unless that has too many already: $6 since $7, or $8 in all; or
-// too many of them from the network: $10 since $7, $11 in all, or, beside others, as many as are left to them. One that is there already
-// stays as it is. What floods one mailbox leaves the others alone, and however many networks do, one more has room in it.
+// too many of them from the network: $10 since $7, $11 in all, or, beside others, as many as are left to them. Of the last fifth no owner of
+// networks, whose names begin with $12, has more than is left. One that is there already stays as it is. What floods one mailbox leaves the
+// others alone, and however many networks do, one more has room in it.
 // Reads: feedback_reports (indexes feedback_reports_mailbox and feedback_reports_network, index only). Writes: feedback_reports (primary key). Locks: the new
 // row. Rows: 0 or 1. Messages that come at the same moment may exceed a limit by their number; it is a bound, not an account.
 // Not the ORM: the limits and the insert are one statement.
@@ -111,7 +113,13 @@ const INSERT_FEEDBACK = `
       lately < $6 and stored < $8 as has_capacity,
       own_lately < $10 and own_stored < $11
         and (own_lately = lately or own_lately < greatest($6 - lately, 1))
-        and (own_stored = stored or own_stored < greatest($8 - stored, 1)) as has_share
+        and (own_stored = stored or own_stored < greatest($8 - stored, 1))
+        and (lately < $6 * 0.8 or lately >= $6 or $6 - lately > (
+          select count(*) from feedback_reports where mailbox = $3 and id >= $7 and starts_with(network, $12)
+        ))
+        and (stored < $8 * 0.8 or stored >= $8 or $8 - stored > (
+          select count(*) from feedback_reports where mailbox = $3 and starts_with(network, $12)
+        )) as has_share
     from counts
   ), added as (
     insert into feedback_reports (digest, id, mailbox, received_at, raw, network)
@@ -135,7 +143,8 @@ export function insertFeedbackReport(
   { digest, id, mailbox, receivedAt, raw, network }: NewFeedbackReport,
   { sinceId, perHour, inAll, ofNetwork }: FeedbackLimits,
 ): Statement<{ result: Appended }> {
-  const limits = [perHour, sinceId, inAll, network, ofNetwork.perHour, ofNetwork.inAll];
+  const owner = network.slice(0, ownedNetworkOf(network).length + 1);
+  const limits = [perHour, sinceId, inAll, network, ofNetwork.perHour, ofNetwork.inAll, owner];
   const values = [digest, id, mailbox, receivedAt, raw, ...limits];
   return { name: 'insert-feedback-report', text: INSERT_FEEDBACK, values };
 }
