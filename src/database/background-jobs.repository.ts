@@ -4,7 +4,7 @@ import type { Repository } from 'typeorm';
 import { newId } from '../common/ids';
 import { JobStore, type WorkCondition } from '../common/jobs/periodic-jobs';
 import type { BackfillBatch } from './backfill';
-import { BackfillRun } from './background-job.entity';
+import { BackfillRun } from './installation.entity';
 import { Database } from './database.service';
 import { findWork, releaseJobLease, takeJobLease } from './sql/jobs.sql';
 import type { Transaction } from './transaction';

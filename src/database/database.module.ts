@@ -3,13 +3,14 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { JobLeases, JobStore } from '../common/jobs/periodic-jobs';
 import { AppConfig } from '../config/config';
-import { BackfillRun } from './background-job.entity';
+import { BackfillRun, MasterKeyInUse } from './installation.entity';
 import { BackfillRunsRepository, JobStoreRepository } from './background-jobs.repository';
 import { BackfillsJob } from './backfills.job';
 import { ClockReadings, PoolMetrics } from './database.metrics';
 import { dataSourceOptions } from './data-source';
 import { Distribution } from './distribution.service';
 import { Database, DatabaseUrl } from './database.service';
+import { MasterKeyRecord } from './master-key-record';
 import { TenantDataSource, type TenantDataSourceOptions } from './tenant-data-source';
 import { PlannerStatistics } from './planner-statistics';
 import { ReadDatabase } from './read-database.service';
@@ -27,11 +28,12 @@ export class DatabaseModule {
   static register(url: string, applicationName = 'waybill', onPool: OnPool = () => undefined): DynamicModule {
     return {
       module: DatabaseModule,
-      imports: [typeOrmOf(url, applicationName, onPool), TypeOrmModule.forFeature([BackfillRun])],
+      imports: [typeOrmOf(url, applicationName, onPool), TypeOrmModule.forFeature([BackfillRun, MasterKeyInUse])],
       providers: [
         Database,
         ClockReadings,
         Distribution,
+        MasterKeyRecord,
         JobStoreRepository,
         PoolMetrics,
         BackfillRunsRepository,
@@ -46,7 +48,16 @@ export class DatabaseModule {
           useFactory: ({ database }: AppConfig) => new DatabaseUrl(url, database.directUrl),
         },
       ],
-      exports: [Database, DatabaseUrl, JobLeases, JobStore, BackfillsJob, PlannerStatistics, ReadDatabase],
+      exports: [
+        Database,
+        DatabaseUrl,
+        JobLeases,
+        JobStore,
+        BackfillsJob,
+        MasterKeyRecord,
+        PlannerStatistics,
+        ReadDatabase,
+      ],
     };
   }
 }
