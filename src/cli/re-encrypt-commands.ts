@@ -3,7 +3,7 @@ import { examine, reEncrypt } from '../common/encryption/re-encrypt';
 import type { AppConfig } from '../config/config';
 import { StoredMasterKey } from '../config/master-key';
 import { Database } from '../database/database.service';
-import { MasterKeyRecord } from '../database/master-key-record';
+import { MasterKeyRecord } from '../database/installation.repository';
 import { CliError, fields, type Report } from './session/output';
 import type { CliSession, Services } from './session/cli-session';
 import { type EncryptedKind, encryptedKinds } from './session/encrypted-kinds';

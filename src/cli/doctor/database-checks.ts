@@ -1,7 +1,7 @@
 import { Clock, DatabaseClock, MINUTE, SECOND } from '../../common/clock';
 import { BackfillsJob } from '../../database/backfills.job';
 import { Database } from '../../database/database.service';
-import { MasterKeyRecord } from '../../database/master-key-record';
+import { MasterKeyRecord } from '../../database/installation.repository';
 import type { DatabaseConnection } from '../../database/activity';
 import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
 import type { QueueMeasure } from '../../delivery/queue/sql/view-queue.sql';

@@ -2,7 +2,7 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { HealthIndicatorService } from '@nestjs/terminus';
 import { BriefCache, within } from '../../common/async/promises';
 import { Clock, DatabaseClock, MINUTE, SECOND } from '../../common/clock';
-import { MasterKeyRecord } from '../../database/master-key-record';
+import { MasterKeyRecord } from '../../database/installation.repository';
 import { ReadDatabase } from '../../database/read-database.service';
 import { type DiskHealth, DiskSpace } from '../../common/disk-space';
 import { acrossTenants } from '../../common/tenant';
