@@ -1,26 +1,12 @@
 import type { Command } from 'commander';
-import { type EncryptedRecords, examine, reEncrypt } from '../common/encryption/re-encrypt';
+import { examine, reEncrypt } from '../common/encryption/re-encrypt';
 import type { AppConfig } from '../config/config';
 import { StoredMasterKey } from '../config/master-key';
 import { Database } from '../database/database.service';
-import { EncryptedDkimKeysService } from '../modules/domains/dkim/encrypted-dkim-keys.service';
-import { EncryptedPrivacyService } from '../modules/privacy/requests/privacy-keyring.service';
-import { AddressHashing } from '../modules/suppressions/address-hashing.service';
-import { EncryptedSecretsService } from '../modules/webhooks/webhook-secrets.service';
+import { MasterKeyRecord } from '../database/installation.repository';
 import { CliError, fields, type Report } from './session/output';
 import type { CliSession, Services } from './session/cli-session';
-
-/** One kind of data that is encrypted under the master key, and how the command's report speaks of it. */
-interface EncryptedKind {
-  /** As it is called in a message. */
-  readonly what: string;
-  /** Fields of the report: how many there are, and how many were encrypted again. */
-  readonly counted: string;
-  readonly written: string;
-  /** Field of the error: those that do not decrypt. */
-  readonly named: string;
-  readonly records: EncryptedRecords<unknown>;
-}
+import { type EncryptedKind, encryptedKinds } from './session/encrypted-kinds';
 
 /** Connections of processes of the service; those of commands, and the ones that hold an embedded server, are others. */
 const SERVICE_SESSION = /^waybill(?!-(?:cli|keeper)$)/;
@@ -57,6 +43,8 @@ async function encryptAgain(services: Services, config: AppConfig, masterKey: Bu
   for (const [{ counted, written, records }, total] of totals) {
     counts.push([counted, total], [written, await reEncrypt(records)]);
   }
+  // Until here a process that has only the new key is told that it lacks one.
+  await services.get(MasterKeyRecord).replace(masterKey);
   const report = { ...Object.fromEntries(counts), fileReplaced };
   return { json: report, text: fields(report) };
 }
@@ -92,28 +80,4 @@ async function assertStopped(services: Services): Promise<void> {
   if (open.length === 0) return;
   const message = `The service is running: ${open.length} sessions of it are open. Stop it, then change the master key`;
   throw new CliError('invalid_request', message);
-}
-
-/** All of them, at a change to this master key. */
-function encryptedKinds(services: Services, masterKey: Buffer): EncryptedKind[] {
-  return [
-    {
-      ...{ what: 'DKIM keys', counted: 'keys', written: 'reEncrypted', named: 'domains' },
-      records: services.get(EncryptedDkimKeysService).recordsUnder(masterKey),
-    },
-    {
-      ...{ what: 'webhook secrets', counted: 'webhooks', written: 'webhooksReEncrypted', named: 'ids' },
-      records: services.get(EncryptedSecretsService).recordsUnder(masterKey),
-    },
-    // Their subjects, and the parts of their results.
-    {
-      ...{ what: 'privacy records', counted: 'privacyRecords', written: 'privacyRecordsReEncrypted', named: 'ids' },
-      records: services.get(EncryptedPrivacyService).recordsUnder(masterKey),
-    },
-    // Of the suppressions of erased addresses.
-    {
-      ...{ what: 'hash keys', counted: 'hashKeys', written: 'hashKeysReEncrypted', named: 'organizations' },
-      records: services.get(AddressHashing).recordsUnder(masterKey),
-    },
-  ];
 }

@@ -4,8 +4,8 @@ import { Clock, SECOND } from '../common/clock';
 import { PeriodicJobs } from '../common/jobs/periodic-jobs';
 import { Database } from './database.service';
 import type { Backfill } from './backfill';
-import type { BackfillRun } from './background-job.entity';
-import { BackfillRunsRepository } from './background-jobs.repository';
+import type { BackfillRun } from './installation.entity';
+import { BackfillRunsRepository } from './installation.repository';
 
 /** After a batch it rests for as many times as long as the batch took: mail goes first. */
 const REST = 3;

@@ -3,8 +3,8 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { JobLeases, JobStore } from '../common/jobs/periodic-jobs';
 import { AppConfig } from '../config/config';
-import { BackfillRun } from './background-job.entity';
-import { BackfillRunsRepository, JobStoreRepository } from './background-jobs.repository';
+import { BackfillRun, MasterKeyInUse } from './installation.entity';
+import { BackfillRunsRepository, JobStoreRepository, MasterKeyRecord } from './installation.repository';
 import { BackfillsJob } from './backfills.job';
 import { ClockReadings, PoolMetrics } from './database.metrics';
 import { dataSourceOptions } from './data-source';
@@ -27,11 +27,12 @@ export class DatabaseModule {
   static register(url: string, applicationName = 'waybill', onPool: OnPool = () => undefined): DynamicModule {
     return {
       module: DatabaseModule,
-      imports: [typeOrmOf(url, applicationName, onPool), TypeOrmModule.forFeature([BackfillRun])],
+      imports: [typeOrmOf(url, applicationName, onPool), TypeOrmModule.forFeature([BackfillRun, MasterKeyInUse])],
       providers: [
         Database,
         ClockReadings,
         Distribution,
+        MasterKeyRecord,
         JobStoreRepository,
         PoolMetrics,
         BackfillRunsRepository,
@@ -46,7 +47,16 @@ export class DatabaseModule {
           useFactory: ({ database }: AppConfig) => new DatabaseUrl(url, database.directUrl),
         },
       ],
-      exports: [Database, DatabaseUrl, JobLeases, JobStore, BackfillsJob, PlannerStatistics, ReadDatabase],
+      exports: [
+        Database,
+        DatabaseUrl,
+        JobLeases,
+        JobStore,
+        BackfillsJob,
+        MasterKeyRecord,
+        PlannerStatistics,
+        ReadDatabase,
+      ],
     };
   }
 }

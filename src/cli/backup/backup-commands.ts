@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { unlessAborted } from '../../common/async/promises';
 import { describeFullDisk } from '../../common/disk-space';
+import { masterKeyId } from '../../common/encryption/encryption';
 import { decryptWithPassphrase, encryptWithPassphrase } from '../../common/encryption/passphrase';
 import type { AppConfig } from '../../config/config';
 import { BackupFileError, writeBackupFile } from '../../database/backup/backup-file';
@@ -9,10 +10,11 @@ import { type BackupHeader, readBackupHeader, verifyBackup } from '../../databas
 import { describeBytes, dumpDatabase } from '../../database/backup/dump-database';
 import { restoreDatabase } from '../../database/backup/restore-database';
 import { openDatabase } from '../../database/open-database';
+import { readSchemaState } from '../../database/schema-state';
 import { recordLastBackup } from '../doctor/last-backup';
 import { CliError, fields } from '../session/output';
-import type { CliSession } from '../session/cli-session';
-import { transferMasterKey, masterKeyId, type RestoredKey } from './master-key-transfer';
+import { type CliSession, createServices } from '../session/cli-session';
+import { assertKeyOfBackup, type RestoredKey, transferMasterKey } from './master-key-transfer';
 
 interface KeyOptions {
   readonly withMasterKey?: true;
@@ -68,6 +70,7 @@ async function backUp(session: CliSession, file: string, options: KeyOptions): P
   // As it is: a backup before an upgrade is one of the schema before it.
   const database = await session.open(config, { migrate: false, create: false, log: note, waitSeconds: 0 });
   try {
+    await checkMasterKey(config, database.url, masterKey !== undefined);
     const parts = dumpDatabase(database.directUrl, { secrets, note });
     const check = (partial: string) => {
       note('reading it again');
@@ -81,6 +84,17 @@ async function backUp(session: CliSession, file: string, options: KeyOptions): P
     output.result({ json: report, text: fields({ ...report, bytes: describeBytes(bytes) }) });
   } finally {
     await database.stop();
+  }
+}
+
+/** Of a schema that this release's services can read. @throws CliError */
+async function checkMasterKey(config: AppConfig, url: string, isIncluded: boolean): Promise<void> {
+  if (!(await readSchemaState(url)).isUsable) return;
+  const services = await createServices(config, url);
+  try {
+    await assertKeyOfBackup(services, config, isIncluded);
+  } finally {
+    await services.close();
   }
 }
 

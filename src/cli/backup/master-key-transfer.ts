@@ -1,9 +1,12 @@
 import { writeFileSync } from 'node:fs';
-import { deriveEncryptionKey } from '../../common/encryption/encryption';
+import { masterKeyId } from '../../common/encryption/encryption';
 import type { AppConfig } from '../../config/config';
 import { readMasterKeyFrom, StoredMasterKey } from '../../config/master-key';
+import { MasterKeyRecord } from '../../database/installation.repository';
+import { EncryptedDkimKeysService } from '../../modules/domains/dkim/encrypted-dkim-keys.service';
+import type { CliSession, Services } from '../session/cli-session';
+import { encryptedKinds } from '../session/encrypted-kinds';
 import { CliError } from '../session/output';
-import type { CliSession } from '../session/cli-session';
 
 /** The master key that a backup's secrets are encrypted under. */
 export interface RestoredKey {
@@ -15,9 +18,32 @@ export interface RestoredKey {
   readonly out: string | undefined;
 }
 
-/** Distinguishes master keys, and reveals nothing of them. */
-export function masterKeyId(masterKey: Buffer): number {
-  return deriveEncryptionKey(masterKey, 'backup').id;
+/**
+ * Before a backup: it names the master key that its secrets are encrypted under, and with `isIncluded` holds that one only.
+ * @throws CliError when that would be another one, so that the restored service could not read its secrets
+ */
+export async function assertKeyOfBackup(
+  services: Services,
+  { masterKey }: AppConfig,
+  isIncluded: boolean,
+): Promise<void> {
+  const { tried, known } = await services.get(EncryptedDkimKeysService).sample();
+  const record = services.get(MasterKeyRecord);
+  if ((tried > 0 && known === 0) || !(await record.isKnown())) {
+    throw new CliError(
+      'invalid_configuration',
+      'MASTER_KEY is not the key of this database: its secrets are encrypted under another',
+    );
+  }
+  if (!isIncluded) return;
+  let others = (await record.isCurrent()) ? 0 : 1;
+  for (const { records } of encryptedKinds(services, masterKey)) {
+    for await (const row of records.rows()) others += records.isCurrent(row) ? 0 : 1;
+  }
+  if (others === 0) return;
+  const message =
+    'The backup would hold MASTER_KEY only, and not everything is encrypted under it yet: run `waybill keys re-encrypt` first';
+  throw new CliError('invalid_configuration', message);
 }
 
 /** The way of a restored key: the present one is replaced only when the database has been, as either is useless without the other. */

@@ -1,6 +1,7 @@
 import { Clock, DatabaseClock, MINUTE, SECOND } from '../../common/clock';
 import { BackfillsJob } from '../../database/backfills.job';
 import { Database } from '../../database/database.service';
+import { MasterKeyRecord } from '../../database/installation.repository';
 import type { DatabaseConnection } from '../../database/activity';
 import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
 import type { QueueMeasure } from '../../delivery/queue/sql/view-queue.sql';
@@ -90,6 +91,12 @@ export async function checkBackfills(services: Services): Promise<Finding> {
 export async function checkMasterKey(services: Services): Promise<Finding> {
   const { tried, known, opened } = await services.get(EncryptedDkimKeysService).sample();
   const details = { opened };
+  const isKnown = await services.get(MasterKeyRecord).isKnown();
+  if (opened === tried && !isKnown) {
+    const message =
+      'it is not the key that the processes use: set that one, or run `waybill keys re-encrypt` if this one is right';
+    return { status: 'problem', message, details };
+  }
   if (tried === 0) return ok('readable; there is no DKIM key to try it on yet', details);
   if (opened === tried) return ok('opens the DKIM keys', details);
   const message =

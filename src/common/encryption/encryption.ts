@@ -26,6 +26,11 @@ export function deriveEncryptionKey(master: Buffer, purpose: string): Encryption
   return { id: expand(master, `waybill/1/${purpose}#id`, 4).readUInt32BE(0), secret: deriveKey(master, purpose) };
 }
 
+/** Distinguishes master keys, and reveals nothing of them: in backups, and in the database. */
+export function masterKeyId(masterKey: Buffer): number {
+  return deriveEncryptionKey(masterKey, 'backup').id;
+}
+
 function expand(master: Buffer, info: string, bytes: number): Buffer {
   if (master.length !== MASTER_KEY_BYTES) throw new RangeError(`The master key must have ${MASTER_KEY_BYTES} bytes`);
   return Buffer.from(hkdfSync('sha256', master, Buffer.alloc(0), info, bytes));

@@ -2,6 +2,7 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { HealthIndicatorService } from '@nestjs/terminus';
 import { BriefCache, within } from '../../common/async/promises';
 import { Clock, DatabaseClock, MINUTE, SECOND } from '../../common/clock';
+import { MasterKeyRecord } from '../../database/installation.repository';
 import { ReadDatabase } from '../../database/read-database.service';
 import { type DiskHealth, DiskSpace } from '../../common/disk-space';
 import { acrossTenants } from '../../common/tenant';
@@ -115,15 +116,27 @@ export interface ClockHealth {
   readonly offsetSeconds: number;
 }
 
-/** Health of the host and the process: replica, clock and disk. */
+/** Health of the host and the process: replica, clock, disk and master key. */
 @Injectable()
 export class HostHealthIndicator {
+  private readonly knowsKey;
+
   constructor(
     private readonly indicators: HealthIndicatorService,
     private readonly time: Clock,
     @Optional() @Inject(DiskSpace) private readonly space?: DiskSpace,
     @Optional() @Inject(ReadDatabase) private readonly reads?: Pick<ReadDatabase, 'health'>,
-  ) {}
+    @Optional() @Inject(MasterKeyRecord) record?: Pick<MasterKeyRecord, 'isKnown'>,
+  ) {
+    this.knowsKey = record && new BriefCache(() => acrossTenants(() => record.isKnown()), CACHE_MS, time);
+  }
+
+  /** `masterKey`: degraded while other processes use one that this one lacks; the database's own health tells why it cannot be read. */
+  async masterKey() {
+    const session = this.indicators.check('masterKey');
+    const known = await within(Promise.resolve(this.knowsKey?.get()), TIMEOUT_MS).catch(() => true);
+    return (known ?? true) ? session.up({ known: true }) : session.degraded({ known: false });
+  }
 
   /** `replica`: degraded while reads go to the primary instead. Absent without a replica. */
   replica() {

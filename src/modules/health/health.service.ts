@@ -45,6 +45,8 @@ export interface HealthReport {
     readonly disk: DiskHealth;
     /** Whether the database itself keeps requests to their tenant. */
     readonly rowLevelSecurity: RowSecurity['state'];
+    /** Other processes use a master key that this one lacks; absent otherwise. */
+    readonly masterKey?: { readonly healthy: false };
     /** The relay that all mail goes to; absent in other modes. */
     readonly smtp?: SmtpHealth;
     /** The replica from which lists, statistics and exports are read; absent without DATABASE_READ_URL. */
@@ -90,10 +92,11 @@ export class HealthService {
       () => this.host.clock(),
       () => this.host.disk(),
       () => this.host.replica(),
+      () => this.host.masterKey(),
       () => this.running.check(),
     ]);
     const { status, details } = await outcomeOf(checks);
-    const { database, queue, smtp, clock: time, disk, replica } = details;
+    const { database, queue, smtp, clock: time, disk, replica, masterKey } = details;
     const works = status === 'ok' ? 'ok' : 'degraded';
     return {
       status: database.health.healthy ? works : 'unhealthy',
@@ -106,6 +109,7 @@ export class HealthService {
         clock: time.health,
         disk: disk.health,
         rowLevelSecurity: this.database.rowSecurityState,
+        ...(!masterKey.known && { masterKey: { healthy: false } }),
         ...(smtp.health && { smtp: smtp.health }),
         ...(replica.health && { replica: replica.health }),
         ...(queue.workers !== undefined && { workers: queue.workers }),

@@ -405,6 +405,28 @@ describe('the master key of a backup', () => {
     );
   });
 
+  it('is the one of the database, and alone opens everything when it is in the file', async () => {
+    const never = path.join(folder, 'never');
+    const withKeys = (env: NodeJS.ProcessEnv, ...args: string[]) =>
+      runWith({ ...cli.environment, ...env }, ['backup', never, ...args]);
+    const included = ['--with-master-key', '--passphrase-file', passphraseFile];
+    for (const args of [[], included]) {
+      expect(await withKeys({ MASTER_KEY: otherKey }, ...args)).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining('MASTER_KEY is not the key of this database'),
+      });
+    }
+    // In a change of the key, before `waybill keys re-encrypt`.
+    const changing = { MASTER_KEY: otherKey, MASTER_KEY_PREVIOUS: key() };
+    expect(await withKeys(changing, ...included)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('re-encrypt'),
+    });
+    expect((await readdir(folder)).filter((name) => name.startsWith('never'))).toEqual([]);
+    expect(await withKeys(changing)).toMatchObject({ exitCode: 0 });
+    await rm(never);
+  });
+
   it('has to be the one of the installation otherwise', async () => {
     const { exitCode, stderr } = await restore([], { MASTER_KEY: otherKey });
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('another master key') });

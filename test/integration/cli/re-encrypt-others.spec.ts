@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { masterKeyId } from '../../../src/common/encryption/encryption';
 import { newId } from '../../../src/common/ids';
 import type { AppConfig } from '../../../src/config/config';
 import { PrivacyKeyring } from '../../../src/modules/privacy/requests/privacy-keyring.service';
@@ -82,6 +83,8 @@ describe('waybill keys re-encrypt', () => {
       ]);
       expect(await reEncrypt(replacement)).toEqual({ ...report, webhooksReEncrypted: 0 });
       expect(await reEncryptAlone(replacement)).toEqual({ ...report, webhooksReEncrypted: 0 });
+      const recorded = await query(cli.url, 'select key_id::text as id from master_key_record');
+      expect(recorded).toEqual([{ id: `${masterKeyId(Buffer.from(replacement, 'base64'))}` }]);
     });
 
     it('goes through any number of them', async () => {

@@ -1,5 +1,5 @@
 import { Database } from '../../../src/database/database.service';
-import { JobStoreRepository } from '../../../src/database/background-jobs.repository';
+import { JobStoreRepository } from '../../../src/database/installation.repository';
 import { type Core, startCore } from '../../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 

@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { ADMINISTRATION, createTestDatabase, type TestDatabase, withDatabase } from '../../setup/test-database';
 import { waitFor } from '../../setup/wait-for';
+import { query } from '../embedded/support';
 import { type HealthApp, startHealthApp } from './health-app';
 
 const TIMESTAMP = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -58,6 +59,15 @@ describe('health', () => {
         environment: { nodeVersion: process.version, platform: process.platform, arch: process.arch },
       },
     ]);
+  });
+
+  it('reports a process that lacks the master key of the others', async () => {
+    await query(database.url, 'insert into master_key_record values (1, 1, now())');
+    const masterKey = async () => (await health.get('/health/detailed')).body.services.masterKey;
+    await waitFor(masterKey, { what: 'the report' });
+    expect(await masterKey()).toEqual({ healthy: false });
+    await query(database.url, 'delete from master_key_record');
+    await waitFor(async () => (await masterKey()) === undefined, { what: 'the end of it' });
   });
 
   it('shows the queue to Prometheus', async () => {

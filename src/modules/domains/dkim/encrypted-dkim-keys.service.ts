@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
 import { type EncryptedRecords, masterKeysAfter } from '../../../common/encryption/re-encrypt';
 import { OperatorError, UnavailableError } from '../../../common/errors/app-error';
 import { AppConfig } from '../../../config/config';
+import { MasterKeyRecord } from '../../../database/installation.repository';
 import { DkimKeyring } from './dkim-keyring';
 import { DkimKeysRepository, type EncryptedKeyRow } from './dkim-keys.repository';
 
@@ -75,6 +76,11 @@ function decrypts(keyring: DkimKeyring, row: EncryptedKeyRow): boolean {
 const WAIT_MS = MINUTE;
 const RETRY_MS = SECOND / 4;
 
+/** What to do about a key that is not the recorded one. */
+const OTHER_KEY =
+  'MASTER_KEY is not the key that other processes of this database use, or used last. Set that one, as MASTER_KEY or, while the key ' +
+  'is being changed, as MASTER_KEY_PREVIOUS. If this one is right, run `waybill keys re-encrypt` with it';
+
 /**
  * Refuses to start a process with a master key that does not belong to this database: it could send no mail, would encrypt
  * new keys that no other process can decrypt, and would issue return paths that other processes refuse.
@@ -83,24 +89,30 @@ const RETRY_MS = SECOND / 4;
 export class MasterKeyCheck implements OnModuleInit {
   constructor(
     private readonly keys: EncryptedDkimKeysService,
+    private readonly record: MasterKeyRecord,
     private readonly clock: Clock,
   ) {}
 
-  /** @throws Error when no key of a sample is encrypted under this process's keys; a single damaged one does not matter */
+  /** @throws OperatorError when the process has none of the keys in use; a single damaged DKIM key does not matter */
   async onModuleInit(): Promise<void> {
-    const { tried, known } = await this.sample();
-    if (tried === 0 || known > 0) return;
-    throw new OperatorError(
-      'MASTER_KEY decrypts none of the DKIM keys in this database: they were encrypted under another key. Set that one, as ' +
-        'MASTER_KEY or, while the key is being changed, as MASTER_KEY_PREVIOUS. After an interrupted restore, restore again',
-    );
+    const { tried, known } = await this.whileUnavailable(() => this.keys.sample());
+    if (tried > 0 && known === 0) {
+      throw new OperatorError(
+        'MASTER_KEY decrypts none of the DKIM keys in this database: they were encrypted under another key. Set that one, as ' +
+          'MASTER_KEY or, while the key is being changed, as MASTER_KEY_PREVIOUS. After an interrupted restore, restore again',
+      );
+    }
+    if (await this.whileUnavailable(() => this.record.adopt())) return;
+    if (tried === 0) throw new OperatorError(OTHER_KEY);
+    // It can send mail: in a change of the key whose steps were taken in another order it must not stay away.
+    Logger.error(OTHER_KEY, 'MasterKey');
   }
 
   /** @throws UnavailableError when the database stays unavailable */
-  private async sample(): Promise<SampleOfKeys> {
+  private async whileUnavailable<T>(read: () => Promise<T>): Promise<T> {
     for (const untilMs = this.clock.monotonicMs() + WAIT_MS; ;) {
       try {
-        return await this.keys.sample();
+        return await read();
       } catch (error) {
         if (!(error instanceof UnavailableError) || this.clock.monotonicMs() >= untilMs) throw error;
         await delay(RETRY_MS);

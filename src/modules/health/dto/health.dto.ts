@@ -62,6 +62,10 @@ class ReplicaHealthDto {
   lagSeconds?: number;
 }
 
+class MasterKeyHealthDto {
+  @ApiProperty({ enum: [false] }) healthy!: false;
+}
+
 class SmtpHealthDto {
   @ApiProperty({ description: 'False while the relay gets no mail' }) healthy!: boolean;
   @ApiProperty({
@@ -81,6 +85,11 @@ class ServicesDto {
     description: 'Whether the database itself keeps requests to their tenant, as found at the start',
   })
   rowLevelSecurity!: 'on' | 'off' | 'unavailable';
+  @ApiPropertyOptional({
+    type: MasterKeyHealthDto,
+    description: 'Only while other processes use a master key that this one lacks',
+  })
+  masterKey?: MasterKeyHealthDto;
   @ApiPropertyOptional({ type: SmtpHealthDto, description: 'Only in the mode `relay`' })
   smtp?: SmtpHealthDto;
   @ApiPropertyOptional({ type: ReplicaHealthDto, description: 'Absent without DATABASE_READ_URL' })

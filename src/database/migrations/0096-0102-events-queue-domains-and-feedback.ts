@@ -89,3 +89,23 @@ export class FeedbackNetworksIndex1700000000101 extends BuildIndexesMigration {
     { name: 'feedback_reports_network', table: 'feedback_reports', definition: '(mailbox, network, id)' },
   ];
 }
+
+// Old code still runs against it: it only adds a table, which an old process does not know.
+/** Owner: database. By it a process with another master key is recognized, also before there is anything to decrypt. */
+export class MasterKeyRecord1700000000102 extends ForwardOnlyMigration {
+  readonly name = 'MasterKeyRecord1700000000102';
+
+  protected readonly sql = `
+    -- One row, from the first start on.
+    create table master_key_record (
+      id smallint primary key check (id = 1),
+      key_id bigint not null,
+      recorded_at timestamptz not null
+    );
+    ${commentOn('master_key_record', 'as long as the installation', {
+      id: 'none: the one row',
+      key_id: 'none: distinguishes master keys, and reveals nothing of them',
+      recorded_at: 'none: when a process last began to use it',
+    })}
+  `;
+}

@@ -22,3 +22,11 @@ export class BackfillRun {
   @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
   @Column('timestamptz', { name: 'finished_at', nullable: true }) finishedAt!: Date | null;
 }
+
+/** The one row about the master key that the processes use. */
+@Entity('master_key_record')
+export class MasterKeyInUse {
+  @PrimaryColumn('smallint') id!: number;
+  @Column('bigint', { name: 'key_id' }) keyId!: string;
+  @Column('timestamptz', { name: 'recorded_at' }) recordedAt!: Date;
+}
