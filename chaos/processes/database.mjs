@@ -10,7 +10,7 @@ const POLL_MS = 20;
 const RETRY_MS = 200;
 const QUERY_LIMIT_MS = 30_000;
 
-/** A Postgres of its own with production settings, that can be restarted without a farewell. */
+/** A Postgres of its own with production settings, that can be killed and started again. */
 export class Database {
   #dataDir;
   #server;
