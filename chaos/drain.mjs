@@ -4,7 +4,7 @@ const LEAST_SECONDS = 90;
 const LEASES = 6;
 const LOOK_MS = 250;
 const HURRY_MS = 1_000;
-/** From here on a run has the time for everything that is not a retry. */
+/** A run with leases of this length or longer is long enough to wait for everything but retries. */
 const WHOLE_LEASE_SECONDS = 30;
 
 const WORK_LEFT = `

@@ -39,7 +39,7 @@ async function run(plan, scene) {
   await scene.start();
   say(`${plan.messages} messages in ${plan.seconds} s, ${plan.faults.length} faults, lease ${plan.leaseSeconds} s`);
   const startedAt = performance.now();
-  await Promise.all([scene.client.send(plan.requests, startedAt), scene.storm.run(plan.faults, startedAt)]);
+  await Promise.all([scene.client.send(plan.requests, startedAt), scene.faultInjector.run(plan.faults, startedAt)]);
   say('everything is sent; waiting for the rest');
   scene.relax();
   await drain(scene.database, plan);

@@ -1,7 +1,7 @@
 import { ClientLedger, SinkLedger, WebhookLedger } from './ledgers/ledgers.mjs';
 import { WEBHOOK_EVENTS } from './ledgers/service-view.mjs';
 import { ReleaseLog } from './ledgers/release-log.mjs';
-import { StormLog } from './ledgers/storm-log.mjs';
+import { FaultLog } from './ledgers/fault-log.mjs';
 import { Client } from './network/client.mjs';
 import { Dns } from './network/dns.mjs';
 import { Sink } from './network/sink.mjs';
@@ -11,9 +11,9 @@ import { Fleet } from './processes/fleet.mjs';
 import { provision } from './processes/provision.mjs';
 import { thisRelease } from './processes/release.mjs';
 import { say } from './say.mjs';
-import { Storm } from './storm.mjs';
+import { FaultInjector } from './fault-injector.mjs';
 
-/** Everything that takes part in a run: the product's processes, their database, and the world around them with its ledgers. */
+/** Everything that takes part in a run: the product's processes, their database, and the clients, receivers and name server around them, with their ledgers. */
 export class Scene {
   clientLedger = new ClientLedger();
   sinkLedger = new SinkLedger();
@@ -33,7 +33,7 @@ export class Scene {
 
   async start() {
     const [plan, folder] = [this.#plan, this.#folder];
-    const { smtpPort, dnsServer, webhookPort } = await this.#startWorld();
+    const { smtpPort, dnsServer, webhookPort } = await this.#startSurroundings();
     this.database = this.#keep(await Database.start(folder));
     this.environment = Fleet.environment({ folder, databaseUrl: this.database.url, plan, smtpPort, dnsServer });
     const { environment, database } = this;
@@ -42,15 +42,15 @@ export class Scene {
     this.tenants = await provision({ environment, databaseUrl: database.url, load }, plan.tenants);
     this.fleet = this.#keep(new Fleet());
     const { fleet, sink, log, releaseLog } = this;
-    this.storm = new Storm({ fleet, database, sink, log, plan, releases, releaseLog, environment });
-    await fleet.start({ folder, plan, database, environment, observer: this.storm, release: releases.old });
+    this.faultInjector = new FaultInjector({ fleet, database, sink, log, plan, releases, releaseLog, environment });
+    await fleet.start({ folder, plan, database, environment, observer: this.faultInjector, release: releases.old });
     const ports = () => this.fleet.apiPorts;
-    const onAnswer = (port) => releaseLog.answered(port);
-    this.client = this.#keep(new Client({ ports, tenants: this.tenants, ledger: this.clientLedger, onAnswer }));
+    const onResponse = (port) => releaseLog.answered(port);
+    this.client = this.#keep(new Client({ ports, tenants: this.tenants, ledger: this.clientLedger, onResponse }));
     for (const tenant of this.tenants.keys()) await this.#addWebhook(tenant, webhookPort);
   }
 
-  /** Receiving servers and webhook receiver cause no more trouble. */
+  /** Ends the faults of receiving servers and of the webhook receiver. */
   relax() {
     this.sink.relax();
     this.receiver.relax();
@@ -63,11 +63,11 @@ export class Scene {
     }
   }
 
-  async #startWorld() {
+  async #startSurroundings() {
     const { destinations, requests, seed } = this.#plan;
     const recipients = requests.flatMap(({ messages }) => messages).flatMap((message) => message.recipients);
     const prompt = new Set(recipients.filter(({ kind }) => kind === 'ok').map(({ address }) => address));
-    this.log = new StormLog(this.sinkLedger, (address) => prompt.has(address));
+    this.log = new FaultLog(this.sinkLedger, (address) => prompt.has(address));
     this.sink = this.#keep(new Sink(this.sinkLedger, seed));
     await this.sink.start(destinations);
     this.receiver = this.#keep(new WebhookReceiver(this.webhookLedger, seed));

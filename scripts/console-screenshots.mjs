@@ -1,5 +1,5 @@
 // Pictures of every page of the console, with made-up mail, in docs/images: `npm run console:screenshots`.
-// Light and dark as on a desk, light as on a phone.
+// Each in light and dark at a desktop's width, and in light at a phone's.
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,6 +1,6 @@
 import { ClientLedger, SinkLedger, WebhookLedger } from './ledgers.mjs';
 import { ReleaseLog } from './release-log.mjs';
-import { StormLog } from './storm-log.mjs';
+import { FaultLog } from './fault-log.mjs';
 import { evaluate } from './result.mjs';
 
 const ADDRESS = 'r1@ok-0.chaos.test';
@@ -14,7 +14,7 @@ let exitCodes;
 /** One email that was accepted, taken and delivered. */
 beforeEach(() => {
   const sinkLedger = new SinkLedger();
-  const log = new StormLog(sinkLedger, () => true);
+  const log = new FaultLog(sinkLedger, () => true);
   scene = { clientLedger: new ClientLedger(), sinkLedger, webhookLedger: new WebhookLedger(), log };
   accept('ok');
   deliver(LIFE);

@@ -19,13 +19,13 @@ export class Client {
   #ports;
   #tenants;
   #ledger;
-  #onAnswer;
+  #onResponse;
   #calls = 0;
 
-  /** @param ports the APIs that run at the moment: `() => number[]` @param onAnswer called with the port of each final response */
-  constructor({ ports, tenants, ledger, onAnswer = () => undefined }) {
+  /** @param ports the APIs that run at the moment: `() => number[]` @param onResponse called with the port of each final response */
+  constructor({ ports, tenants, ledger, onResponse = () => undefined }) {
     this.#ports = ports;
-    this.#onAnswer = onAnswer;
+    this.#onResponse = onResponse;
     this.#tenants = tenants;
     this.#ledger = ledger;
   }
@@ -53,7 +53,7 @@ export class Client {
         payload,
       });
       if (answer && answer.status < 500 && answer.status !== CONFLICT && answer.status !== TOO_MANY) {
-        this.#onAnswer(answer.port);
+        this.#onResponse(answer.port);
         return answer;
       }
       this.#ledger.repeated(answer?.status);

@@ -14,7 +14,7 @@ const QUERY_LIMIT_MS = 30_000;
 /** What time limits, lost connections and statements after them say. Anything else is a statement that the service should not have sent. */
 const EXPECTED_ERROR = /canceling statement due to|terminating connection|current transaction is aborted/;
 
-/** A Postgres of its own with production settings, that can be restarted without a farewell. */
+/** A Postgres of its own with production settings, that can be killed and started again. */
 export class Database {
   #dataDir;
   #server;

@@ -1,4 +1,4 @@
-import { idMoved } from './ids';
+import { idPlus } from './ids';
 
 /**
  * A row of `email_events`. Most mails are sent in one short attempt, whose events come at the same moment: the last of them has a
@@ -69,7 +69,7 @@ export function expandEvents<E extends CompactEvent>(rows: readonly E[]): E[] {
 /** The ids of all events that a row records, in order. */
 export function idsOf(row: Pick<CompactEvent, 'id' | 'sendingMs' | 'alsoSent'>): string[] {
   const ids = [row.id];
-  for (let before = 1; before <= leadCount(row); before += 1) ids.unshift(idMoved(row.id, -before));
+  for (let before = 1; before <= leadCount(row); before += 1) ids.unshift(idPlus(row.id, -before));
   return ids;
 }
 

@@ -1,4 +1,4 @@
-import { firstIdAt, IdGenerator, isUuid, newId, takeTimeOfIdsFrom, timeOfId } from './ids';
+import { firstIdAt, IdGenerator, isUuid, newId, useClockForIds, timeOfId } from './ids';
 
 describe('newId', () => {
   it('makes ids that are unique and sort in the order in which they were made', () => {
@@ -34,9 +34,9 @@ describe('newId', () => {
 
   it('goes by a given clock until that is released, or another one given', () => {
     const [first, second] = [new Date('2031-01-01T00:00:00Z'), new Date('2032-01-01T00:00:00Z')];
-    const release = takeTimeOfIdsFrom({ now: () => first });
+    const release = useClockForIds({ now: () => first });
     expect(timeOfId(newId())).toEqual(first);
-    const releaseSecond = takeTimeOfIdsFrom({ now: () => second });
+    const releaseSecond = useClockForIds({ now: () => second });
     release();
     expect(timeOfId(newId())).toEqual(second);
     releaseSecond();

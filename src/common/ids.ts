@@ -42,12 +42,12 @@ export function newId(): string {
 }
 
 /**
- * From now on ids carry the time of this clock. Until then it is the operating system's: an email's date, its month's partition
- * and its place in lists are its id's time, and have to be the database's.
+ * From now on ids carry the time of this clock instead of the operating system's: an email's date, its month's partition and its
+ * place in lists follow from the time in its id, which has to be the database's.
  *
- * @returns ends that: to be called when the clock is read no longer
+ * @returns undoes that; call it when the clock is no longer updated
  */
-export function takeTimeOfIdsFrom(clock: Pick<Clock, 'now'>): () => void {
+export function useClockForIds(clock: Pick<Clock, 'now'>): () => void {
   const own = new IdGenerator(clock);
   generator = own;
   return () => {
@@ -81,9 +81,9 @@ export function firstIdAt(time: Date): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
 }
 
-/** The id so many numbers above, or below: 62 bits of ids are random, so that no other one comes between them. */
-export function idMoved(id: string, by: number): string {
-  const number = BigInt(`0x${id.replaceAll('-', '')}`) + BigInt(by);
+/** The id as a number, plus `offset`: 62 bits of ids are random, so no other id lies between the two. */
+export function idPlus(id: string, offset: number): string {
+  const number = BigInt(`0x${id.replaceAll('-', '')}`) + BigInt(offset);
   return number
     .toString(16)
     .padStart(32, '0')

@@ -48,7 +48,7 @@ export interface CurrentRequest {
   readonly isRead: boolean;
   /** Connections to the database that it has. */
   connections: number;
-  /** Settles when it is over: answered, or left by its client. */
+  /** Settles when it is over: its response was sent, or its client has gone. */
   readonly closed: Promise<unknown>;
   signal: AbortSignal | undefined;
 }
@@ -64,8 +64,8 @@ const holders = new AsyncLocalStorage<Holder | undefined>();
 /** Frozen: it stands for callers without a key, and no guard may change it. */
 const NO_TENANT: Holder = Object.freeze<Holder>({ scope: [] });
 
-/** From Node 24 on it is the engine that carries the store along; before, each promise of the process costs two calls more. */
-const IS_CHEAP = Number(process.versions.node.split('.')[0]) >= 24;
+/** From Node 24 on the engine itself propagates the store; before, hooks cost two calls for each promise of the process. */
+const IS_NATIVE = Number(process.versions.node.split('.')[0]) >= 24;
 let running = 0;
 
 /**
@@ -76,7 +76,7 @@ export function currentScope(): TenantScope {
   return holders.getStore()?.scope ?? 'everyone';
 }
 
-/** The request that this is a part of; undefined outside of requests, and for work that names its organizations or is everyone's. */
+/** The request that this is a part of; undefined outside of requests, and for work of `withinTenants` and for several requests. */
 export function currentRequest(): CurrentRequest | undefined {
   return holders.getStore()?.request;
 }
@@ -106,7 +106,7 @@ export function startRequest(
   work: () => void,
 ): void {
   // A pipelined request begins in a callback of the one before, which is over: its client would count as gone.
-  if (!IS_CHEAP && EXPLICIT_ROUTES.test(`${request.method} ${request.url}`)) holders.run(undefined, work);
+  if (!IS_NATIVE && EXPLICIT_ROUTES.test(`${request.method} ${request.url}`)) holders.run(undefined, work);
   else {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const started: CurrentRequest = { organizationId: undefined, isRead, connections: 0, closed, signal: undefined };
@@ -114,9 +114,9 @@ export function startRequest(
   }
 }
 
-/** Callbacks of sockets that have lost their request run like `work`: they see nothing. */
-export function seeNothing<T>(work: () => T): T {
-  return IS_CHEAP ? holders.run(NO_TENANT, work) : work();
+/** Runs `work`, and callbacks of sockets that have lost their request, without access to any rows. */
+export function withoutTenant<T>(work: () => T): T {
+  return IS_NATIVE ? holders.run(NO_TENANT, work) : work();
 }
 
 /** From now on the request sees this organization's rows. */
@@ -145,7 +145,7 @@ export function withinTenants<T>(organizationIds: readonly string[], work: () =>
  * Sees all rows inside a request, or in timers and batches that it started (they keep its scope).
  * test/architecture/tenant-scope.spec.ts lists the callers, and why.
  *
- * @param request whose share of the connections it counts in; work that serves several requests is in nobody's
+ * @param request whose share of the connections it counts in; absent for work that serves several requests
  */
 export function acrossTenants<T>(work: () => Promise<T>, request?: CurrentRequest): Promise<T> {
   return holders.getStore() ? track({ scope: 'everyone', ...(request && { request }) }, work) : work();
@@ -159,7 +159,7 @@ function track<T>(holder: Holder, work: () => Promise<T>): Promise<T> {
     .catch(() => undefined)
     .then(() => {
       running -= 1;
-      if (running === 0 && !IS_CHEAP) holders.disable();
+      if (running === 0 && !IS_NATIVE) holders.disable();
     });
   return result;
 }

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock, DatabaseClock, SECOND } from '../common/clock';
-import { takeTimeOfIdsFrom } from '../common/ids';
+import { useClockForIds } from '../common/ids';
 import { Metrics } from '../common/metrics/metrics';
 import { AppConfig } from '../config/config';
 import { poolOf } from './data-source';
@@ -79,7 +79,7 @@ export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
     const ownNow = new Date(clock.ownNow().getTime() - errorMs);
     const isFirst = !clock.isRead;
     const isChanged = clock.read({ databaseNow, ownNow, monotonicMs: startedMs + errorMs, errorMs });
-    if (isFirst) this.releaseIds = takeTimeOfIdsFrom(clock);
+    if (isFirst) this.releaseIds = useClockForIds(clock);
     if (isChanged) this.logState(clock);
   }
 

@@ -6,7 +6,7 @@ import { DnssecResolver } from '../common/dns/dnssec-resolver';
 import { NodeDnsResolver } from '../common/dns/node-dns-resolver';
 import { AppConfig } from '../config/config';
 import { BlockListsJob } from './block-lists/block-lists.job';
-import { EgressCheck, EgressPools } from './egress/egress-pools';
+import { EgressAddressesCheck, EgressPools } from './egress/egress-pools';
 import { EgressService } from './egress/egress.service';
 import { readEgressPools } from './egress/pool-file';
 import { SourceChooser } from './egress/source-chooser';
@@ -216,7 +216,7 @@ const WORKER: Provider[] = [DeliveryWorker, CrashRecovery, DeadClaims, WorkerSes
 const JOBS: Provider[] = [
   ...[PromoteDueJob, DeadSessionsJob, QueueSweepJob, QueueActionsJob],
   BlockListsJob,
-  ...[EgressCheck, EgressSyncJob, WarmUpSyncJob, GiveBackJob, RecordSendingJob],
+  ...[EgressAddressesCheck, EgressSyncJob, WarmUpSyncJob, GiveBackJob, RecordSendingJob],
   ...[CountTlsSessionsJob, RefreshMtaStsJob],
 ];
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { endOfPiece } from './fair-turns';
 
-/** Characters that are written in one turn of the event loop: some milliseconds, whatever they are. */
+/** Characters that are written in one turn of the event loop: this takes some milliseconds at most. */
 const PIECE = 64 * 1024;
 const QUOTE = Buffer.from('"');
 
@@ -28,14 +28,22 @@ export async function jsonInTurns(value: unknown): Promise<Buffer> {
   return Buffer.concat(written);
 }
 
-/** Writes a text piece by piece, each in a turn. @param whole the next piece begins with a `<` that has fewer characters behind it in this one */
-export async function inTurns<Written>(text: string, write: (piece: string) => Written, whole = 0): Promise<Written[]> {
+/**
+ * Writes a text piece by piece, each in a turn of the event loop.
+ *
+ * @param tagLength of markup, how many characters from a `<` on must be in one piece; 0: any two may be parted
+ */
+export async function inTurns<Written>(
+  text: string,
+  write: (piece: string) => Written,
+  tagLength = 0,
+): Promise<Written[]> {
   const written: Written[] = [];
   for (let at = 0, end: number; at < text.length; at = end) {
     if (at > 0) await nextTurn();
     end = endOfPiece(text, at, PIECE);
-    const tag = whole > 0 && end < text.length ? text.lastIndexOf('<', end - 1) : -1;
-    if (end - tag < whole && tag > at) end = tag;
+    const tag = tagLength > 0 && end < text.length ? text.lastIndexOf('<', end - 1) : -1;
+    if (end - tag < tagLength && tag > at) end = tag;
     written.push(write(text.slice(at, end)));
   }
   return written;

@@ -133,7 +133,7 @@ export class LookUpShares {
 }
 
 /** `EBUSY`: too much of the holder waits already. `ECANCELLED`: it was called off while it waited. */
-export class LookUpNotBegunError extends Error {
+class LookUpNotBegunError extends Error {
   constructor(readonly code: 'EBUSY' | 'ECANCELLED') {
     super(`The look-up did not begin: ${code}`);
   }

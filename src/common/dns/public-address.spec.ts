@@ -1,5 +1,23 @@
 import fc from 'fast-check';
-import { isPublicAddress } from './public-address';
+import { isLoopback, isPublicAddress } from './public-address';
+
+describe('isLoopback', () => {
+  it.each([['127.0.0.1'], ['127.8.9.10'], ['::1'], ['::ffff:127.0.0.1']])('%s is', (address) => {
+    expect(isLoopback(address)).toBe(true);
+  });
+
+  it.each([
+    ['192.0.2.1'],
+    ['10.127.0.1'],
+    ['::'],
+    ['::ffff:10.0.0.1'],
+    ['127.0.0.1.example.com'],
+    ['localhost'],
+    [undefined],
+  ])('%s is not', (address) => {
+    expect(isLoopback(address)).toBe(false);
+  });
+});
 
 describe('isPublicAddress', () => {
   it.each(['8.8.8.8', '1.1.1.1', '172.15.255.255', '172.32.0.1', '2a00:1450:4001::1', '2606:4700::1'])(

@@ -6,7 +6,7 @@ import { parseInTurns } from '../async/parse-in-turns';
 import { SECOND } from '../clock';
 import { CLIENT_HANDSHAKES, CLIENT_TLS } from '../tls/client-handshakes';
 import { connectMeasured, type MeasuredConnection } from '../tls/measured-socket';
-import { answering, type EgressGuard, isAmong } from './egress-guard';
+import { fixedLookup, type EgressGuard, isAmong } from './egress-guard';
 import { collectBody, drainBody, joinHeaders } from './egress-body';
 import { EgressError, toEgressFailure, type EgressFailure } from './egress-failure';
 
@@ -185,7 +185,7 @@ export class EgressClient {
     let plain: Socket | undefined;
     let measured: MeasuredConnection | undefined;
     const connect = (): Socket => {
-      plain = connectTcp({ host, port, lookup: answering(addresses), ...NEXT_ADDRESS });
+      plain = connectTcp({ host, port, lookup: fixedLookup(addresses), ...NEXT_ADDRESS });
       if (isSecure) measured = this.secured(plain, host, holderOf(outgoing));
       return measured?.encrypted ?? plain;
     };

@@ -21,16 +21,16 @@ export interface PublicEgressOptions {
   readonly allowPrivate?: boolean;
 }
 
-/** One answer for all of these: it must not tell customers which names there are in our own network. */
+/** The same reason for all of these: it must not tell customers which names exist in the operator's network. */
 const NOT_PUBLIC: EgressCheck = { kind: 'refused', reason: 'the host must exist and have public addresses only' };
 const LOOPBACK = ['127.0.0.1', '::1'];
-/** Of each family: a name with thousands of addresses that refuse would have one request knock at all of them. */
+/** Of each family: a name with thousands of addresses that refuse would make one request try all of them. */
 const MAX_ADDRESSES_TRIED = 8;
 
 /**
  * Lets connections out to the public Internet only. A host passes when every address it has is public by number, so that
- * no resolver can mix in one that is not; what is checked is what must be connected to, since a second look-up may answer
- * otherwise. The URL parser has already brought every spelling of an IPv4 address into the usual form.
+ * no resolver can mix in one that is not; what is checked is what must be connected to, since a second look-up may return
+ * others. The URL parser has already brought every spelling of an IPv4 address into the usual form.
  */
 export class PublicEgressGuard extends EgressGuard {
   constructor(
@@ -47,10 +47,10 @@ export class PublicEgressGuard extends EgressGuard {
     const host = hostOf(url);
     if (isIP(host) !== 0) return this.evaluate([host]);
     if (isLocalName(host)) return this.evaluate(LOOPBACK);
-    const answer = await this.resolver.resolveAddresses(host, options);
-    switch (answer.kind) {
+    const found = await this.resolver.resolveAddresses(host, options);
+    switch (found.kind) {
       case 'found':
-        return this.evaluate(answer.records.map(({ address }) => address));
+        return this.evaluate(found.records.map(({ address }) => address));
       case 'no-data':
       case 'no-domain':
         return NOT_PUBLIC;
@@ -78,7 +78,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
 
-/** `localhost` and the names below it never leave the machine (RFC 6761 section 6.3), so no resolver is asked. */
+/** `localhost` and the names below it never leave the machine (RFC 6761 section 6.3), so no look-up is made. */
 function isLocalName(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost');
 }
@@ -89,8 +89,8 @@ function firstOfEach(addresses: readonly string[]): string[] {
   return [...of(4), ...of(6)];
 }
 
-/** A resolver that knows one answer: the first addresses of each family. */
-export function answering(addresses: readonly string[]): LookupFunction {
+/** A look-up for `connect` that always returns these addresses: the first ones of each family. */
+export function fixedLookup(addresses: readonly string[]): LookupFunction {
   const records = firstOfEach(addresses).map((address) => ({ address, family: isIP(address) }));
   return (_host, options, callback) => {
     const [first] = records;
@@ -99,7 +99,7 @@ export function answering(addresses: readonly string[]): LookupFunction {
   };
 }
 
-/** Belt and braces: nothing in between has chosen another address. */
+/** Whether the peer of a connection is one of the addresses that were checked. */
 export function isAmong(address: string | undefined, checked: readonly string[]): boolean {
   if (address === undefined || isIP(address) === 0) return false;
   const plain = ipaddr.process(address).toString();

@@ -28,7 +28,7 @@ const LABEL_AFTER = /^[A-Za-z0-9]/;
 /** Characters around an occurrence that decide whether it counts. */
 const SURROUNDINGS = 64;
 
-/** Finds one address wherever it occurs in texts, also encoded twice (`DEPTH`), but not as a part of another address. */
+/** Finds one address wherever it occurs in texts, also encoded twice (`MAX_ENCODINGS`), but not as a part of another address. */
 export class AddressFinder {
   private readonly pattern: AddressPattern;
   private readonly sought: Sought;

@@ -3,7 +3,7 @@ import { CHARACTER_NAMES } from './spelled-characters';
 import { decodedRuns, type Occurrence, type Runs, type Step } from './encoded-runs';
 
 /** Nested encodings that are undone before the search, in whatever spelling each layer has. */
-export const DEPTH = 2;
+const MAX_ENCODINGS = 2;
 
 /** Characters scanned in far less than a millisecond. */
 const SHORT = 1_024;
@@ -23,7 +23,12 @@ export interface Sought extends Runs {
  * Where something stands in a text, or is within what is encoded there. One may be in another, and they have no order. No step takes
  * longer than to read the text once, or one run of it.
  */
-export function* occurrencesIn(text: string, sought: Sought, depth = DEPTH, origin: Origin = 'text'): Generator<Step> {
+export function* occurrencesIn(
+  text: string,
+  sought: Sought,
+  depth = MAX_ENCODINGS,
+  origin: Origin = 'text',
+): Generator<Step> {
   if (text.length < sought.minBytes) return;
   yield* sought.spelled(text, origin);
   if (depth > 0) yield* occurrencesWithin(text, sought, depth, origin);
@@ -33,7 +38,7 @@ export function* occurrencesIn(text: string, sought: Sought, depth = DEPTH, orig
 export function* occurrencesWithin(
   text: string,
   sought: Sought,
-  depth = DEPTH,
+  depth = MAX_ENCODINGS,
   origin: Origin = 'text',
 ): Generator<Step> {
   const isLong = text.length > SHORT;

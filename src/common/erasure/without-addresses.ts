@@ -32,7 +32,7 @@ export function withoutAddresses(text: string): string {
   return withReplaced(text, placesOf(text, ADDRESS), REPLACEMENT);
 }
 
-/** The same where programs write, also where they are encoded, twice even (`DEPTH`). @param text of some kB at most */
+/** The same where programs write, also where they are encoded, twice even (`MAX_ENCODINGS`). @param text of some kB at most */
 export function withoutEncodedAddresses(text: string): string {
   return withReplaced(
     text,

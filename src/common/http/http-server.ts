@@ -2,7 +2,7 @@ import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { SECOND } from '../clock';
-import { seeNothing } from '../tenant';
+import { withoutTenant } from '../tenant';
 import { Draining } from './draining';
 import { contentOf, endWith, type ErrorTranslator, sendError, statusOf, toAppError } from './error-response';
 import { expressMessages, standardHeaders } from './express-messages';
@@ -70,7 +70,7 @@ export class HttpAdapter extends ExpressAdapter {
 
   override listen(port: string | number, ...rest: unknown[]): ReturnType<ExpressAdapter['listen']> {
     const listen = () => super.listen(port, ...(rest as [string, () => void]));
-    return this.settings.tenantScopes ? seeNothing(listen) : listen();
+    return this.settings.tenantScopes ? withoutTenant(listen) : listen();
   }
 
   override get(...args: unknown[]): void {

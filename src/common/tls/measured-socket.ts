@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import { piecesInTurns } from '../async/pieces-in-turns';
+import { tlsInputInTurns } from './tls-input';
 
 /** The longest that servers are known to send before they are encrypted have 20 KiB, most of them names of authorities. */
 const MAX_BYTES = 24 * 1024;
@@ -46,7 +46,7 @@ class MeasuredSocket extends Duplex {
     holder: string,
   ) {
     super();
-    const pieces = piecesInTurns(this, holder);
+    const pieces = tlsInputInTurns(this, holder);
     let failure: Error | undefined;
     socket.on('data', (chunk: Buffer) => this.receive(chunk));
     socket.on('error', (error) => {

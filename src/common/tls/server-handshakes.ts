@@ -1,12 +1,12 @@
 import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createSecureContext, DEFAULT_CIPHERS, type SecureContextOptions } from 'node:tls';
-import { asStream, piecesInTurns } from '../async/pieces-in-turns';
 import { keepClosingInTurns, tlsInTurns } from '../async/socket-turns';
 import { SECOND } from '../clock';
 import { clientNetworkOf } from '../http/client-address';
 import { whenClientHello } from './client-hello';
 import { endInTurn, type Handshake, HandshakePlaces, type PlaceLimits, type Shares } from './handshake-places';
+import { asStream, tlsInputInTurns } from './tls-input';
 
 /** By the numbers of RFC 8446 section 4.2.7; the first where OpenSSL has it (3.5). */
 const GROUPS = [
@@ -82,7 +82,7 @@ export class ServerHandshakes {
         places.enter(handshake);
       },
       () => {
-        piecesInTurns(socket, client);
+        tlsInputInTurns(socket, client);
         const top = asStream(socket, begin);
         keepClosingInTurns(socket);
         handshake.top = top;

@@ -119,12 +119,9 @@ export function familyOf(address: string): number {
   return address.includes(':') ? 6 : 4;
 }
 
-export { DEFAULT_POOL };
-export type { EgressPool };
-
 /** Checks at a worker's start that every address of the pools is one of this machine. */
 @Injectable()
-export class EgressCheck implements OnModuleInit {
+export class EgressAddressesCheck implements OnModuleInit {
   constructor(private readonly egress: EgressPools) {}
 
   /** @throws ConfigurationError that names those that cannot be bound */

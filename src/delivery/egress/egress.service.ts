@@ -10,7 +10,8 @@ import {
   type HeldSuspension,
   type TodaysVolume,
 } from '../shaping/destinations.repository';
-import { DEFAULT_POOL, EgressPools } from './egress-pools';
+import { EgressPools } from './egress-pools';
+import { DEFAULT_POOL } from './pool-file';
 import { WarmUpVolumes } from './warm-up-volumes';
 
 /** A pool as operators see it. */

@@ -1,7 +1,7 @@
 import { claimOf } from '../../../test/setup/recipient-copies';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { HOUR } from '../../common/clock';
-import { EgressCheck, EgressPools, type EgressSource } from './egress-pools';
+import { EgressAddressesCheck, EgressPools, type EgressSource } from './egress-pools';
 import { parseEgressPools } from './pool-file';
 
 const ACME = '0197a3f2-6c1e-7b60-9d52-3f1c0e6a4b28';
@@ -50,7 +50,7 @@ describe('the file of pools', () => {
 
 describe('a worker', () => {
   const check = (...pools: unknown[]) =>
-    new EgressCheck(new EgressPools(parseEgressPools(pools), new FakeClock())).onModuleInit();
+    new EgressAddressesCheck(new EgressPools(parseEgressPools(pools), new FakeClock())).onModuleInit();
 
   it('starts with addresses of its machine', async () => {
     await expect(check(OWN, BULK)).resolves.toBeUndefined();

@@ -154,7 +154,7 @@ const EVERY_REFUSAL = ['4xx', '5xx'];
 const MAX_PATTERN_LENGTH = 2_000;
 
 /** A rule from its definition. @throws Error that names what is wrong, without the rule's name */
-export function compileRule(definition: RuleDefinition, compileText: CompileText, isOwn = false): ReplyRule {
+function compileRule(definition: RuleDefinition, compileText: CompileText, isOwn = false): ReplyRule {
   const { id, text, explanation } = definition;
   const kind = oneOf(REPLY_CLASSES, definition.class, 'class');
   const action = oneOf(REPLY_ACTIONS, definition.action, 'action');

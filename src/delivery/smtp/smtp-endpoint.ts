@@ -109,10 +109,3 @@ function contextFor(trusted: readonly string[] | undefined): SecureContext {
   contexts.set(trusted, context);
   return context;
 }
-
-const LOOPBACK = /^(?:(?:::ffff:)?127\.\d+\.\d+\.\d+|::1)$/;
-
-/** True for an IP address of this machine: the only place where credentials may travel unencrypted. */
-export function isLoopback(address: string | undefined): boolean {
-  return address !== undefined && LOOPBACK.test(address);
-}

@@ -1,3 +1,4 @@
+import { isLoopback } from '../../common/dns/public-address';
 import type { AppConfig } from '../../config/config';
 import {
   type HostTls,
@@ -8,7 +9,7 @@ import {
   Router,
   tlsaTrouble,
 } from '../routing/router';
-import { isLoopback, type SmtpEndpoint } from '../smtp/smtp-endpoint';
+import type { SmtpEndpoint } from '../smtp/smtp-endpoint';
 import type { DanePolicies, HostDane } from './dane.service';
 import { allowsHost } from './mta-sts-policy';
 import type { MtaStsPolicies, MtaStsState } from './mta-sts.service';

@@ -16,7 +16,7 @@ const BUCKETS_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 
  * What was kept of a result that the database refuses. `reduced`: all but the details. `queue`: the next attempt, without its
  * event. `held`: nothing; its delivery is put aside.
  */
-export const SALVAGES = ['reduced', 'queue', 'held'] as const;
+const SALVAGES = ['reduced', 'queue', 'held'] as const;
 
 export type Salvage = (typeof SALVAGES)[number];
 

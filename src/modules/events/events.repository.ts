@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { expandEvents, MOST_LEADS } from '../../common/compact-events';
-import { idMoved } from '../../common/ids';
+import { idPlus } from '../../common/ids';
 import { groupByTenant, acrossTenants } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { EventKey, FeedEvent, FeedRow, FeedStream } from './feed-event';
@@ -46,7 +46,7 @@ export class EventsRepository {
   async readBack(stream: FeedStream, before: string | undefined, horizon: string, limit: number): Promise<FeedEvent[]> {
     // The position may be at an event in the middle of a row, which has the id of its last one.
     const isWithin = before !== undefined && before < horizon;
-    const end = isWithin ? idMoved(before, MOST_LEADS + 1) : horizon;
+    const end = isWithin ? idPlus(before, MOST_LEADS + 1) : horizon;
     // Of that row nothing may be left.
     const rows = limit + 1;
     const [events = [], mail = []] = await this.database.runAll([

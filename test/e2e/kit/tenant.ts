@@ -64,10 +64,6 @@ export class TenantFactory {
     return this.app.get(OrganizationsService, { strict: false }).setStatus(organizationId, 'suspended');
   }
 
-  addPendingDomain(organizationId: string, domain: string) {
-    return this.app.get(DomainsService, { strict: false }).add(organizationId, domain);
-  }
-
   close(): Promise<void> {
     return this.app.close();
   }

@@ -74,7 +74,7 @@ const COLUMNS: Columns = {
 };
 
 /** A section as a JSON array, or as CSV with a header line; one part at a time. */
-export function renderSection(result: ExportResult, section: ExportSection, format: ExportFormat) {
+function renderSection(result: ExportResult, section: ExportSection, format: ExportFormat) {
   return format === 'json' ? jsonArray(result, section) : csvFile(result, section);
 }
 
@@ -82,11 +82,7 @@ export function renderSection(result: ExportResult, section: ExportSection, form
  * `{"data": {…, "exportedData": {…}}}` as text: three arrays, or three strings that are CSV files.
  * @param fields the other fields of `data`
  */
-export async function* renderResponse(
-  fields: object,
-  result: ExportResult,
-  format: ExportFormat,
-): AsyncGenerator<string> {
+async function* renderResponse(fields: object, result: ExportResult, format: ExportFormat): AsyncGenerator<string> {
   yield `{"data":${JSON.stringify(fields).slice(0, -1)},"exportedData":{`;
   for (const [index, section] of SECTIONS.entries()) {
     yield `${index > 0 ? ',' : ''}"${section}":`;

@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
-import { piecesInTurns } from './pieces-in-turns';
-import { SharedTurns } from './shared-turns';
+import { SharedTurns } from '../async/shared-turns';
+import { tlsInputInTurns } from './tls-input';
 
 const KIB = 1024;
 
@@ -11,7 +11,7 @@ function scene(microsecondsPerByte: number) {
   const turns = new SharedTurns(() => clockMs);
   let reads = 0;
   const stream = new Duplex({ read: () => void (reads += 1), write: (_chunk, _encoding, done) => done() });
-  const held = piecesInTurns(stream, 'holder', turns);
+  const held = tlsInputInTurns(stream, 'holder', turns);
   const pieces: Buffer[] = [];
   stream.on('data', (bytes: Buffer) => {
     pieces.push(bytes);

@@ -8,7 +8,7 @@ const TOLERANCE_MS = 2_000;
  * name in EHLO, and undefined when it hit all; `until` is Infinity while it lasts, and after a death: what a dead worker had
  * written may still be on its way.
  */
-export class StormLog {
+export class FaultLog {
   disturbances = [];
   /** `{at, until}` of each time without a database. */
   outages = [];

@@ -14,7 +14,7 @@ const HELD = `
   where d.state = 'claimed' and s.process_id = $1`;
 
 /** Carries out the faults of a plan at their time, and records the affected processes. */
-export class Storm {
+export class FaultInjector {
   #fleet;
   #database;
   #sink;
@@ -116,7 +116,7 @@ export class Storm {
     }
   }
 
-  /** One that is just being started again is killed when it is there. */
+  /** A process that is being started again is killed once it is up. */
   #kill(member, atDot) {
     return member.inTurn(async () => {
       await member.isUp();
@@ -126,7 +126,7 @@ export class Storm {
     });
   }
 
-  /** As an operator does, with all of them at work. */
+  /** Migrates as an operator does, while all processes work. */
   async #migrate() {
     const beganAt = performance.now();
     const command = [path.join(this.#releases.new.dist, 'cli/main.js'), 'migrate', '--json'];
@@ -141,7 +141,7 @@ export class Storm {
     this.#log.outage(beganAt, performance.now(), this.#leaseSeconds);
   }
 
-  /** A process that has been started again meanwhile is as it should be. */
+  /** A process that was started again in the meantime has no fault to end. */
   async #during(fault, over, begin, end) {
     const member = this.#fleet.get(fault.target);
     await member.isUp();
@@ -158,7 +158,7 @@ export class Storm {
 
   async #harmLink({ target, toxic }, over) {
     const { link } = this.#fleet.get(target);
-    // A partition is the stronger one.
+    // A partition of the same link is in effect.
     if (link.toxic) return;
     if (toxic === 'rst') return void link.reset();
     const harm = toxic === 'cut' ? { cutAfterBytes: CUT_BYTES } : { latencyMs: LATENCY_MS };

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { CONNECTION_TURNS, type SharedTurns } from './shared-turns';
+import { CONNECTION_TURNS, type SharedTurns } from '../async/shared-turns';
 
 /** A kilobyte may be 38 changes of keys (KeyUpdate, RFC 8446 section 4.6.3), which take 60 µs each, or 45 records of one byte. */
 const FIRST_BYTES = 1024;
@@ -18,14 +18,14 @@ const MAX_BYTES = 8 * 1024;
  *
  * @param stream below TLS: a stream, or a connection on which TLS is put by `asStream`
  * @param holder whom to count as one: a client, an organization
- * @returns what is under way
+ * @returns what has been received and is held back
  */
-export function piecesInTurns(stream: Duplex, holder: string, turns: SharedTurns = CONNECTION_TURNS): Pieces {
-  return new Pieces(stream, holder, turns);
+export function tlsInputInTurns(stream: Duplex, holder: string, turns: SharedTurns = CONNECTION_TURNS): TlsInput {
+  return new TlsInput(stream, holder, turns);
 }
 
 /** receiving ──no time is left, or TLS does not read──► holding ──its turn, or TLS reads on──► receiving */
-export class Pieces {
+export class TlsInput {
   /** In the order in which it came; null is the end. */
   private readonly held: (Buffer | null)[] = [];
   private size = FIRST_BYTES;
