@@ -51,7 +51,11 @@ describe('bodies', () => {
     expect(JSON.parse(refusal.body)).toMatchObject({
       error: { suggestion: expect.stringContaining('Content-Encoding') },
     });
-    expect((await send(typed('application/json', '{"name":"x"}', ['Content-Encoding: identity']))).status).toBe(201);
+    for (const none of ['identity', '', ', identity,']) {
+      const named = typed('application/json', '{"name":"x"}', [`Content-Encoding: ${none}`]);
+      expect((await send(named)).status).toBe(201);
+    }
+    expect((await send(typed('application/json', '{}', ['Content-Encoding: identity, gzip']))).status).toBe(415);
   });
 
   it.each([
