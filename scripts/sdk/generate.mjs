@@ -17,7 +17,9 @@ export function generateResources(document) {
         `  '${id}': { resource: '${resource}', name: '${name}', method: '${method}', path: '${path}' },`,
     );
   return `// Generated from the OpenAPI document by \`npm run build:sdk\`.
-import { type Core, itemsOf, type RequestOptions } from '../core.js';
+import type { Core, RequestOptions } from '../core.js';
+import type { Download } from '../download.js';
+import { itemsOf } from '../pages.js';
 import type { Body, Item, Query, Result, WithReact } from '../types.js';
 
 ${classes.join('\n\n')}
@@ -60,8 +62,18 @@ function describe(path, method, operation) {
     isKeyed: parameters.some((parameter) => parameter.in === 'header' && /^x-idempotency-key$/i.test(parameter.name)),
     isPaged: queries.some(({ name }) => ['page', 'cursor', 'offset', 'after'].includes(name)),
     isFeed: queries.some(({ name }) => name === 'after'),
+    files: filesOf(operation.responses[200]),
     summary: [operation.summary, `${method} ${path}`].filter(Boolean).join(': '),
   };
+}
+
+/** The forms beside JSON: `readExport` is a zip file as `readExportZip`. */
+function filesOf({ content = {} } = {}) {
+  const types = Object.keys(content);
+  if (!types.includes('application/json')) return [];
+  return types
+    .filter((type) => type !== 'application/json')
+    .map((type) => ({ type, suffix: className(type.slice(type.indexOf('/') + 1)) }));
 }
 
 function classOf(resource, operations) {
@@ -83,10 +95,17 @@ function methodOf(operation) {
     ...(operation.body === 'none' ? [] : ['body']),
     ...(isKeyed ? ['isKeyed: true'] : []),
   ].join(', ');
-  const own = `  /** ${summary} */
+  const result = `  /** ${summary} */
   ${name}(${parametersOf(operation, type)}): Promise<Result<${type}>> {
     return this.core.call({ ${call} }, options);
   }`;
+  const downloads = operation.files.map(
+    (file) => `  /** As a file, \`${file.type}\`. ${summary} */
+  ${name}${file.suffix}(${parametersOf(operation, type)}): Promise<Download> {
+    return this.core.download({ ${call}, accept: '${file.type}' }, options);
+  }`,
+  );
+  const own = [result, ...downloads].join('\n\n');
   if (!isPaged) return own;
   const forwarded = [
     ...operation.params.map((param) => param.name),

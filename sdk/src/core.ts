@@ -1,3 +1,4 @@
+import { type Download, toDownload } from './download.js';
 import { ConnectionError, type ErrorFields, errorOf, TimeoutError, type WaybillError } from './errors.js';
 import { baseOf, idempotencyKeyOf, queryString, requireKey, requirePath } from './request-parts.js';
 
@@ -33,6 +34,8 @@ export interface Call {
   readonly body?: unknown;
   /** The route takes an idempotency key. */
   readonly isKeyed?: boolean;
+  /** The media type of a file, where the route has other forms than JSON. */
+  readonly accept?: string;
 }
 
 interface Attempt {
@@ -41,6 +44,9 @@ interface Attempt {
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
+
+/** Makes the result of a response. Once it is settled, neither time limit nor signal reach the controller any more. */
+type Take<T> = (response: Response, controller: AbortController) => T | Promise<T>;
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_RETRIES = 3;
@@ -69,13 +75,28 @@ export class Core {
   }
 
   /** Returns the `data` of the response, or all of it where there is more, as in lists. @throws WaybillError, ConnectionError */
-  async call<T>(call: Call, options: RequestOptions = {}): Promise<T> {
+  call<T>(call: Call, options?: RequestOptions): Promise<T> {
+    return this.send(call, options, (response) => read<T>(response));
+  }
+
+  /**
+   * Returns a file as a stream: it is read at the caller's pace and never held as a whole. Time limit and retries are for its
+   * beginning; `signal` ends it at any time.
+   * @throws WaybillError, ConnectionError
+   */
+  download(call: Call, options?: RequestOptions): Promise<Download> {
+    return this.send(call, options, (response, controller) =>
+      response.ok ? toDownload(response, controller, options?.signal) : read(response),
+    );
+  }
+
+  private async send<T>(call: Call, options: RequestOptions = {}, take: Take<T>): Promise<T> {
     const attempt = await this.prepare(call, options);
     const retries = options.maxRetries ?? this.maxRetries;
     for (let count = 0; ; count += 1) {
       options.signal?.throwIfAborted();
       try {
-        return await this.attempt<T>(attempt);
+        return await this.attempt(attempt, take);
       } catch (error) {
         const delayMs = count < retries ? delayBefore(error, call, count) : undefined;
         if (delayMs === undefined || options.signal?.aborted) throw error;
@@ -89,7 +110,7 @@ export class Core {
     const body = call.body === undefined ? undefined : await this.rendered(call.body);
     const headers: Record<string, string> = {
       authorization: `Bearer ${this.options.apiKey}`,
-      accept: 'application/json',
+      accept: call.accept ?? 'application/json',
     };
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (isKeyed) headers['idempotency-key'] = idempotencyKeyOf(options.idempotencyKey, body);
@@ -101,7 +122,7 @@ export class Core {
     };
   }
 
-  private async attempt<T>({ url, init, timeoutMs, signal }: Attempt): Promise<T> {
+  private async attempt<T>({ url, init, timeoutMs, signal }: Attempt, take: Take<T>): Promise<T> {
     const controller = new AbortController();
     const abort = (): void => controller.abort(signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
@@ -112,7 +133,7 @@ export class Core {
     }, timeoutMs);
     try {
       const response = await this.fetch(url, { ...init, signal: controller.signal });
-      return await read<T>(response);
+      return await take(response, controller);
     } catch (error) {
       if (late) throw new TimeoutError(`No response within ${timeoutMs} ms`, { cause: error });
       if (signal?.aborted || isRefusal(error)) throw error;
@@ -216,71 +237,4 @@ function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> 
     const timer = setTimeout(end, delayMs);
     signal?.addEventListener('abort', abort, { once: true });
   });
-}
-
-interface Pagination {
-  readonly nextCursor?: string;
-  readonly hasMore?: boolean;
-  readonly page?: number;
-  readonly totalPages?: number;
-  readonly offset?: number;
-  readonly limit?: number;
-}
-
-interface Page<Item> {
-  readonly data?: readonly Item[];
-  /** Of privacy requests, whose list stands within `data`. */
-  readonly requests?: readonly Item[];
-  /** Of lists without `pagination`. */
-  readonly total?: number;
-  readonly pagination?: Pagination;
-}
-
-/**
- * Every item of a list, page by page as they are asked for.
- * @param cursorName the query's name for the `nextCursor` of the page before
- */
-export async function* itemsOf<Item>(
-  read: (query: Record<string, unknown>) => Promise<unknown>,
-  query: object = {},
-  cursorName: 'cursor' | 'after' = 'cursor',
-): AsyncGenerator<Item, void, undefined> {
-  let next: Record<string, unknown> | undefined = { ...query };
-  let seen = 0;
-  while (next) {
-    const page = (await read(next)) as Page<Item>;
-    const items = page.data ?? page.requests ?? [];
-    yield* items;
-    seen += items.length;
-    if (cursorName === 'after') next = afterEvent(next, page);
-    else next = items.length === 0 ? undefined : after(next, page, seen);
-  }
-}
-
-/** Pages of the feed may be short, or empty, while there is more. */
-function afterEvent(
-  query: Record<string, unknown>,
-  { pagination }: Page<unknown>,
-): Record<string, unknown> | undefined {
-  if (!pagination?.hasMore || pagination.nextCursor === undefined) return undefined;
-  return { ...query, from: undefined, after: pagination.nextCursor };
-}
-
-function after(query: Record<string, unknown>, page: Page<unknown>, seen: number): Record<string, unknown> | undefined {
-  if (page.pagination) return afterPage(query, page.pagination);
-  if (seen >= (page.total ?? 0)) return undefined;
-  return page.requests
-    ? { ...query, offset: Number(query.offset ?? 0) + page.requests.length }
-    : { ...query, page: Number(query.page ?? 1) + 1 };
-}
-
-function afterPage(query: Record<string, unknown>, pagination: Pagination): Record<string, unknown> | undefined {
-  const { nextCursor, hasMore, page, totalPages, offset, limit } = pagination;
-  if (hasMore === false) return undefined;
-  if (nextCursor !== undefined) return { ...query, page: undefined, cursor: nextCursor };
-  if (page !== undefined && totalPages !== undefined) {
-    return page < totalPages ? { ...query, page: page + 1 } : undefined;
-  }
-  if (hasMore && offset !== undefined && limit !== undefined) return { ...query, offset: offset + limit };
-  return undefined;
 }

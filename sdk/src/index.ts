@@ -19,6 +19,7 @@ export class Waybill extends Resources {
 }
 
 export type { RequestOptions, WaybillOptions } from './core.js';
+export type { Download } from './download.js';
 export * from './errors.js';
 export { OPERATIONS } from './generated/resources.js';
 export type { components, operations } from './generated/api.js';

@@ -1,5 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,6 +12,7 @@ import { createTransport } from 'nodemailer';
 import { WebhookReceiver } from '../doubles/webhook-receiver';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { waitFor } from '../setup/wait-for';
+import { typedUse } from './kit/sdk-sample';
 import { ServiceProcess } from './kit/service-process';
 import { TenantFactory } from './kit/tenant';
 
@@ -250,6 +252,39 @@ describe('@waybill/client', () => {
     expect(await through(answer).client.inboundEmails.raw('x')).toEqual(bytes);
   });
 
+  it('reads an export as files while they arrive', async () => {
+    const { requestId } = await client.privacy.requestExport({ email: 'ada@files.example', format: 'csv' });
+    await waitFor(async () => (await client.privacy.readExport(requestId)).status === 'completed', {
+      what: 'the export',
+    });
+    const csv = await client.privacy.readExportCsv(requestId, { section: 'suppressions' });
+    expect(csv).toMatchObject({
+      contentType: expect.stringMatching(/^text\/csv/),
+      filename: `${requestId}-suppressions.csv`,
+    });
+    expect(await new Response(csv.body).text()).toMatch(/^id,email,reason,suppressedAt,notes\r\n/);
+    const zip = await client.privacy.readExportZip(requestId);
+    expect(zip).toMatchObject({ contentType: 'application/zip', filename: `${requestId}.zip` });
+    expect(Buffer.from(await new Response(zip.body).arrayBuffer()).toString('latin1')).toMatch(/^PK/);
+    await expect(client.privacy.readExportZip(randomUUID(), {})).rejects.toMatchObject({ code: 'resource_not_found' });
+  });
+
+  it('gives a download to its reader as it begins, whose time has no limit, and ends it by its signal', async () => {
+    const refused = refusal(503, 'service_unavailable', { 'retry-after': '0' });
+    const { client, requests } = through(refused, new Response('PK'));
+    expect(await client.privacy.readExportZip('x')).toMatchObject({ filename: undefined });
+    expect(requests.map(({ init }) => init.headers.accept)).toEqual(['application/zip', 'application/zip']);
+    const server = createServer((_request, response) => void response.write('PK')).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const slow = new sdk.Waybill({ apiKey, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    const controller = new AbortController();
+    const reader = (await slow.privacy.readExportZip('x', {}, { signal: controller.signal })).body.getReader();
+    expect(Buffer.from((await reader.read()).value).toString()).toBe('PK');
+    controller.abort(new Error('enough'));
+    await expect(reader.read()).rejects.toThrow('enough');
+    server.close().closeAllConnections();
+  });
+
   it('makes html of React elements, in batches too', async () => {
     const render = (element: { name: string }) => Promise.resolve(`<p>Hello ${element.name}</p>`);
     const drawing = new sdk.Waybill({ apiKey, baseUrl, render });
@@ -373,46 +408,11 @@ describe('@waybill/client', () => {
   });
 
   it('declares parameters and results in its types', async () => {
-    const text = `
-      import { Waybill, isWaybillError, type WebhookEvent } from '${join(SDK, 'dist/esm/index.js')}';
-      const waybill = new Waybill({ apiKey: 'x', baseUrl: 'x' });
-      export async function use(): Promise<string[]> {
-        const { id } = await waybill.emails.send({ to: ['ada@example.com'], subject: 'x', react: {} }, { idempotencyKey: 'x' });
-        // @ts-expect-error the field has another name
-        await waybill.emails.send({ to: ['ada@example.com'], subject: 'x', reply_to: 'x' });
-        // @ts-expect-error there is no such status
-        await waybill.emails.list({ status: 'lost' });
-        const names: string[] = [];
-        for await (const template of waybill.templates.listAll()) names.push(template.name);
-        const { pagination } = await waybill.emails.list({ status: 'bounced' });
-        const event: WebhookEvent = await waybill.webhooks.verify('', {}, 'whsec_x');
-        if (event.type === 'email.bounced') names.push(event.data.emailId, event.data.bounceType ?? '');
-        // @ts-expect-error there is no such type of bounce
-        if (event.type === 'email.bounced' && event.data.bounceType === 'lost') names.push('');
-        if (event.type === 'inbound.received') names.push(event.data.inboundEmailId, event.data.authentication.spf.result);
-        const raw: Uint8Array = await waybill.inboundEmails.raw(id);
-        const { attachments } = await waybill.inboundEmails.get(id);
-        for (const { index } of attachments) await waybill.inboundEmails.attachment(id, index);
-        for await (const pulled of waybill.events.pullAll()) {
-          names.push(pulled.type, pulled.data.eventId);
-          if (pulled.type === 'email.clicked') names.push(pulled.data.url ?? '');
-        }
-        names.push((await waybill.events.pull()).pagination.nextCursor ?? '');
-        for await (const { requestId } of waybill.privacy.listRequestsAll()) names.push(requestId);
-        names.push(String(raw.length));
-        if (event.type === 'webhook.test') names.push(event.data.webhookId);
-        try { await waybill.emails.cancel(id); } catch (error) {
-          if (isWaybillError(error, 'email_not_cancellable')) names.push(error.code);
-          // @ts-expect-error there is no such code
-          if (isWaybillError(error, 'lost')) names.push(error.code);
-        }
-        return [...names, String(pagination.total)];
-      }`;
     const compilerOptions = {
       ...{ strict: true, noEmit: true, target: 'es2022', module: 'esnext', moduleResolution: 'bundler', types: [] },
       lib: ['es2022', 'dom'],
     };
-    writeFileSync(join(folder, 'sample.ts'), text);
+    writeFileSync(join(folder, 'sample.ts'), typedUse(join(SDK, 'dist/esm/index.js')));
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['sample.ts'] }));
     const compiler = join(ROOT, 'node_modules/typescript-7/bin/tsc');
     // What is wrong would be in the output.

@@ -28,6 +28,24 @@ export async function jsonInTurns(value: unknown): Promise<Buffer> {
   return Buffer.concat(written);
 }
 
+/** The JSON of a list whose items are long together, although each is short: a hundred with their bodies take a tenth of a second in one piece. */
+export async function listInTurns({ data, ...rest }: { readonly data: readonly unknown[] }): Promise<Buffer> {
+  const written = [Buffer.from('{"data":[')];
+  let inTurn = 0;
+  for (const [index, item] of data.entries()) {
+    if (inTurn > PIECE) {
+      await nextTurn();
+      inTurn = 0;
+    }
+    const json = Buffer.from(`${index > 0 ? ',' : ''}${JSON.stringify(item)}`);
+    inTurn += json.length;
+    written.push(json);
+  }
+  const end = JSON.stringify(rest).slice(1);
+  written.push(Buffer.from(end === '}' ? ']}' : `],${end}`));
+  return Buffer.concat(written);
+}
+
 /**
  * Writes a text piece by piece, each in a turn of the event loop.
  *

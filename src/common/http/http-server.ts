@@ -7,7 +7,7 @@ import { Draining } from './draining';
 import { contentOf, endWith, type ErrorTranslator, sendError, statusOf, toAppError } from './error-response';
 import { expressMessages, standardHeaders } from './express-messages';
 import { createNodeServer, type NodeServerOptions } from './node-server';
-import { BodyBudget, MAX_HELD_BYTES } from './request-body';
+import { BodyBudget, holderOf, holdUntilRead, MAX_HELD_BYTES } from './request-body';
 import { type RouteHandler, RouteTable } from './route-table';
 
 export interface HttpServerOptions extends NodeServerOptions {
@@ -148,6 +148,10 @@ export class HttpAdapter extends ExpressAdapter {
     if (body instanceof StreamableFile) return super.reply(response, body);
     const [type, content] = contentOf(body);
     if (type !== undefined && !response.hasHeader('content-type')) response.setHeader('content-type', type);
+    // A change that is made is not refused for the length of its response; bytes are held by who made them.
+    if (response.req?.method === 'GET' && typeof content === 'string') {
+      holdUntilRead(response.req.bodyBudget, holderOf(response.req), content.length, response);
+    }
     return endWith(response, content);
   }
 

@@ -45,13 +45,19 @@ export async function parseInTurns(
 }
 
 function requireJson(headers: IncomingHttpHeaders): void {
-  const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+  if (isEncoded(headers['content-encoding'])) {
     throw unsupported('Compressed bodies are not accepted', 'Send the body as it is, without Content-Encoding');
   }
   if (!isJsonInUtf8(headers['content-type'])) {
     throw unsupported('Only application/json in UTF-8 is accepted', 'Send Content-Type: application/json');
   }
+}
+
+/** The field is a list, whose empty elements say nothing (RFC 9110 section 5.6.1.2). */
+function isEncoded(encodings: string | undefined): boolean {
+  if (encodings === undefined) return false;
+  const codings = encodings.split(',').map((coding) => coding.trim().toLowerCase());
+  return codings.some((coding) => coding !== '' && coding !== 'identity');
 }
 
 function isJsonInUtf8(contentType: string | undefined): boolean {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { escapeHtml } from './html-page';
-import { jsonInTurns } from '../async/text-in-turns';
+import { jsonInTurns, listInTurns } from '../async/text-in-turns';
 import { escapedInTurns, inertInTurns } from './large-responses';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
 
@@ -20,6 +20,19 @@ describe('responses with long texts', () => {
       fc.asyncProperty(value, async (given) => {
         const text = (await jsonInTurns({ data: given })).toString();
         expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify({ data: given })));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('are the JSON of a list that they are in one piece', async () => {
+    const list = fc.record({
+      data: fc.array(fc.oneof(TEXT, fc.jsonValue())),
+      total: fc.option(fc.nat(), { nil: undefined }),
+    });
+    await fc.assert(
+      fc.asyncProperty(list, async (given) => {
+        expect(JSON.parse((await listInTurns(given)).toString())).toEqual(JSON.parse(JSON.stringify(given)));
       }),
       { numRuns: 50 },
     );
@@ -58,6 +71,7 @@ describe('responses with long texts', () => {
   it('let others have their turn', async () => {
     const text = '"'.repeat(20 * PIECE);
     expect(await loopTurnsOf(() => jsonInTurns({ text, html: text }))).toBeGreaterThan(30);
+    expect(await loopTurnsOf(() => listInTurns({ data: Array(40).fill('x'.repeat(PIECE)) }))).toBeGreaterThan(30);
     expect(await loopTurnsOf(() => escapedInTurns(text))).toBeGreaterThan(15);
     expect(await loopTurnsOf(() => inertInTurns('<'.repeat(20 * PIECE)))).toBeGreaterThan(15);
     expect(await loopTurnsOf(() => inertInTurns('<a '.repeat(7 * PIECE)))).toBeGreaterThan(15);

@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { fromCursor } from '../../common/http/pagination';
-import { jsonInTurns } from '../../common/async/text-in-turns';
+import { jsonInTurns, listInTurns } from '../../common/async/text-in-turns';
 import { JSON_TYPE } from '../../common/http/large-responses';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
 import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
@@ -41,8 +41,13 @@ export class EmailsController {
   @Get()
   @ApiOperation({ summary: 'List emails', description: 'Newest first.' })
   @ApiList(EmailListItemDto, PaginationDto)
+  @Header('content-type', JSON_TYPE)
   @ApiErrors('invalid_request')
-  async list(@CurrentPrincipal() principal: Principal, @Query() query: ListEmailsQuery) {
+  async list(
+    @CurrentPrincipal() principal: Principal,
+    @Query() query: ListEmailsQuery,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<Buffer> {
     const { status, tag, recipient, subject, domain_id: domainId, from, to } = query;
     assertSpan({ from, to });
     const page = {
@@ -51,7 +56,9 @@ export class EmailsController {
       after: fromCursor(query.cursor),
     };
     const filter = { status, tag, recipient, subject, domainId, from, to };
-    return toListDto(await this.emails.list(principal, filter, page), query);
+    const json = await listInTurns(toListDto(await this.emails.list(principal, filter, page), query));
+    holdUntilRead(this.budget, principal.organizationId, json.length, response);
+    return json;
   }
 
   @Get(':id')

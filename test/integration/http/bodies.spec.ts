@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { waitFor } from '../../setup/wait-for';
 import { expectEnvelope } from './expect-envelope';
 import { type HttpApp, slowRequests, startHttpApp } from './http-app';
@@ -51,7 +53,11 @@ describe('bodies', () => {
     expect(JSON.parse(refusal.body)).toMatchObject({
       error: { suggestion: expect.stringContaining('Content-Encoding') },
     });
-    expect((await send(typed('application/json', '{"name":"x"}', ['Content-Encoding: identity']))).status).toBe(201);
+    for (const none of ['identity', '', ', identity,']) {
+      const named = typed('application/json', '{"name":"x"}', [`Content-Encoding: ${none}`]);
+      expect((await send(named)).status).toBe(201);
+    }
+    expect((await send(typed('application/json', '{}', ['Content-Encoding: identity, gzip']))).status).toBe(415);
   });
 
   it.each([
@@ -140,6 +146,15 @@ describe('body size', () => {
   it('refuses a declared length over 64 KiB with 413 before the body is sent', async () => {
     const bytes = request('POST /v1/things', [JSON_TYPE, `Content-Length: ${64 * 1024 + 1}`]);
     expectEnvelope(await exchange(app.port, bytes), 413, 'payload_too_large');
+  });
+
+  it('holds a large response until its client has read it, and refuses what is beyond the share', async () => {
+    const get = request('GET /v1/things/large', ['Connection: close']);
+    const unread = connect(app.port, '127.0.0.1', () => unread.write(get));
+    await once(unread, 'readable');
+    expectEnvelope(await exchange(app.port, get), 429, 'rate_limit_exceeded');
+    unread.destroy();
+    await waitFor(async () => (await exchange(app.port, get)).status === 200, { what: 'its share again' });
   });
 
   it('takes exactly 64 KiB', async () => {

@@ -20,7 +20,7 @@ import { IsOptional, IsString, Length } from 'class-validator';
 import type { Request, Response } from 'express';
 import type { RequestLine } from '../../../src/common/http/request';
 import { BodyGuard } from '../../../src/common/http/body.guard';
-import { BATCH_BODY, TakesBody } from '../../../src/common/http/request-body';
+import { BATCH_BODY, MIB, TakesBody } from '../../../src/common/http/request-body';
 import { Draining } from '../../../src/common/http/draining';
 import { QueryInteger, Timestamp } from '../../../src/common/http/dto-decorators';
 import { ErrorFilter } from '../../../src/common/http/error-response';
@@ -67,6 +67,11 @@ class ThingsController {
   @Get('by-address/:address')
   byAddress(@Param('address') address: string) {
     return { data: address };
+  }
+
+  @Get('large')
+  large() {
+    return { data: 'x'.repeat(7 * MIB) };
   }
 
   @Get(':id')

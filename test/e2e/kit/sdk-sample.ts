@@ -1,0 +1,40 @@
+/** A program that uses the client library's types, and that the compiler takes only if they are right. */
+export const typedUse = (library: string): string => `
+import { Waybill, isWaybillError, type Download, type WebhookEvent } from '${library}';
+const waybill = new Waybill({ apiKey: 'x', baseUrl: 'x' });
+export async function use(): Promise<string[]> {
+  const { id } = await waybill.emails.send({ to: ['ada@example.com'], subject: 'x', react: {} }, { idempotencyKey: 'x' });
+  // @ts-expect-error the field has another name
+  await waybill.emails.send({ to: ['ada@example.com'], subject: 'x', reply_to: 'x' });
+  // @ts-expect-error there is no such status
+  await waybill.emails.list({ status: 'lost' });
+  const names: string[] = [];
+  for await (const template of waybill.templates.listAll()) names.push(template.name);
+  const { pagination } = await waybill.emails.list({ status: 'bounced' });
+  const event: WebhookEvent = await waybill.webhooks.verify('', {}, 'whsec_x');
+  if (event.type === 'email.bounced') names.push(event.data.emailId, event.data.bounceType ?? '');
+  // @ts-expect-error there is no such type of bounce
+  if (event.type === 'email.bounced' && event.data.bounceType === 'lost') names.push('');
+  if (event.type === 'inbound.received') names.push(event.data.inboundEmailId, event.data.authentication.spf.result);
+  const raw: Uint8Array = await waybill.inboundEmails.raw(id);
+  const { attachments } = await waybill.inboundEmails.get(id);
+  for (const { index } of attachments) await waybill.inboundEmails.attachment(id, index);
+  for await (const pulled of waybill.events.pullAll()) {
+    names.push(pulled.type, pulled.data.eventId);
+    if (pulled.type === 'email.clicked') names.push(pulled.data.url ?? '');
+  }
+  names.push((await waybill.events.pull()).pagination.nextCursor ?? '');
+  for await (const { requestId } of waybill.privacy.listRequestsAll()) names.push(requestId);
+  names.push(String(raw.length));
+  const { body, filename }: Download = await waybill.privacy.readExportCsv(id, { section: 'events' });
+  for await (const piece of body as unknown as AsyncIterable<Uint8Array>) names.push(filename ?? '', String(piece.length));
+  // @ts-expect-error there is no such section
+  await waybill.privacy.readExportCsv(id, { section: 'lost' });
+  if (event.type === 'webhook.test') names.push(event.data.webhookId);
+  try { await waybill.emails.cancel(id); } catch (error) {
+    if (isWaybillError(error, 'email_not_cancellable')) names.push(error.code);
+    // @ts-expect-error there is no such code
+    if (isWaybillError(error, 'lost')) names.push(error.code);
+  }
+  return [...names, String(pagination.total)];
+}`;
