@@ -138,6 +138,23 @@ describe('a stop', () => {
   });
 });
 
+it('counts every line of the log once its reader is gone, and stops as ever', async () => {
+  const service = await ServiceProcess.start({ ...env(), WAYBILL_ROLES: 'api' });
+  const { port, metricsPort } = service;
+  const lost = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    return Number(/^waybill_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
+  };
+  service.child.stdout!.destroy();
+  const requestUntilMore = async (before: number) => {
+    await fetch(`http://127.0.0.1:${port}/v1/emails`);
+    return (await lost()) > before;
+  };
+  for (const before of [0, 1, 2]) await waitFor(() => requestUntilMore(before), { what: `lost line ${before + 1}` });
+  await terminate(service);
+  expect(service.exitCode).toBe(0);
+});
+
 describe('SIGTERM during the start', () => {
   /** Well before the minute that a database is waited for. */
   const SOON_MS = 30_000;

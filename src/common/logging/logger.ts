@@ -74,9 +74,21 @@ function openStdout(): DestinationStream {
 
 function watched(stream: Stdout): Stdout {
   stream.on('drop', () => countDropped());
-  // A closed reader (EPIPE) must not end the service.
-  stream.on('error', () => countDropped());
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    countDropped();
+    // A closed reader must not end the service. Pino has given the stream up by now, without a word about what is logged from here on.
+    if (error.code === 'EPIPE') giveUp(stream);
+  });
   return stream;
+}
+
+/** Every line counts as lost, so that the alert lasts; nothing is left to wait for at the end. */
+function giveUp(stream: Stdout): void {
+  stdout = undefined;
+  stream.write = () => {
+    countDropped();
+    return true;
+  };
 }
 
 /** Makes lines of what libraries write to the console: clients can cause some of it, as mailauth's note on a DKIM signature's `l=`. */
