@@ -14,6 +14,8 @@ const IDLE_RUNS = 2;
 /** Endpoints at a time, and events for each that differs in where it stands: what is in memory at once. */
 const FOLLOWERS = 50;
 const EVENTS = 100;
+/** Of one organization in a page: fifty endpoints of one get ten each, so that they delay those of others for little. */
+const MESSAGES_OF_ONE = 500;
 /** Beyond the one for each: shared by endpoints that are behind, so that a long backlog does not delay the next pass. */
 const MORE_PAGES = 20;
 /** Of one endpoint: while so many wait to be sent, its further events wait in the event log, which is there anyway. */
@@ -76,8 +78,9 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
   }
 
   private async followOn(behind: Follower[]): Promise<number> {
+    const endMs = this.clock.monotonicMs() + EVERY_MS;
     let count = 0;
-    for (let page = 0; page < MORE_PAGES && behind.length > 0; page += 1) {
+    for (let page = 0; page < MORE_PAGES && behind.length > 0 && this.clock.monotonicMs() < endMs; page += 1) {
       const { events, left } = await this.followOrPassOver(behind.splice(0, FOLLOWERS));
       count += events;
       behind.push(...left);
@@ -111,7 +114,10 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
       streams.map(([{ organizationId, mode, position }]) => ({ organizationId, mode, after: position })),
       EVENTS,
     );
-    const steps = streams.flatMap((members, index) => members.flatMap((one) => stepOf(one, pages[index] ?? [])));
+    const limitOf = messagesOfEach(followers);
+    const steps = streams.flatMap((members, index) =>
+      members.flatMap((one) => stepOf(one, pages[index] ?? [], limitOf(one))),
+    );
     if (steps.length === 0) return { events: 0, left: [] };
     const messages = steps.flatMap((step) => step.messages);
     await this.endpoints.advance(steps, messages, this.clock.now());
@@ -134,16 +140,24 @@ interface Step extends Advance {
   readonly isFull: boolean;
 }
 
+/** How many messages each endpoint gets of a page. */
+function messagesOfEach(followers: readonly Follower[]): (one: Follower) => number {
+  const endpoints = new Map<string, number>();
+  for (const { organizationId } of followers) endpoints.set(organizationId, (endpoints.get(organizationId) ?? 0) + 1);
+  return ({ organizationId }) => Math.min(EVENTS, Math.ceil(MESSAGES_OF_ONE / (endpoints.get(organizationId) ?? 1)));
+}
+
 /** Nothing when there is nothing to read. */
-function stepOf(follower: Follower, events: readonly FeedEvent[]): Step[] {
-  const last = events.at(-1);
-  if (!last) return [];
+function stepOf(follower: Follower, page: readonly FeedEvent[], limit: number): Step[] {
   const { organizationId, mode, endpointId, position } = follower;
-  const messages = events
-    .filter((event) => isSubscribed(follower, event, endpointId))
+  const wanted = page.filter((event) => isSubscribed(follower, event, endpointId));
+  const last = wanted.length > limit ? wanted[limit - 1] : page.at(-1);
+  if (!last) return [];
+  const messages = wanted
+    .slice(0, limit)
     .map(({ id, emailId, sequence, eventType }) => ({ endpointId, id, emailId, sequence, eventType }));
   const advance = { organizationId, mode, endpointId, position, next: last.id };
-  return [{ ...advance, follower, messages, isFull: events.length === EVENTS }];
+  return [{ ...advance, follower, messages, isFull: wanted.length > limit || page.length === EVENTS }];
 }
 
 /** Those of one organization and mode that stand at the same event, together; never empty. */

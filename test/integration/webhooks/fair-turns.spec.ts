@@ -3,6 +3,7 @@ import { newId } from '../../../src/common/ids';
 import { EventsService } from '../../../src/modules/events/events.service';
 import { ExpandEventsJob } from '../../../src/modules/webhooks/expand-events.job';
 import { release } from '../../../src/modules/webhooks/evaluate-attempt';
+import { WebhookEndpointsRepository } from '../../../src/modules/webhooks/webhook-endpoints.repository';
 import { WebhookDispatcher } from '../../../src/modules/webhooks/webhook-dispatcher.service';
 import { WebhookSender } from '../../../src/modules/webhooks/webhook-sender.service';
 import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
@@ -65,6 +66,26 @@ describe('beside a noisy organization', () => {
     expect((await scene.messages()).map(({ organization_id }) => organization_id)).toEqual([quiet.organizationId]);
     // Three pages of endpoints, then twenty more shared by those that are behind.
     expect(reads()).toHaveLength(23);
+  });
+
+  it('whose events go to many endpoints, it gets few messages in a page, and few pages before the next pass', async () => {
+    await addEndpoints(noisy, 50);
+    await addEndpoints(quiet, 1);
+    for (const [tenant, count] of [[noisy, 300], [quiet, 60]] as const) await insertEvents(scene.db, tenant, Array(count).fill('sent')); // prettier-ignore
+    const endpoints = scene.core.get(WebhookEndpointsRepository);
+    const advance = endpoints.advance.bind(endpoints);
+    const pages: number[] = [];
+    jest.spyOn(endpoints, 'advance').mockImplementation(async (steps, messages, now) => {
+      pages.push(messages.length);
+      await advance(steps, messages, now);
+      scene.clock.advance(400);
+    });
+    await scene.core.get(ExpandEventsJob).expand();
+    // All endpoints of one, then the other, then half a second of more for the first.
+    expect(pages).toEqual([500, 60, 500, 500]);
+    // What it has left follows, and nothing is left out.
+    for (let pass = 0; pass < 20; pass += 1) await scene.core.get(ExpandEventsJob).expand();
+    expect(await scene.messages()).toHaveLength(50 * 300 + 60);
   });
 
   it('whose messages cannot be written, events of another become messages all the same', async () => {
