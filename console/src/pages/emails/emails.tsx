@@ -7,6 +7,7 @@ import { useFilters } from '../../parts/filters';
 import { Card, Page } from '../../parts/page';
 import { Empty, Loaded, Requires } from '../../parts/states';
 import { EmailFilters, type Filters, NAMES, UUID } from './email-filters';
+import { Suppressed } from '../../parts/suppressed';
 import { Beyond, PagesPager } from '../../parts/list';
 import { EmailRows, type EmailList } from './email-rows';
 import { NoneYet, OlderPager, olderThan, readOlder } from './older';
@@ -62,6 +63,7 @@ function EmailsPage() {
       }
     >
       <EmailFilters filters={filters} change={(changes) => change({ page: '', older: '', ...changes })} />
+      {ADDRESS.test(filters.q) && <Suppressed email={filters.q} isNotice />}
       <Card flush>
         <Loaded query={query} lines={10}>
           {(list) =>

@@ -7,7 +7,7 @@ import type { Email, Pagination } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
 import { Chart } from '../../parts/chart';
 import { Segmented } from '../../parts/field';
-import { count, percent } from '../../parts/format';
+import { count, shareOf } from '../../parts/format';
 import { Card, Figures, Page } from '../../parts/page';
 import { Empty, Loaded } from '../../parts/states';
 import { useHours, usePeriod, useSeries, useStats } from '../../parts/stats';
@@ -72,9 +72,9 @@ function Flow({ hours, step }: { hours: number; step: number }) {
           <Figures
             figures={[
               { name: 'Accepted', value: count(now.total), note: 'recipients' },
-              { name: 'Delivered', value: count(now.delivered), note: percent(now.deliveryRate) },
-              { name: 'Bounced', value: count(now.bounced), note: percent(now.bounceRate) },
-              { name: 'Opened', value: count(now.opens), note: percent(now.openRate) },
+              { name: 'Delivered', value: count(now.delivered), note: shareOf(now.deliveryRate, now.total) },
+              { name: 'Bounced', value: count(now.bounced), note: shareOf(now.bounceRate, now.total) },
+              { name: 'Opened', value: count(now.opens), note: shareOf(now.openRate, now.delivered) },
               { name: 'On their way', value: count(now.queued + now.sending), note: 'of this period' },
             ]}
           />
