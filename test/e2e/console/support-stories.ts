@@ -69,4 +69,55 @@ export function supportStories(sceneOf: () => ConsoleScene): void {
     await heading(page, 'Emails').waitFor();
     expect(await button(page, 'Previous').count()).toBe(1);
   });
+
+  it('searches on in received mail older than the newest 50,000, and goes on behind the last page', async () => {
+    const mail = {
+      id: '0b',
+      from: 'ada@sender.example',
+      subject: 'Very old',
+      marks: [],
+      receivedAt: '2026-01-01T00:00:00Z',
+    };
+    const found = { ...mail, envelope: { from: mail.from, to: ['in@acme.example'] } };
+    const page = await scene.signedIn();
+    await page.route('**/v1/inbound-emails?*', async (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      const at = Number(query.get('cursor') ?? 0);
+      const isSearch = query.get('from') !== null;
+      const counted = isSearch ? { total: 0, totalPages: 0, partial: true } : { total: 60_000, totalPages: 1_000 };
+      const pagination = { page: 1, limit: 50, ...counted, ...(at < 3 && { nextCursor: String(at + 1) }) };
+      await route.fulfill({ json: { data: at === 2 || !isSearch ? [found] : [], pagination } });
+    });
+    await scene.visit(page, '/inbound?from=ada@sender.example');
+    await heading(page, 'None of the newest 50,000 emails is like that').waitFor();
+    await button(page, 'Search older emails').click();
+    await page.getByRole('link', { name: 'Very old' }).waitFor();
+    await button(page, 'Next').click();
+    await heading(page, 'No older email is like that').waitFor();
+    await button(page, 'Back to the newest').click();
+    await heading(page, 'None of the newest 50,000 emails is like that').waitFor();
+    await scene.visit(page, '/inbound?page=1000');
+    await button(page, 'Next').click();
+    await page.getByText('Older emails').waitFor();
+    await page.waitForURL((url) => url.searchParams.get('older') === '1');
+  });
+
+  it('keeps the place of figures that are on their way', async () => {
+    const page = await scene.signedIn((await scene.tenants.create('still.example')).liveKey);
+    await page.setViewportSize({ width: 375, height: 740 });
+    let respond: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (respond = resolve));
+    await page.route('**/v1/stats?*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`${scene.base}/console/`);
+    const title = page.getByRole('heading', { name: 'Over time' });
+    const top = async () => (await title.boundingBox())?.y;
+    await page.getByText('Nothing was sent in this time').waitFor();
+    const before = await top();
+    respond();
+    await figure(page, 'Accepted').waitFor();
+    expect(await top()).toBe(before);
+  });
 }

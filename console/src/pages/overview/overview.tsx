@@ -5,7 +5,7 @@ import { slowing } from '../../api/query-client';
 import { useMay, useSession } from '../../api/session';
 import type { Email, Pagination } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
-import { Chart } from '../../parts/chart';
+import { Chart, CHART_LINES } from '../../parts/chart';
 import { Segmented } from '../../parts/field';
 import { count, shareOf } from '../../parts/format';
 import { Card, Figures, Page } from '../../parts/page';
@@ -67,7 +67,7 @@ function Flow({ hours, step }: { hours: number; step: number }) {
   const may = useMay();
   return (
     <>
-      <Loaded query={stats} lines={2}>
+      <Loaded query={stats} figures={5}>
         {({ data: { stats: now } }) => (
           <Figures
             figures={[
@@ -81,7 +81,7 @@ function Flow({ hours, step }: { hours: number; step: number }) {
         )}
       </Loaded>
       <Card title="Over time">
-        <Loaded query={hourly}>
+        <Loaded query={hourly} lines={CHART_LINES}>
           {(all) =>
             all.every(({ total, delivered, bounced }) => total + delivered + bounced === 0) ? (
               <Empty
@@ -119,7 +119,7 @@ function OnTheWay() {
   const query = useQuery({ queryKey: ['on-the-way'], queryFn: readOpen, refetchInterval: FRESH });
   return (
     <Card title="On their way now">
-      <Loaded query={query} lines={2}>
+      <Loaded query={query} figures={3}>
         {(open) => (
           <div className="stack">
             <Figures

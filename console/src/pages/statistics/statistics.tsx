@@ -1,6 +1,6 @@
 import type { Hour, StatsSummary } from '../../api/types';
 import { Button } from '../../parts/button';
-import { Chart } from '../../parts/chart';
+import { Chart, CHART_LINES } from '../../parts/chart';
 import { toCsv, download } from '../../parts/csv';
 import { domainOptions, useDomains } from '../../parts/domains';
 import { SelectField } from '../../parts/field';
@@ -83,7 +83,9 @@ function StatisticsPage() {
       </div>
       <Compared period={period} domain={domain} />
       <Card title="Over time">
-        <Loaded query={hourly}>{(all) => <OverTime hours={all} step={size} />}</Loaded>
+        <Loaded query={hourly} lines={CHART_LINES}>
+          {(all) => <OverTime hours={all} step={size} />}
+        </Loaded>
       </Card>
       {domain === '' && <ByDomain period={period} />}
       <ByProvider period={period} domain={domain} />
@@ -117,7 +119,7 @@ function Compared({ period, domain }: { period: Period; domain: string }) {
   const now = useStats(period, domain);
   const then = useStats(before(period), domain);
   return (
-    <Loaded query={now} lines={2}>
+    <Loaded query={now} figures={6}>
       {({ data: { stats } }) => {
         // Of the filter before, until those of the present one are there.
         const earlier = then.isPlaceholderData ? undefined : then.data?.data.stats;
