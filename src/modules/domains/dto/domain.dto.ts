@@ -49,7 +49,7 @@ export class ListDomainsQuery {
   @IsOptional()
   @IsIn(VERIFICATION_STATUSES)
   status?: VerificationStatus;
-  @ApiPropertyOptional({ description: 'Only those that are slowed or paused' }) @QueryBoolean() restricted = false;
+  @ApiPropertyOptional({ description: 'Only slowed and paused ones' }) @QueryBoolean() restricted: boolean = false;
 
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 })
   @QueryInteger(1, 1_000_000)
