@@ -21,6 +21,7 @@ export type StatsByDomain = Schemas['StatsByDomain'];
 export type StatsByProvider = Schemas['StatsByProvider'];
 export type ProviderStats = Schemas['ProviderStats'];
 export type Suppression = Schemas['Suppression'];
+export type SuppressionCheck = Schemas['SuppressionCheck'];
 export type OffsetPagination = Schemas['OffsetPagination'];
 export type ImportedFile = Schemas['ImportedFile'];
 export type InboundRoute = Schemas['InboundRoute'];

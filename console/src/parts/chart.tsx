@@ -25,6 +25,8 @@ interface ChartProps {
 }
 
 const HEIGHT = 240;
+/** Lines to stand for a chart that is on its way: about as high as it is. */
+export const CHART_LINES = 13;
 
 function subscribeToTheme(listener: () => void): () => void {
   const observer = new MutationObserver(listener);

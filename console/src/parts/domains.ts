@@ -17,6 +17,8 @@ export interface DomainFilter {
   /** A part of the name. */
   readonly q?: string;
   readonly status?: string;
+  /** `true`: only those that are slowed or paused. */
+  readonly restricted?: string;
 }
 
 export const readDomains = (page: number, signal?: AbortSignal, filter: DomainFilter = {}): Promise<DomainList> =>

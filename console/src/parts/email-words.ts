@@ -64,6 +64,23 @@ export function whyItWaits(
   };
 }
 
+const ENDINGS: ReadonlySet<string> = new Set([
+  ...['bounced', 'hard_bounce', 'soft_bounce', 'failed', 'blocked', 'cancelled'],
+]);
+
+/** Why a recipient's copy has ended without arriving, in the words of the service; undefined where it has arrived or may still. */
+export function whyItEnded(
+  { events }: Pick<EmailDetail, 'events'>,
+  { email, status }: Pick<EmailRecipient, 'email' | 'status'>,
+): string | undefined {
+  if (!isFinal(status) || status === 'delivered') return undefined;
+  const isOfIt = ({ eventData: { recipient } }: EmailEvent) => recipient === undefined || recipient === email;
+  const last = events.findLast((event) => ENDINGS.has(event.eventType) && isOfIt(event));
+  if (!last) return undefined;
+  const { explanation } = last.eventData;
+  return sentence(typeof explanation === 'string' ? explanation : sentenceOf(last));
+}
+
 function derived(
   { scheduledFor, events }: Pick<EmailDetail, 'scheduledFor' | 'events'>,
   { email, status, nextAttemptAt, attempts }: EmailRecipient,

@@ -35,12 +35,15 @@ export const moment = (iso: string): string => dateTime.format(new Date(iso));
 export const utcMoment = (iso: string): string => utcDateTime.format(new Date(iso));
 export const count = (value: number): string => wholeNumber.format(value);
 
-/** A share of 1, with one decimal, two where it would show as nothing. */
+/** A share of 1, with one decimal, two where it would show as nothing. Its sign stays on the line of its figure. */
 export function percent(share: number): string {
   const value = share * 100;
   const digits = value > 0 && value < 0.1 ? 2 : 1;
-  return `${value.toFixed(digits)} %`;
+  return `${value.toFixed(digits)}\u00a0%`;
 }
+
+/** A share of so many; of nothing there is none. */
+export const shareOf = (share: number, whole: number): string => (whole === 0 ? '–' : percent(share));
 
 export function bytes(size: number): string {
   if (size < 1_024) return `${size} B`;

@@ -69,6 +69,8 @@ interface ListCardProps<Data, Row> extends Omit<TableProps<Row>, 'rows'> {
     readonly text?: ReactNode;
     readonly action?: ReactNode;
   };
+  /** Instead of the rows, where there are none and a search has not seen all. */
+  readonly noneYet?: (data: Data) => ReactNode;
   /** Below the rows: their number, and links to other pages. */
   readonly pager?: (data: Data) => ReactNode;
   readonly title?: ReactNode;
@@ -78,12 +80,14 @@ interface ListCardProps<Data, Row> extends Omit<TableProps<Row>, 'rows'> {
 
 /** A list with all its states: on its way, refused, empty, there. */
 export function ListCard<Data, Row>(props: ListCardProps<Data, Row>) {
-  const { query, rowsOf, empty, pager, title, actions, lines = 6, ...table } = props;
+  const { query, rowsOf, empty, noneYet, pager, title, actions, lines = 6, ...table } = props;
   return (
     <Card flush {...(title !== undefined && { title })} {...(actions !== undefined && { actions })}>
       <Loaded query={query} lines={lines}>
         {(data) => {
           const rows = rowsOf(data);
+          const instead = rows.length === 0 && noneYet?.(data);
+          if (instead) return instead;
           if (rows.length === 0 && pager && totalOf(data) > 0) return <Beyond pager={pager(data)} />;
           if (rows.length === 0) {
             return (

@@ -34,7 +34,7 @@ function differences(guard: string, scopes: ReadonlySet<string>) {
 describe('what the console offers to a key', () => {
   it('is what the service lets a key do that is bound to a domain', () => {
     expect(differences('UnboundGuard', OF_ALL_DOMAINS)).toEqual({
-      // No page uses it.
+      // Pages that use it need nothing else of the list.
       openAllTheSame: ['SuppressionsController.check'],
       // Pages that use these look at the domain of the key.
       refusedAllTheSame: [

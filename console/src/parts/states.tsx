@@ -5,7 +5,7 @@ import { useMay } from '../api/session';
 import { Button } from './button';
 import { span } from './format';
 import { Icon, type IconName } from './icons';
-import { Card, Page } from './page';
+import { Card, Figures, Page } from './page';
 
 export function Loading({ lines = 4 }: { lines?: number }) {
   return (
@@ -13,6 +13,18 @@ export function Loading({ lines = 4 }: { lines?: number }) {
       {Array.from({ length: lines }, (_, index) => (
         <span key={index} />
       ))}
+    </div>
+  );
+}
+
+const BLANK = '\u00a0';
+
+/** So many figures that are on their way, as high as they will be: what stands below them does not move. */
+function LoadingFigures({ figures }: { figures: number }) {
+  const blank = Array.from({ length: figures }, (_, index) => BLANK.repeat(index + 1));
+  return (
+    <div className="skeleton of-figures" role="status" aria-label="Loading">
+      <Figures figures={blank.map((name) => ({ name, value: BLANK, note: BLANK }))} />
     </div>
   );
 }
@@ -176,10 +188,13 @@ export function Loaded<T>({
   query,
   children,
   lines,
+  figures,
 }: {
   query: UseQueryResult<T>;
   children: (data: T) => ReactNode;
   lines?: number;
+  /** How many figures it begins with, instead of lines. */
+  figures?: number;
 }) {
   if (query.data !== undefined) {
     return (
@@ -192,5 +207,6 @@ export function Loaded<T>({
     );
   }
   if (query.isError) return <Failure error={query.error} retry={() => void query.refetch()} />;
+  if (figures !== undefined) return <LoadingFigures figures={figures} />;
   return <Loading {...(lines !== undefined && { lines })} />;
 }

@@ -8,8 +8,8 @@ import { isSpike } from '../pages/overview/is-spike';
 import { LISTENED_TYPES } from './event-types';
 import { detailsOf, whoActed } from './audit-words';
 import { adviceFor, adviceForPool } from './destination-words';
-import { replyText, whyItWaits } from './email-words';
-import { fromNow, moment, percent, plural, visible, words } from './format';
+import { replyText, whyItEnded, whyItWaits } from './email-words';
+import { fromNow, moment, percent, plural, shareOf, visible, words } from './format';
 
 const NOW = Date.parse('2026-03-04T12:00:00Z');
 
@@ -42,7 +42,10 @@ describe('figures and times', () => {
   });
 
   it('are short, and not rounded to nothing', () => {
-    expect([percent(0), percent(0.0004), percent(0.5), percent(1)]).toEqual(['0.0 %', '0.04 %', '50.0 %', '100.0 %']);
+    expect([percent(0), percent(0.0004), percent(0.5), percent(1)]).toEqual(
+      ['0.0', '0.04', '50.0', '100.0'].map((n) => `${n}\u00a0%`),
+    );
+    expect([shareOf(0, 0), shareOf(0, 5)]).toEqual(['–', '0.0\u00a0%']);
     expect([plural(1, 'email'), plural(2_000, 'address', 'addresses')]).toEqual(['1 email', '2,000 addresses']);
     expect(words('email.hard_bounce')).toBe('Email hard bounce');
   });
@@ -92,6 +95,25 @@ describe('why a recipient waits', () => {
     for (const status of ['delivered', 'bounced', 'failed'] as const) {
       expect(whyItWaits({ events: [deferred] }, { ...recipient, status })).toBeUndefined();
     }
+  });
+});
+
+describe('why a copy has ended without arriving', () => {
+  const bounced = (recipient: string, explanation?: string) => ({
+    ...{ id: '1', eventType: 'bounced' as const, source: 'smtp' as const, timestamp: '' },
+    eventData: { recipient, ...(explanation !== undefined && { explanation }) },
+  });
+  const events = [bounced('a@x.example', 'There is no such mailbox'), bounced('b@x.example')];
+  const of = (email: string, status: 'bounced' | 'delivered' | 'sending') => whyItEnded({ events }, { email, status });
+
+  it('is what the service says of this recipient, or else what happened', () => {
+    expect(of('a@x.example', 'bounced')).toBe('There is no such mailbox.');
+    expect(of('b@x.example', 'bounced')).toBe('Refused for good.');
+    expect(of('c@x.example', 'bounced')).toBeUndefined();
+  });
+
+  it('is nothing of one that has arrived, or that is still under way', () => {
+    expect([of('a@x.example', 'delivered'), of('a@x.example', 'sending')]).toEqual([undefined, undefined]);
   });
 });
 

@@ -55,8 +55,8 @@ export class DomainsController {
   @ApiList(DomainDto, 'total')
   @ApiErrors('invalid_request')
   async list(@CurrentPrincipal() { organizationId, domainId }: Principal, @Query() query: ListDomainsQuery) {
-    const { q, status, page, limit } = query;
-    const filter = { id: domainId, text: q, status, skip: (page - 1) * limit, take: limit };
+    const { q, status, restricted, page, limit } = query;
+    const filter = { id: domainId, text: q, status, restricted, skip: (page - 1) * limit, take: limit };
     const [domains, total] = await this.domains.page(organizationId, filter);
     return { data: (await this.details.detailsOf(organizationId, domains)).map(toDomainDto), total };
   }

@@ -4,6 +4,7 @@ import { integrationStories } from './integration-stories';
 import { operatorStories } from './operator-stories';
 import { everyPage } from './pages';
 import { readingStories } from './reading-stories';
+import { supportStories } from './support-stories';
 import { tenantStories } from './tenant-stories';
 import { writingStories } from './writing-stories';
 
@@ -21,6 +22,7 @@ describeInBrowser('the console', () => {
 
   describe('for those who send', () => tenantStories(() => scene));
   describe('for those who integrate', () => integrationStories(() => scene));
+  describe('for those who answer questions', () => supportStories(() => scene));
   describe('when something fails', () => failureStories(() => scene));
   describe('when data is old or late', () => readingStories(() => scene));
   describe('when something is written', () => writingStories(() => scene));

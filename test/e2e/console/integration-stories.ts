@@ -186,6 +186,17 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await page.getByText('206 domains · page 3 of 3').waitFor();
     await page.locator('[aria-busy="true"]').waitFor({ state: 'detached' });
     expect(await page.getByRole('link', { name: /^customer\d+\.example$/ }).count()).toBeGreaterThanOrEqual(5);
+    await scene.db.query(
+      `update domains set sending_status = 'paused', sending_status_reason = 'bounces'
+       where organization_id = $1 and domain like 'customer10_.example'`,
+      [organizationId],
+    );
+    await scene.visit(page, '/');
+    const restricted = notices.filter({ hasText: '10 domains may not send' });
+    await restricted.getByRole('link', { name: 'See the domains' }).click();
+    await page.getByText('10 domains', { exact: true }).waitFor();
+    expect(await page.getByRole('row', { name: /Paused/ }).count()).toBe(10);
+    expect(await page.getByLabel('Sending').inputValue()).toBe('true');
     await scene.visit(page, '/emails');
     await page.getByLabel('Domain').waitFor();
     expect(await page.getByLabel('Domain').getByRole('option').count()).toBe(207);

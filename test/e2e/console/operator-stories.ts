@@ -75,7 +75,10 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await scene.api().send({ from: 'hello@acme.example', to, subject: 'Later', scheduledAt });
     await scene.visit(page, '/queue?by=destination');
     await button(page, 'later.example').click();
-    await page.getByText('ada@later.example').waitFor();
+    const row = page.getByRole('row', { name: /ada@later.example/ });
+    await row.getByRole('link', { name: 'Owner of acme.example' }).waitFor();
+    // A day from now, and four more until it is given up.
+    await row.getByText('in 5 days').waitFor();
     await page.getByRole('button', { name: 'Hold', exact: true }).click();
     await dialog().getByText('2 open deliveries to later.example').waitFor();
     await dialog().getByText('whatever their state').waitFor();
@@ -83,10 +86,7 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await dialog().getByRole('button', { name: 'Hold them' }).click();
     await dialog().getByText('2 changed of 2').waitFor();
     await button(page, 'Close').click();
-    await page
-      .getByRole('row', { name: /ada@later.example/ })
-      .getByText('Held')
-      .waitFor();
+    await row.getByText('Held').waitFor();
     await button(page, 'Fail').click();
     await dialog().getByText('There is no way back').waitFor();
     await field(page, 'Reason').fill('Not wanted any more');

@@ -197,13 +197,13 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
       await page.getByRole('link', { name: 'Emails' }).first().click();
       await page.getByText('Before the gap').waitFor();
       const live = page.locator('.live');
-      await live.getByText('Live').waitFor();
+      await live.getByText('Live', { exact: true }).waitFor();
       await page.context().setOffline(true);
       await page.getByText('Not up to date.').waitFor();
-      expect(await live.textContent()).toBe('');
+      expect(await live.textContent()).toBe('Not live');
       await page.context().setOffline(false);
       await page.getByText('Not up to date.').waitFor({ state: 'detached' });
-      await live.getByText('Live').waitFor();
+      await live.getByText('Live', { exact: true }).waitFor();
     });
 
     it('asks once where the service says when to come again', async () => {

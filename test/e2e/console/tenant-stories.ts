@@ -333,9 +333,9 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
       'Yahoo',
       '90',
       '90',
-      '60 (37.5 %)',
-      '10 (10.0 %)',
-      '1 (1.1 %)',
+      '60 (37.5\u00a0%)',
+      '10 (10.0\u00a0%)',
+      '1 (1.1\u00a0%)',
     ]);
   });
 

@@ -371,7 +371,14 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
       const wanted = new URL(route.request().url()).searchParams.get('destination');
       return route.fulfill({ json: { data: wanted === 'far.example' ? [{}, {}] : [] } });
     });
-    await scene.visit(page, `/destinations/${key}`);
+    await page.route('**/operator/v1/destinations?*', (route) =>
+      route.fulfill({ json: { data: [destination], pagination: { total: 1, totalPages: 1 } } }),
+    );
+    await scene.visit(page, '/destinations');
+    // One request for all rows of the list does not say how much waits beyond the largest shares.
+    await page.getByRole('row', { name: key }).getByRole('cell', { name: '≥ 1', exact: true }).waitFor();
+    await page.getByRole('link', { name: key }).click();
+    await page.locator('.figure').filter({ hasText: 'In the queue' }).getByText('3', { exact: true }).waitFor();
     await button(page, 'Pause').click();
     await dialogOf(page).getByText('3 open deliveries are for it now').waitFor();
     await page.keyboard.press('Escape');

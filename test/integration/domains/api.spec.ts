@@ -184,9 +184,15 @@ describe('reading domains', () => {
     expect(await found('q=one&limit=1&page=2')).toEqual([2, ['mail.one.example']]);
     expect(await found('q=one&status=failed')).toEqual([1, ['mail.one.example']]);
     expect(await found('status=failed')).toEqual([2, ['mail.one.example', 'other.example']]);
+    await app.db.query(
+      `update domains set sending_status = 'paused' where domain in ('other.example', 'shop.one.example')`,
+    );
+    expect(await found('restricted=true')).toEqual([2, ['shop.one.example', 'other.example']]);
+    expect(await found('restricted=true&status=failed')).toEqual([1, ['other.example']]);
+    expect(await found('restricted=false&q=one')).toEqual([2, ['shop.one.example', 'mail.one.example']]);
     // Nothing stands for other characters.
     for (const text of ['_', '%25', 'two']) expect(await found(`q=${text}`)).toEqual([0, []]);
-    for (const query of ['q=', 'status=unknown', 'q=%00']) {
+    for (const query of ['q=', 'status=unknown', 'q=%00', 'restricted=yes']) {
       expect(errorOf(await acme.api.get(`/v1/domains?${query}`))).toEqual([400, 'invalid_request']);
     }
   });

@@ -1,12 +1,11 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { get, patch } from '../../api/client';
-import type { Data, Destination, QueueShare } from '../../api/types';
+import { patch } from '../../api/client';
+import type { Destination } from '../../api/types';
 import { useChange } from '../../parts/change';
 import { FormDialog, type Said } from '../../parts/dialog';
 import { bound, TextField } from '../../parts/field';
-import { count, plural } from '../../parts/format';
-import { Loaded } from '../../parts/states';
+import { count } from '../../parts/format';
+import { Waiting } from './open-mail';
 
 interface Props {
   readonly destination: Destination;
@@ -49,41 +48,6 @@ function useTerms() {
     </>
   );
   return { terms: { reason: reason.trim(), ...(end !== undefined && { until: end }) }, fields };
-}
-
-const SHARES = 500;
-/** The service names this many domains of a destination: there may be more. */
-const KNOWN_DOMAINS = 20;
-
-/** Open deliveries to some domains: by the largest shares of the queue, and for the others one by one. */
-async function openFor(domains: readonly string[]): Promise<{ readonly open: number; readonly orMore: boolean }> {
-  const { data } = await get<Data<QueueShare[]>>('/operator/v1/queue', { by: 'destination', limit: SHARES });
-  const shares = data.filter(({ key }) => domains.includes(key));
-  let open = shares.reduce((sum, { ready, waiting, claimed, held }) => sum + ready + waiting + claimed + held, 0);
-  let orMore = domains.length >= KNOWN_DOMAINS;
-  const others = data.length < SHARES ? [] : domains.filter((domain) => !shares.some(({ key }) => key === domain));
-  for (const destination of others) {
-    const query = { destination, limit: 100 };
-    const page = await get<{ data: unknown[]; nextCursor?: string }>('/operator/v1/queue/deliveries', query);
-    open += page.data.length;
-    orMore ||= page.nextCursor !== undefined;
-  }
-  return { open, orMore };
-}
-
-/** The part of the queue for a destination, by its known domains. */
-function Waiting({ destination: { domains } }: { destination: Destination }) {
-  const query = useQuery({ queryKey: ['queue', 'destination', domains], queryFn: () => openFor(domains) });
-  return (
-    <Loaded query={query} lines={1}>
-      {({ open, orMore }) => (
-        <p>
-          {orMore && 'At least '}
-          {plural(open, 'open delivery is', 'open deliveries are')} for it now.
-        </p>
-      )}
-    </Loaded>
-  );
 }
 
 export function PauseDialog({ destination, onClose }: Props) {

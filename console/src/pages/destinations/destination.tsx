@@ -14,6 +14,7 @@ import { Card, Facts, Figures, Page } from '../../parts/page';
 import { Empty, LoadedPage, Requires } from '../../parts/states';
 import { Badge, Foreign, Moment, Time } from '../../parts/text';
 import { LimitDialog, PauseDialog, ResumeDialog } from './destination-dialogs';
+import { useOpenFigure } from './open-mail';
 
 type Rule = Destination['rules'][number];
 
@@ -50,6 +51,7 @@ function Shown({ destination }: { destination: Destination }) {
   const may = useMay();
   const { key, state, active, maxConnections, ratePerMinute, lastHour, domains, mxHosts, lastResponse } = destination;
   const { why, what } = adviceFor(destination);
+  const open = useOpenFigure(destination);
   return (
     <Page
       title={key}
@@ -67,6 +69,7 @@ function Shown({ destination }: { destination: Destination }) {
       </section>
       <Figures
         figures={[
+          open,
           {
             name: 'Connections',
             value: count(active),

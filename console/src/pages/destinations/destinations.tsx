@@ -10,6 +10,7 @@ import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list'
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
 import { Badge, Foreign, Time } from '../../parts/text';
+import { useOpenOf } from './open-mail';
 
 interface DestinationList {
   readonly data: readonly Destination[];
@@ -19,7 +20,7 @@ interface DestinationList {
 const LIMIT = 50;
 const STATES = ['paused', 'probing', 'slowed', 'open'];
 
-const COLUMNS: readonly Column<Destination>[] = [
+const columnsWith = (openOf: (destination: Destination) => string): readonly Column<Destination>[] => [
   {
     name: 'Mail exchanger',
     look: 'wide break',
@@ -43,6 +44,7 @@ const COLUMNS: readonly Column<Destination>[] = [
     look: 'wide break soft',
     cell: (destination) => (destination.state === 'open' ? '' : <Foreign>{adviceFor(destination).why}</Foreign>),
   },
+  { name: 'In the queue', look: 'number', cell: openOf },
   {
     name: 'Connections',
     look: 'number',
@@ -73,11 +75,12 @@ function DestinationsPage() {
     placeholderData: keepPreviousData,
     refetchInterval: 5_000,
   });
+  const openOf = useOpenOf();
   const isFiltered = q !== '' || state !== '';
   return (
     <Page
       title="Destinations"
-      lead="Where mail goes: domains with the same mail exchangers share one. Figures are of the last hour."
+      lead="Where mail goes: domains with the same mail exchangers share one. Outcomes are of the last hour."
     >
       <div className="filters" role="search">
         <FilterText
@@ -98,7 +101,7 @@ function DestinationsPage() {
         rowsOf={({ data }) => data}
         keyOf={({ key }) => key}
         caption="Destinations, the busiest first"
-        columns={COLUMNS}
+        columns={columnsWith(openOf)}
         empty={{
           icon: 'destinations',
           title: isFiltered ? 'No destination is like that' : 'Nothing was sent within the last hour',

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import type { Data, Dmarc as DmarcFigures, DmarcSource } from '../../api/types';
-import { count, percent, plural } from '../../parts/format';
+import { count, plural, shareOf } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
 import { Card, Figures } from '../../parts/page';
 import { Empty, Loaded } from '../../parts/states';
@@ -54,7 +54,7 @@ export function Dmarc({ id }: { id: string }) {
 
 function Report({ figures }: { figures: DmarcFigures }) {
   const { messages, passed, failed, reports, reporters, policy, sources, recommendation } = figures;
-  const share = (part: number) => percent(messages === 0 ? 0 : part / messages);
+  const share = (part: number) => shareOf(part / messages, messages);
   const rest = sources.length - SHOWN;
   return (
     <>

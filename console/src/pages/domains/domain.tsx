@@ -2,21 +2,20 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useParams } from 'wouter';
 import { del, get, post, isMissing } from '../../api/client';
-import { useMay } from '../../api/session';
-import type { Data, Domain, DomainVerification, Reputation } from '../../api/types';
+import type { Data, Domain, DomainVerification } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useRemoval } from '../../parts/change';
 import { Confirm } from '../../parts/dialog';
 import { CAUSES } from '../../parts/domains';
-import { count, percent, words } from '../../parts/format';
 import { idFact } from '../../parts/message';
-import { Card, Facts, Figures, Page } from '../../parts/page';
+import { Card, Facts, Page } from '../../parts/page';
 import { useRights } from '../../parts/rights';
-import { InlineError, Loaded, LoadedPage, Requires } from '../../parts/states';
+import { InlineError, LoadedPage, Requires } from '../../parts/states';
 import { Badge, Foreign, Moment } from '../../parts/text';
 import { useToast } from '../../parts/toast';
 import { Dmarc } from './dmarc';
 import { Records } from './records';
+import { ReputationCard } from './reputation';
 import { WarmUp } from './warm-up';
 
 const UP = { to: '/domains', name: 'Domains' };
@@ -239,42 +238,5 @@ function Manage({ domain, refresh }: { domain: Domain; refresh: () => Promise<un
         </Confirm>
       )}
     </>
-  );
-}
-
-function ReputationCard({ id }: { id: string }) {
-  const may = useMay();
-  const query = useQuery({
-    queryKey: ['reputation', id],
-    queryFn: () => get<Data<Reputation>>('/v1/stats/reputation', { domain_id: id }),
-    enabled: may('stats:read'),
-  });
-  if (!may('stats:read')) return null;
-  return (
-    <Card title="Reputation, of the last 30 days">
-      <Loaded query={query}>
-        {({ data: { metrics, recommendations } }) => (
-          <div className="stack">
-            <Figures
-              figures={[
-                { name: 'Score', value: count(metrics.overallScore), note: words(metrics.healthStatus) },
-                { name: 'Delivered', value: percent(metrics.deliveryRate) },
-                { name: 'Bounced', value: percent(metrics.bounceRate), note: 'below 2 %' },
-                { name: 'Complaints', value: percent(metrics.complaintRate), note: 'below 0.05 %' },
-              ]}
-            />
-            {recommendations.length > 0 && (
-              <ul className="stack">
-                {recommendations.map((sentence) => (
-                  <li key={sentence} className="notice">
-                    <div>{sentence}</div>
-                  </li>
-                ))}
-              </ul>
-            )}
-          </div>
-        )}
-      </Loaded>
-    </Card>
   );
 }

@@ -16,6 +16,10 @@ import { Requires } from '../../parts/states';
 import { Badge, Foreign, Time } from '../../parts/text';
 
 const STATUSES = ['verified', 'pending', 'failed'];
+const SENDING = [
+  { value: '', label: 'Any' },
+  { value: 'true', label: 'Slowed or paused' },
+];
 /** So few are seen at a glance. */
 const FEW = 10;
 
@@ -59,16 +63,16 @@ function DomainsPage() {
   const rights = useRights();
   const [adds, setAdds] = useState(false);
   const [isLong, setLong] = useState(false);
-  const [{ q, status, page: shown }, filter] = useFilters(['q', 'status', 'page']);
+  const [{ q, status, restricted, page: shown }, filter] = useFilters(['q', 'status', 'restricted', 'page']);
   const page = Math.max(1, Number(shown) || 1);
   const turn = (to: number) => filter({ page: to === 1 ? '' : String(to) });
   const query = useQuery({
-    queryKey: ['domains', q, status, page],
-    queryFn: ({ signal }) => readDomains(page, signal, { q, status }),
+    queryKey: ['domains', q, status, restricted, page],
+    queryFn: ({ signal }) => readDomains(page, signal, { q, status, restricted }),
     placeholderData: keepPreviousData,
     refetchInterval: 30_000,
   });
-  const isFiltered = q !== '' || status !== '';
+  const isFiltered = [q, status, restricted].some((value) => value !== '');
   const add = rights('domain:manage', { allDomains: true }) && (
     <Button kind="primary" icon="plus" onClick={() => setAdds(true)}>
       Add a domain
@@ -91,6 +95,12 @@ function DomainsPage() {
             value={status}
             options={anyOf(STATUSES)}
             onChange={({ target }) => filter({ status: target.value, page: '' })}
+          />
+          <SelectField
+            label="Sending"
+            value={restricted}
+            options={SENDING}
+            onChange={({ target }) => filter({ restricted: target.value, page: '' })}
           />
         </div>
       )}

@@ -4,7 +4,7 @@ import { get, isMissing } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, EmailContent, EmailDetail, EmailRecipient } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
-import { isFinal, whyItWaits, type Why } from '../../parts/email-words';
+import { isFinal } from '../../parts/email-words';
 import { plural, visible } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
 import { idFact } from '../../parts/message';
@@ -14,6 +14,7 @@ import { Badge, Foreign, Moment, Time } from '../../parts/text';
 import { EmailActions } from './actions';
 import { Preview } from './preview';
 import { Timeline } from './timeline';
+import { WhyNotThere } from './why-not-there';
 
 const UP = { to: '/emails', name: 'Emails' };
 const LIVE_MS = 3_000;
@@ -100,58 +101,6 @@ function EmailPage({ id }: { id: string }) {
         </Page>
       )}
     </LoadedPage>
-  );
-}
-
-/** Why it waits, until when, and what to do, for each recipient whose copy is still on its way. */
-function WhyNotThere({ email }: { email: EmailDetail }) {
-  const open = email.recipients.flatMap((recipient) => {
-    const why = whyItWaits(email, recipient);
-    return why ? [{ recipient, why }] : [];
-  });
-  if (open.length === 0) return null;
-  return (
-    <section className="notice" aria-label="Why it waits">
-      <div className="stack">
-        <strong>Why it waits</strong>
-        {open.slice(0, 5).map(({ recipient, why }) => (
-          <WhyOne key={`${recipient.kind} ${recipient.email}`} recipient={recipient} why={why} />
-        ))}
-        {open.length > 5 && <p>And {plural(open.length - 5, 'more recipient')}.</p>}
-      </div>
-    </section>
-  );
-}
-
-function WhyOne({ recipient, why }: { recipient: EmailRecipient; why: Why }) {
-  const { endsAt, waiting } = recipient;
-  const { because, until, advice } = why;
-  return (
-    <div>
-      <p>
-        <Foreign>{recipient.email}</Foreign>: <Foreign>{because}</Foreign>
-      </p>
-      <p className="hint">
-        {until && (
-          <>
-            {waiting?.reason === 'scheduled' ? 'It goes out' : 'Next'} <Time at={until} />, <Moment at={until} />.{' '}
-          </>
-        )}
-        {advice}
-        {waiting?.reason === 'domain_paused' && (
-          <>
-            {' '}
-            <Link href="/domains">Go to the domains</Link>
-          </>
-        )}
-        {endsAt && (
-          <>
-            {' '}
-            Given up at the latest <Moment at={endsAt} />.
-          </>
-        )}
-      </p>
-    </div>
   );
 }
 

@@ -62,6 +62,7 @@ export function EmailRows({ of, list, isOld, isLive, pager }: EmailRowsProps) {
   const [isPointed, setPointed] = useState(false);
   const { shown: data, fresh, showAll } = useStill(list.data, !isOld && (selected !== undefined || isPointed));
   const at = data.findIndex(({ id }) => id === selected);
+  const state = isLive ? 'Live' : 'Not live';
   const move = (step: number) => {
     const next = data[Math.min(data.length - 1, Math.max(0, at + step))];
     setSelected(next?.id);
@@ -86,7 +87,7 @@ export function EmailRows({ of, list, isOld, isLive, pager }: EmailRowsProps) {
             Show {plural(fresh, 'new email')}
           </Button>
         ) : (
-          isLive && 'Live'
+          state
         )}
       </div>
       {/* What somebody points at stays where it is. */}

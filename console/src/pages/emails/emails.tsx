@@ -7,13 +7,16 @@ import { useFilters } from '../../parts/filters';
 import { Card, Page } from '../../parts/page';
 import { Empty, Loaded, Requires } from '../../parts/states';
 import { EmailFilters, type Filters, NAMES, UUID } from './email-filters';
+import { Suppressed } from '../../parts/suppressed';
 import { Beyond, PagesPager } from '../../parts/list';
+import { NoneYet, OlderPager, olderThan, readOlder } from '../../parts/older';
 import { EmailRows, type EmailList } from './email-rows';
-import { NoneYet, OlderPager, olderThan, readOlder } from './older';
 
 const SPANS: Readonly<Record<string, number>> = { '1h': 3_600, '24h': 86_400, '7d': 604_800, '30d': 2_592_000 };
 /** Filters that say where in the list. */
 const PLACES: ReadonlySet<string> = new Set(['page', 'older']);
+const SOONER =
+  'Addresses are matched as a whole, in to, cc and bcc; subjects in part. A shorter time, or a domain, is searched sooner.';
 const LIMIT = 50;
 const LIVE = slowing(2_000, 10_000);
 
@@ -35,7 +38,9 @@ function EmailsPage() {
     queryKey: ['emails', filters],
     queryFn: ({ signal }) => {
       const wanted = toQuery(filters, page);
-      return older === '' ? get<EmailList>('/v1/emails', wanted, signal) : readOlder(wanted, older, signal);
+      return older === ''
+        ? get<EmailList>('/v1/emails', wanted, signal)
+        : readOlder<EmailList>('/v1/emails', { ...wanted, cursor: older }, signal);
     },
     placeholderData: keepPreviousData,
     refetchInterval: isLive && LIVE,
@@ -62,6 +67,7 @@ function EmailsPage() {
       }
     >
       <EmailFilters filters={filters} change={(changes) => change({ page: '', older: '', ...changes })} />
+      {ADDRESS.test(filters.q) && <Suppressed email={filters.q} isNotice />}
       <Card flush>
         <Loaded query={query} lines={10}>
           {(list) =>
@@ -74,7 +80,7 @@ function EmailsPage() {
                 pager={pagerOf(list)}
               />
             ) : older !== '' || (list.pagination.total === 0 && olderThan(list) !== undefined) ? (
-              <NoneYet list={list} turn={search} isOlder={older !== ''} />
+              <NoneYet list={list} turn={search} isOlder={older !== ''} hint={SOONER} />
             ) : list.pagination.total > 0 ? (
               <Beyond pager={pagerOf(list)} />
             ) : (

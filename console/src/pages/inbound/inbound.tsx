@@ -5,6 +5,7 @@ import type { InboundListItem, Pagination } from '../../api/types';
 import { useFilters } from '../../parts/filters';
 import { words } from '../../parts/format';
 import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list';
+import { NoneYet, OlderPager, olderThan, readOlder } from '../../parts/older';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
 import { Foreign, Time } from '../../parts/text';
@@ -15,6 +16,7 @@ interface InboundList {
   readonly pagination: Pagination;
 }
 
+const PATH = '/v1/inbound-emails';
 const LIMIT = 50;
 const LIVE_MS = 10_000;
 
@@ -61,21 +63,32 @@ export default function Inbound() {
   );
 }
 
-function titleOf(list: InboundList | undefined, isFiltered: boolean): string {
-  if (list?.pagination.partial) return 'None of the newest 50,000 mails is like that';
-  return isFiltered ? 'No mail is like that' : 'Nothing has come yet';
+const MATCHED = 'Addresses are matched as a whole.';
+
+/** Where the list goes on behind its pages, which reach the newest 50,000; undefined where they hold all. */
+function behind(list: InboundList, page: number): string | undefined {
+  const { total, totalPages, nextCursor } = list.pagination;
+  const isLast = page === totalPages && total > totalPages * LIMIT;
+  return isLast ? nextCursor : olderThan(list);
 }
 
 function InboundPage() {
-  const [{ to, from, page: shown }, filter] = useFilters(['to', 'from', 'page']);
+  const [{ to, from, page: shown, older }, filter] = useFilters(['to', 'from', 'page', 'older']);
   const page = Math.max(1, Number(shown) || 1);
   const turn = (next: number) => filter({ page: next === 1 ? '' : String(next) });
   const query = useQuery({
-    queryKey: ['inbound', to, from, page],
-    queryFn: () => get<InboundList>('/v1/inbound-emails', { page, limit: LIMIT, to, from }),
+    queryKey: ['inbound', to, from, page, older],
+    queryFn: ({ signal }) => {
+      const wanted = { page, limit: LIMIT, to, from };
+      return older === ''
+        ? get<InboundList>(PATH, wanted, signal)
+        : readOlder<InboundList>(PATH, { ...wanted, cursor: older }, signal);
+    },
     placeholderData: keepPreviousData,
-    refetchInterval: page === 1 ? LIVE_MS : false,
+    refetchInterval: page === 1 && older === '' && LIVE_MS,
   });
+  const search = (cursor: string) => filter({ older: cursor, page: '' });
+  const isFiltered = to !== '' || from !== '';
   return (
     <Page
       title="Inbound mail"
@@ -87,14 +100,14 @@ function InboundPage() {
           label="To"
           value={to}
           placeholder="support@in.example.com"
-          onChange={(value) => filter({ to: value, page: '' })}
+          onChange={(value) => filter({ to: value, page: '', older: '' })}
         />
         <FilterText
           label="From"
           value={from}
           placeholder="ada@example.com"
           hint="The author's whole address, or the envelope's"
-          onChange={(value) => filter({ from: value, page: '' })}
+          onChange={(value) => filter({ from: value, page: '', older: '' })}
         />
       </div>
       <ListCard
@@ -106,10 +119,20 @@ function InboundPage() {
         columns={COLUMNS}
         empty={{
           icon: 'inbound',
-          title: titleOf(query.data, to !== '' || from !== ''),
-          text: 'Mail to a route stands here as soon as it has been taken.',
+          title: isFiltered ? 'No mail is like that' : 'Nothing has come yet',
+          text: isFiltered ? MATCHED : 'Mail to a route stands here as soon as it has been taken.',
         }}
-        pager={({ pagination }) => <PagesPager page={page} pagination={pagination} what="email" turn={turn} />}
+        noneYet={(list) =>
+          (older !== '' || (list.pagination.total === 0 && olderThan(list) !== undefined)) && (
+            <NoneYet list={list} turn={search} isOlder={older !== ''} hint={MATCHED} />
+          )
+        }
+        pager={(list) => {
+          if (older !== '') return <OlderPager list={list} turn={search} />;
+          const next = behind(list, page);
+          const goOn = next === undefined ? undefined : () => search(next);
+          return <PagesPager page={page} pagination={list.pagination} what="email" turn={turn} goOn={goOn} />;
+        }}
       />
     </Page>
   );

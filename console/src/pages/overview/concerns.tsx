@@ -34,6 +34,7 @@ type Kind = keyof typeof OF_MANY;
 
 /** Where only those of a kind are listed. */
 const DOMAINS_OF: Partial<Record<Kind, string>> = {
+  restricted: '/domains?restricted=true',
   failed: '/domains?status=failed',
   pending: '/domains?status=pending',
 };

@@ -5,9 +5,9 @@ import { slowing } from '../../api/query-client';
 import { useMay, useSession } from '../../api/session';
 import type { Email, Pagination } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
-import { Chart } from '../../parts/chart';
+import { Chart, CHART_LINES } from '../../parts/chart';
 import { Segmented } from '../../parts/field';
-import { count, percent } from '../../parts/format';
+import { count, shareOf } from '../../parts/format';
 import { Card, Figures, Page } from '../../parts/page';
 import { Empty, Loaded } from '../../parts/states';
 import { useHours, usePeriod, useSeries, useStats } from '../../parts/stats';
@@ -67,21 +67,21 @@ function Flow({ hours, step }: { hours: number; step: number }) {
   const may = useMay();
   return (
     <>
-      <Loaded query={stats} lines={2}>
+      <Loaded query={stats} figures={5}>
         {({ data: { stats: now } }) => (
           <Figures
             figures={[
               { name: 'Accepted', value: count(now.total), note: 'recipients' },
-              { name: 'Delivered', value: count(now.delivered), note: percent(now.deliveryRate) },
-              { name: 'Bounced', value: count(now.bounced), note: percent(now.bounceRate) },
-              { name: 'Opened', value: count(now.opens), note: percent(now.openRate) },
+              { name: 'Delivered', value: count(now.delivered), note: shareOf(now.deliveryRate, now.total) },
+              { name: 'Bounced', value: count(now.bounced), note: shareOf(now.bounceRate, now.total) },
+              { name: 'Opened', value: count(now.opens), note: shareOf(now.openRate, now.delivered) },
               { name: 'On their way', value: count(now.queued + now.sending), note: 'of this period' },
             ]}
           />
         )}
       </Loaded>
       <Card title="Over time">
-        <Loaded query={hourly}>
+        <Loaded query={hourly} lines={CHART_LINES}>
           {(all) =>
             all.every(({ total, delivered, bounced }) => total + delivered + bounced === 0) ? (
               <Empty
@@ -119,7 +119,7 @@ function OnTheWay() {
   const query = useQuery({ queryKey: ['on-the-way'], queryFn: readOpen, refetchInterval: FRESH });
   return (
     <Card title="On their way now">
-      <Loaded query={query} lines={2}>
+      <Loaded query={query} figures={3}>
         {(open) => (
           <div className="stack">
             <Figures

@@ -1,23 +1,19 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { get } from '../../api/client';
 import { useMay } from '../../api/session';
-import type { Data, OpenDelivery, QueueFilter, QueueShare } from '../../api/types';
+import type { Data, QueueFilter, QueueShare } from '../../api/types';
 import { Button, ButtonLink } from '../../parts/button';
 import { anyOf, Segmented, SelectField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { count, span, words } from '../../parts/format';
-import { type Column, FilterText, ListCard, More } from '../../parts/list';
+import { type Column, FilterText, ListCard } from '../../parts/list';
 import { OrganizationName } from '../../parts/organization-name';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
-import { Badge, Foreign, Time } from '../../parts/text';
+import { Foreign } from '../../parts/text';
 import { ActionDialog, type ActionName } from './action-dialog';
-
-interface Deliveries {
-  readonly data: readonly OpenDelivery[];
-  readonly nextCursor?: string;
-}
+import { DeliveryList } from './delivery-list';
 
 const GROUPS = [
   { value: 'organization', label: 'Organizations' },
@@ -152,64 +148,6 @@ function Shares({ by, choose }: { by: string; choose: (key: string) => void }) {
       caption={`The queue by ${by}`}
       columns={columns}
       empty={{ icon: 'queue', title: 'The queue is empty', text: 'All mail has come to its end.' }}
-    />
-  );
-}
-
-const DELIVERY_COLUMNS: readonly Column<OpenDelivery>[] = [
-  {
-    name: 'Recipient',
-    look: 'wide break',
-    cell: ({ recipient, emailId }) => (
-      <>
-        <Foreign>{recipient}</Foreign>
-        <div className="hint">
-          <code>{emailId}</code>
-        </div>
-      </>
-    ),
-  },
-  { name: 'State', isBare: true, cell: ({ state }) => <Badge status={state} /> },
-  {
-    name: 'Why it waits',
-    look: 'wide break soft',
-    isBare: true,
-    cell: ({ waiting }) => <Foreign>{waiting.detail}</Foreign>,
-  },
-  { name: 'Attempts', look: 'number', cell: ({ attempts }) => attempts },
-  { name: 'Due', look: 'soft', cell: ({ dueAt }) => <Time at={dueAt} /> },
-];
-
-function DeliveryList({
-  filters: { organization, destination, state },
-}: {
-  filters: Record<(typeof NAMES)[number], string>;
-}) {
-  const query = useInfiniteQuery({
-    queryKey: ['open-deliveries', organization, destination, state],
-    queryFn: ({ pageParam, signal }) =>
-      get<Deliveries>(
-        '/operator/v1/queue/deliveries',
-        { organization_id: organization, destination, state, limit: 50, cursor: pageParam },
-        signal,
-      ),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.nextCursor,
-    refetchInterval: ({ state: { data } }) => ((data?.pages.length ?? 0) > 1 ? false : 5_000),
-  });
-  return (
-    <ListCard
-      title="Deliveries"
-      query={query}
-      rowsOf={({ pages }) => pages.flatMap((page) => page.data)}
-      keyOf={({ emailId, recipient }) => `${emailId} ${recipient}`}
-      caption="Open deliveries"
-      columns={DELIVERY_COLUMNS}
-      empty={{
-        icon: 'queue',
-        title: organization || destination || state ? 'No delivery is like that' : 'Nothing is on its way',
-      }}
-      pager={() => <More query={query} />}
     />
   );
 }

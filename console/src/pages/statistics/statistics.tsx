@@ -1,19 +1,16 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { get } from '../../api/client';
-import type { Data, StatsByDomain, Hour, StatsSummary } from '../../api/types';
+import type { Hour, StatsSummary } from '../../api/types';
 import { Button } from '../../parts/button';
-import { Chart } from '../../parts/chart';
+import { Chart, CHART_LINES } from '../../parts/chart';
 import { toCsv, download } from '../../parts/csv';
 import { domainOptions, useDomains } from '../../parts/domains';
 import { SelectField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
-import { count, percent } from '../../parts/format';
+import { count, shareOf } from '../../parts/format';
 import { Card, Figures, Page } from '../../parts/page';
 import { Empty, Loaded, Requires } from '../../parts/states';
-import { FRESH, useHours, usePeriod, useSeries, useStats } from '../../parts/stats';
+import { useHours, usePeriod, useSeries, useStats } from '../../parts/stats';
 import { before, inSteps, type Period } from '../../parts/status-range';
-import { ByProvider } from './by-provider';
-import { Foreign } from '../../parts/text';
+import { ByDomain, ByProvider } from './breakdowns';
 
 const RANGES = [
   { value: '24', label: 'Last 24 hours' },
@@ -86,7 +83,9 @@ function StatisticsPage() {
       </div>
       <Compared period={period} domain={domain} />
       <Card title="Over time">
-        <Loaded query={hourly}>{(all) => <OverTime hours={all} step={size} />}</Loaded>
+        <Loaded query={hourly} lines={CHART_LINES}>
+          {(all) => <OverTime hours={all} step={size} />}
+        </Loaded>
       </Card>
       {domain === '' && <ByDomain period={period} />}
       <ByProvider period={period} domain={domain} />
@@ -120,7 +119,7 @@ function Compared({ period, domain }: { period: Period; domain: string }) {
   const now = useStats(period, domain);
   const then = useStats(before(period), domain);
   return (
-    <Loaded query={now} lines={2}>
+    <Loaded query={now} figures={6}>
       {({ data: { stats } }) => {
         // Of the filter before, until those of the present one are there.
         const earlier = then.isPlaceholderData ? undefined : then.data?.data.stats;
@@ -128,10 +127,10 @@ function Compared({ period, domain }: { period: Period; domain: string }) {
           <Figures
             figures={[
               figure('Accepted', stats, earlier, 'total'),
-              figure('Delivered', stats, earlier, 'delivered', stats.deliveryRate),
-              figure('Bounced', stats, earlier, 'bounced', stats.bounceRate),
-              figure('Opened', stats, earlier, 'opens', stats.openRate),
-              figure('Clicked', stats, earlier, 'clicks', stats.clickRate),
+              figure('Delivered', stats, earlier, 'delivered', shareOf(stats.deliveryRate, stats.total)),
+              figure('Bounced', stats, earlier, 'bounced', shareOf(stats.bounceRate, stats.total)),
+              figure('Opened', stats, earlier, 'opens', shareOf(stats.openRate, stats.delivered)),
+              figure('Clicked', stats, earlier, 'clicks', shareOf(stats.clickRate, stats.delivered)),
               figure('Failed', stats, earlier, 'failed'),
             ]}
           />
@@ -146,62 +145,10 @@ function figure(
   now: Stats,
   then: Stats | undefined,
   field: 'total' | 'delivered' | 'bounced' | 'opens' | 'clicks' | 'failed',
-  rate?: number,
+  share = '',
 ) {
-  const share = rate === undefined ? '' : percent(rate);
   const compared = then === undefined ? '' : `before: ${count(then[field])}`;
   return { name, value: count(now[field]), note: [share, compared].filter((text) => text !== '').join(' · ') };
-}
-
-function ByDomain({ period: { from, to } }: { period: Period }) {
-  const query = useQuery({
-    queryKey: ['domain-stats', from, to],
-    queryFn: () => get<Data<StatsByDomain>>('/v1/stats/domains', { start_date: from, end_date: to }),
-    placeholderData: keepPreviousData,
-    refetchInterval: FRESH,
-  });
-  return (
-    <Card title="By domain" flush>
-      <Loaded query={query}>
-        {({ data: { domains } }) =>
-          domains.length === 0 ? (
-            <Empty icon="domains" title="No domain has sent in this time" />
-          ) : (
-            <section className="table-wrap" aria-label="Figures by domain" tabIndex={0}>
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Domain</th>
-                    {['Accepted', 'Delivered', 'Rate', 'Bounced', 'Rate', 'Opened', 'Clicked'].map((name, index) => (
-                      <th key={index} scope="col" className="number">
-                        {name}
-                      </th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {domains.map((row) => (
-                    <tr key={row.domain}>
-                      <th scope="row">
-                        <Foreign>{row.domain}</Foreign>
-                      </th>
-                      <td className="number">{count(row.total)}</td>
-                      <td className="number">{count(row.delivered)}</td>
-                      <td className="number">{percent(row.deliveryRate)}</td>
-                      <td className="number">{count(row.bounced)}</td>
-                      <td className="number">{percent(row.bounceRate)}</td>
-                      <td className="number">{count(row.opens)}</td>
-                      <td className="number">{count(row.clicks)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </section>
-          )
-        }
-      </Loaded>
-    </Card>
-  );
 }
 
 function csvOf(hours: readonly Hour[], step: number): string {

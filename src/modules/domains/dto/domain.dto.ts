@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
-import { QueryInteger } from '../../../common/http/dto-decorators';
+import { QueryBoolean, QueryInteger } from '../../../common/http/dto-decorators';
 import type { DomainDetail } from '../domain-details.service';
 import type { DkimStatus, VerificationStatus, WarmingStatus } from '../registry/domain.entity';
 import { RECORD_PURPOSES, type RecordPurpose } from '../registry/wanted-records';
@@ -49,6 +49,7 @@ export class ListDomainsQuery {
   @IsOptional()
   @IsIn(VERIFICATION_STATUSES)
   status?: VerificationStatus;
+  @ApiPropertyOptional({ description: 'Only slowed and paused ones' }) @QueryBoolean() restricted: boolean = false;
 
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 })
   @QueryInteger(1, 1_000_000)

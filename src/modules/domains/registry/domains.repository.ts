@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Any, In, IsNull, Not, Raw, type Repository } from 'typeorm';
+import { type FindOptionsWhere, Any, In, IsNull, Not, Raw, type Repository } from 'typeorm';
 import { acrossTenants } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import { lockList } from '../../../database/sql/locks.sql';
@@ -31,6 +31,8 @@ export interface DomainFilter {
   /** A part of the name. */
   readonly text?: string | undefined;
   readonly status?: VerificationStatus | undefined;
+  /** Only those that are slowed or paused. */
+  readonly restricted?: boolean;
   readonly skip: number;
   readonly take: number;
 }
@@ -148,13 +150,14 @@ export class DomainsRepository {
 
   /** Oldest first, with the total number. */
   page(organizationId: string, filter: DomainFilter): Promise<[Domain[], number]> {
-    const { id, text, status, skip, take } = filter;
+    const { id, text, status, restricted = false, skip, take } = filter;
     const holds = (name: string) => `position(:text in ${name}) > 0`;
-    const where = {
+    const where: FindOptionsWhere<Domain> = {
       organizationId,
       ...(id !== undefined && { id }),
       ...(text !== undefined && { domain: Raw(holds, { text: text.toLowerCase() }) }),
       ...(status !== undefined && { verificationStatus: status }),
+      ...(restricted && { sending: { status: Not('active') } }),
     };
     return this.domains.findAndCount({ where, order: { id: 'ASC' }, skip, take });
   }

@@ -1,30 +1,40 @@
-import { get, type Query } from '../../api/client';
-import { Button } from '../../parts/button';
-import { Pager } from '../../parts/list';
-import { Empty } from '../../parts/states';
-import type { EmailList } from './email-rows';
+import { get, type Query } from '../api/client';
+import type { Pagination } from '../api/types';
+import { Button } from './button';
+import { Pager } from './list';
+import { Empty } from './states';
+
+/** A page of emails, sent or received. */
+interface Listed {
+  readonly data: readonly unknown[];
+  readonly pagination: Pagination;
+}
 
 /** The service looks through 50,000 emails at a time: so many times for one request of the user. */
 const SPANS = 10;
 
 /** Looks through emails that are older than the newest 50,000, until it finds some. @param cursor where the list before has ended */
-export async function readOlder(query: Query, cursor: string, signal: AbortSignal): Promise<EmailList> {
+export async function readOlder<List extends Listed>(
+  path: string,
+  { cursor, ...query }: Query & { readonly cursor: string },
+  signal: AbortSignal,
+): Promise<List> {
   let at: string | undefined = cursor;
-  let list: EmailList | undefined;
+  let list: List | undefined;
   for (let span = 0; span < SPANS && at !== undefined && !list?.data.length; span += 1) {
-    list = await get<EmailList>('/v1/emails', { ...query, page: undefined, cursor: at }, signal);
+    list = await get<List>(path, { ...query, page: undefined, cursor: at }, signal);
     at = list.pagination.nextCursor;
   }
-  return list as EmailList;
+  return list as List;
 }
 
 interface Turns {
-  readonly list: EmailList;
+  readonly list: Listed;
   readonly turn: (cursor: string) => void;
 }
 
 /** Where a search goes on behind the newest 50,000 emails; undefined where it has seen all. */
-export function olderThan({ pagination: { partial, nextCursor } }: EmailList): string | undefined {
+export function olderThan({ pagination: { partial, nextCursor } }: Listed): string | undefined {
   return partial ? nextCursor : undefined;
 }
 
@@ -42,7 +52,7 @@ export function OlderPager({ list, turn }: Turns) {
 }
 
 /** A search that has found nothing so far. */
-export function NoneYet({ list, turn, isOlder }: Turns & { readonly isOlder: boolean }) {
+export function NoneYet({ list, turn, isOlder, hint }: Turns & { readonly isOlder: boolean; readonly hint: string }) {
   const next = list.pagination.nextCursor;
   return (
     <Empty
@@ -65,8 +75,7 @@ export function NoneYet({ list, turn, isOlder }: Turns & { readonly isOlder: boo
         </div>
       }
     >
-      Addresses are matched as a whole, in to, cc and bcc; subjects in part. A shorter time, or a domain, is searched
-      sooner.
+      {hint}
     </Empty>
   );
 }

@@ -1,0 +1,79 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { get } from '../../api/client';
+import type { OpenDelivery } from '../../api/types';
+import { type Column, ListCard, More } from '../../parts/list';
+import { OrganizationName } from '../../parts/organization-name';
+import { Badge, Foreign, Time } from '../../parts/text';
+
+interface Deliveries {
+  readonly data: readonly OpenDelivery[];
+  readonly nextCursor?: string;
+}
+
+const DELIVERY_COLUMNS: readonly Column<OpenDelivery>[] = [
+  {
+    name: 'Recipient',
+    look: 'wide break',
+    cell: ({ recipient, emailId, organizationId, mode }) => (
+      <>
+        <Foreign>{recipient}</Foreign>
+        <div className="hint">
+          of{' '}
+          <Link href={`/queue?organization=${organizationId}`}>
+            <OrganizationName id={organizationId} />
+          </Link>
+          {mode === 'test' && ', test mail'}
+        </div>
+        <div className="hint">
+          <code>{emailId}</code>
+        </div>
+      </>
+    ),
+  },
+  { name: 'State', isBare: true, cell: ({ state }) => <Badge status={state} /> },
+  {
+    name: 'Why it waits',
+    look: 'wide break soft',
+    isBare: true,
+    cell: ({ waiting }) => <Foreign>{waiting.detail}</Foreign>,
+  },
+  { name: 'Attempts', look: 'number', cell: ({ attempts }) => attempts },
+  { name: 'Due', look: 'soft', cell: ({ dueAt }) => <Time at={dueAt} /> },
+  { name: 'Given up', look: 'soft', cell: ({ endsAt }) => <Time at={endsAt} /> },
+];
+
+/** What is open, with whose it is, why it waits, and when it ends without more being done. */
+export function DeliveryList({
+  filters: { organization, destination, state },
+}: {
+  filters: Readonly<Record<'organization' | 'destination' | 'state', string>>;
+}) {
+  const query = useInfiniteQuery({
+    queryKey: ['open-deliveries', organization, destination, state],
+    queryFn: ({ pageParam, signal }) =>
+      get<Deliveries>(
+        '/operator/v1/queue/deliveries',
+        { organization_id: organization, destination, state, limit: 50, cursor: pageParam },
+        signal,
+      ),
+    initialPageParam: '',
+    getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: ({ state: { data } }) => ((data?.pages.length ?? 0) > 1 ? false : 5_000),
+  });
+  return (
+    <ListCard
+      title="Deliveries"
+      query={query}
+      rowsOf={({ pages }) => pages.flatMap((page) => page.data)}
+      keyOf={({ emailId, recipient }) => `${emailId} ${recipient}`}
+      caption="Open deliveries"
+      columns={DELIVERY_COLUMNS}
+      empty={{
+        icon: 'queue',
+        title: organization || destination || state ? 'No delivery is like that' : 'Nothing is on its way',
+      }}
+      pager={() => <More query={query} />}
+    />
+  );
+}

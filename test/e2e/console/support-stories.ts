@@ -1,0 +1,123 @@
+import type { Page } from 'playwright-core';
+import { button, type ConsoleScene, heading } from './console-scene';
+
+/** What is asked of those who may only read: why someone has no mail, and what the figures say. */
+export function supportStories(sceneOf: () => ConsoleScene): void {
+  let scene: ConsoleScene;
+  beforeAll(() => {
+    scene = sceneOf();
+  });
+
+  const figure = (page: Page, name: string) =>
+    page.locator('.figure').filter({ has: page.getByText(name, { exact: true }) });
+
+  it('says why an email did not arrive, and that nothing more is sent to its address', async () => {
+    const { acme } = scene;
+    const address = 'bounced+why@simulator.waybill.test';
+    const to = [address, 'delivered@simulator.waybill.test'];
+    const id = await scene.api(acme.testKey).send({ from: 'hello@acme.example', to, subject: 'Not there' });
+    await scene.api(acme.testKey).waitForStatus(id, 'delivered');
+    const page = await scene.signedIn(await acme.key('test', ['email:read', 'suppression:read']));
+    await scene.visit(page, `/emails/${id}`);
+    const why = page.getByRole('region', { name: 'Why it did not arrive' });
+    await why.getByText(`${address}: There is no mailbox of that name (simulated).`).waitFor();
+    await why.getByText('on the suppression list, because its server has said that it does not exist').waitFor();
+    expect(await why.getByText('delivered@').count()).toBe(0);
+    await why.getByRole('link', { name: 'See its entries' }).click();
+    await page.getByRole('row', { name: new RegExp(address.replace('+', '\\+')) }).waitFor();
+    // What is sent to it from now on is refused, so that no email tells.
+    await scene.visit(page, `/emails?q=${encodeURIComponent(address.toUpperCase())}`);
+    await page.getByText('on the suppression list').waitFor();
+    await scene.visit(page, '/emails?q=delivered@simulator.waybill.test');
+    await page.getByRole('row', { name: /Not there/ }).waitFor();
+    expect(await page.getByText('on the suppression list').count()).toBe(0);
+  });
+
+  it('gives no share of nothing, and no reputation without mail', async () => {
+    const fresh = await scene.tenants.create('fresh.example');
+    const page = await scene.signedIn(fresh.liveKey);
+    await scene.visit(page, '/');
+    await figure(page, 'Bounced').getByText('–').waitFor();
+    await scene.visit(page, '/statistics');
+    await figure(page, 'Clicked').getByText('– · before: 0').waitFor();
+    await scene.visit(page, `/domains/${fresh.domainId}`);
+    await figure(page, 'Score').getByText('no outcome yet').waitFor();
+    for (const path of ['/', '/statistics', `/domains/${fresh.domainId}`]) {
+      await scene.visit(page, path);
+      expect(await page.locator('main').textContent()).not.toContain('0.0\u00a0%');
+    }
+  });
+
+  it('shows the picture of a button where a list is empty', async () => {
+    const page = await scene.signedIn((await scene.tenants.create('empty.example')).liveKey);
+    await scene.visit(page, '/templates');
+    await page.locator('.state .button svg').waitFor();
+    const colourOf = (selector: string) =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).color`);
+    expect(await colourOf('.state .button svg')).toBe(await colourOf('.state .button'));
+  });
+
+  it('says that a page of the list is not live', async () => {
+    await scene.api().send({ from: 'hello@acme.example', to: ['ada@example.com'], subject: 'On a later page' });
+    const page = await scene.signedIn();
+    // The first page in its place: the scene has too few emails for a second.
+    await page.route('**/v1/emails?*', (route) =>
+      route.continue({ url: route.request().url().replace('page=2', 'page=1') }),
+    );
+    await scene.visit(page, '/emails?page=2');
+    await page.locator('.live').getByText('Not live').waitFor();
+    await heading(page, 'Emails').waitFor();
+    expect(await button(page, 'Previous').count()).toBe(1);
+  });
+
+  it('searches on in received mail older than the newest 50,000, and goes on behind the last page', async () => {
+    const mail = {
+      id: '0b',
+      from: 'ada@sender.example',
+      subject: 'Very old',
+      marks: [],
+      receivedAt: '2026-01-01T00:00:00Z',
+    };
+    const found = { ...mail, envelope: { from: mail.from, to: ['in@acme.example'] } };
+    const page = await scene.signedIn();
+    await page.route('**/v1/inbound-emails?*', async (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      const at = Number(query.get('cursor') ?? 0);
+      const isSearch = query.get('from') !== null;
+      const counted = isSearch ? { total: 0, totalPages: 0, partial: true } : { total: 60_000, totalPages: 1_000 };
+      const pagination = { page: 1, limit: 50, ...counted, ...(at < 3 && { nextCursor: String(at + 1) }) };
+      await route.fulfill({ json: { data: at === 2 || !isSearch ? [found] : [], pagination } });
+    });
+    await scene.visit(page, '/inbound?from=ada@sender.example');
+    await heading(page, 'None of the newest 50,000 emails is like that').waitFor();
+    await button(page, 'Search older emails').click();
+    await page.getByRole('link', { name: 'Very old' }).waitFor();
+    await button(page, 'Next').click();
+    await heading(page, 'No older email is like that').waitFor();
+    await button(page, 'Back to the newest').click();
+    await heading(page, 'None of the newest 50,000 emails is like that').waitFor();
+    await scene.visit(page, '/inbound?page=1000');
+    await button(page, 'Next').click();
+    await page.getByText('Older emails').waitFor();
+    await page.waitForURL((url) => url.searchParams.get('older') === '1');
+  });
+
+  it('keeps the place of figures that are on their way', async () => {
+    const page = await scene.signedIn((await scene.tenants.create('still.example')).liveKey);
+    await page.setViewportSize({ width: 375, height: 740 });
+    let respond: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (respond = resolve));
+    await page.route('**/v1/stats?*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`${scene.base}/console/`);
+    const title = page.getByRole('heading', { name: 'Over time' });
+    const top = async () => (await title.boundingBox())?.y;
+    await page.getByText('Nothing was sent in this time').waitFor();
+    const before = await top();
+    respond();
+    await figure(page, 'Accepted').waitFor();
+    expect(await top()).toBe(before);
+  });
+}
