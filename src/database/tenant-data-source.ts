@@ -82,7 +82,7 @@ export class TenantDataSource extends DataSource {
     return this;
   }
 
-  /** What puts an open transaction into a scope, by default the caller's; undefined when that is everyone's. */
+  /** The SQL that puts an open transaction into a scope, by default the caller's; undefined for the scope `everyone`. */
   restriction(scope: TenantScope = currentScope()): string | undefined {
     const { rowSecurity } = this;
     if (scope === 'everyone' || rowSecurity.state !== 'on') return undefined;

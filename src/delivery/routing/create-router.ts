@@ -114,7 +114,7 @@ export async function createRouter(
 
 /**
  * Whether this machine can send by IPv6: it has an address of that family on the public Internet. Without one each attempt at
- * an IPv6 address would be in vain.
+ * an IPv6 address would fail.
  * @param allowPrivate closed networks and tests: any address but a link-local one will do
  */
 export function hasIpv6(
