@@ -14,11 +14,11 @@ export type TenantDataSourceOptions = DataSourceOptions & {
 /**
  * Connections that the requests of all organizations together leave to what serves everyone: accepted mail, deliveries, jobs, operators, health.
  */
-const FOR_EVERYONE = 2;
+const RESERVED_CONNECTIONS = 2;
 /** Waiting statements and transactions of one organization; more would only fill memory. */
 const MAX_WAITING = 500;
 
-/** TypeORM's, which says that a transaction is active before it sends this. */
+/** TypeORM's, which marks a transaction as active before it sends this. */
 const START = 'START TRANSACTION';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -30,7 +30,7 @@ class ConnectionShares {
   private readonly turns: HolderTurns;
 
   constructor(poolSize: number) {
-    this.turns = new HolderTurns(leavingOthers(Math.max(1, poolSize - FOR_EVERYONE)), MAX_WAITING);
+    this.turns = new HolderTurns(leavingOthers(Math.max(1, poolSize - RESERVED_CONNECTIONS)), MAX_WAITING);
   }
 
   /** Takes a connection's place for the current request, if it has an organization. @returns what gives it back */
@@ -82,7 +82,7 @@ export class TenantDataSource extends DataSource {
     return this;
   }
 
-  /** What puts an open transaction into a scope, by default the caller's; undefined when that is everyone's. */
+  /** The SQL that puts an open transaction into a scope, by default the caller's; undefined for the scope `everyone`. */
   restriction(scope: TenantScope = currentScope()): string | undefined {
     const { rowSecurity } = this;
     if (scope === 'everyone' || rowSecurity.state !== 'on') return undefined;

@@ -3,15 +3,15 @@ import { atMost } from '../bounded-cache';
 import { HolderQueue } from '../async/holder-turns';
 import { MINUTE } from '../clock';
 
-/** Under way at a time: each holds a socket, and those at silent servers do so for seconds. */
+/** Look-ups at a time: each holds a socket, at a silent server for seconds. */
 const AT_A_TIME = 512;
 /** Of one holder: at first, and after as many replies of the usual length. */
 const OF_ONE = { first: 4, most: 32 };
-/** That wait, of one holder; more would only fill memory. */
+/** Waiting look-ups of one holder; more would only fill memory. */
 const MOST_WAITING = 2_000;
-/** More records than names have in earnest. */
+/** The most records that genuine names have. */
 const USUAL_RECORDS = 256;
-/** Of a holder that such a reply came for, and for how long. */
+/** After a longer reply: look-ups of the holder at a time, and for how long. */
 const AFTER_LONG_REPLY = { atATime: 2, forMs: 10 * MINUTE };
 const MAX_REMEMBERED = 10_000;
 
@@ -35,7 +35,7 @@ const UNKNOWN: Conduct = { usualReplies: 0, isSlowUntilMs: -Infinity };
  * Who may look up how much at a time. Holders whose look-ups wait take turns, and one has no more under way than it leaves free.
  *
  * What a reply costs is known when it is there: of 64 KiB of mail exchangers 60 to 150 ms of the thread. So a holder begins with few, and has
- * one more under way with each reply of the usual length; after a long one it shares another thread with its like.
+ * one more under way with each reply of the usual length; after a long one it shares another thread with the other holders of long replies.
  *
  *   begun (4) ──usual replies──► trusted (32) ──a long reply──► slow (2, a thread for these) ──ten minutes without──► begun
  */

@@ -14,9 +14,9 @@ export interface LookUp {
   readonly most: number;
 }
 
-/** For whom, and until when. */
+/** Who makes a look-up, and until when. */
 export interface LookUpCaller {
-  /** Whose share it is of; what the service asks for itself has a share of its own. */
+  /** Whose share it counts in; look-ups of the service itself have a share of their own. */
   readonly holder?: string;
   readonly signal?: AbortSignal;
 }
@@ -113,8 +113,8 @@ class LookUpThread {
 }
 
 /**
- * Look-ups in threads of their own, of which each holder has a share. A name's owner decides how much its reply holds: c-ares takes 20 ms of CPU
- * for 64 KiB of addresses, so that a hundred names of one customer stopped the event loop for seconds, and then everyone's look-ups.
+ * Look-ups in separate threads, of which each holder has a share. The owner of a name decides how much its reply holds, and c-ares takes
+ * 20 ms of CPU for 64 KiB of addresses: a hundred names of one customer stopped the event loop, and all look-ups, for seconds.
  */
 class LookUps {
   private readonly shares = new LookUpShares();

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { EgressError } from './egress-failure';
 
-/** Of a body whose end does not matter: each chunk costs this process more than who sends it. */
+/** The most chunks of a body whose end does not matter: receiving a chunk costs more than sending it. */
 const MAX_DRAINED_PIECES = 1_000;
 
 /** The whole body; undefined when it is longer than the limit. Rejects when it breaks off. */
@@ -32,7 +32,7 @@ export function drainBody(
   return new Promise((resolve) => {
     response.on('data', (chunk: Buffer) => {
       pieces += 1;
-      // A copy: the chunk's memory is a large one's.
+      // A copy, since a slice keeps the whole buffer of the chunk in memory.
       if (bytes < keptResponseBytes) kept.push(Buffer.from(chunk.subarray(0, keptResponseBytes - bytes)));
       bytes += chunk.length;
       if (bytes >= maxResponseBytes || pieces >= MAX_DRAINED_PIECES) response.destroy();
@@ -45,7 +45,7 @@ export function drainBody(
   });
 }
 
-/** By lower-case name; of several of one name all, with commas between them. */
+/** Values by lower-case name; several of one name are joined by commas. */
 export function joinHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const joined = Object.entries(headers).map(([name, value]) => [
     name,

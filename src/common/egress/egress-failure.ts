@@ -1,7 +1,7 @@
 /**
- * Why a request brought no status. `refused`: the guard does not let it out; `dns`: nothing is known of the host now;
- * `connect_timeout`, `timeout`: the limits; `connection`: it did not come about or broke; `tls`: no trust; `protocol`: what
- * came is not HTTP; `stopped`: ended from this side.
+ * Why a request has no status. `refused`: by the guard; `dns`: the host cannot be looked up now; `connect_timeout`, `timeout`:
+ * the time limits; `connection`: it failed or broke; `tls`: the certificate is not trusted; `protocol`: the reply is not HTTP;
+ * `stopped`: this service ended it.
  */
 export type EgressFailureKind =
   | 'refused'
@@ -43,7 +43,7 @@ const REASONS_BY_CODE = new Map(
   }),
 );
 
-/** Ends a request for a reason of this side's. */
+/** Ends a request that this service aborts or refuses. */
 export class EgressError extends Error {
   constructor(readonly kind: EgressFailureKind) {
     super(REASONS[kind]);
@@ -54,7 +54,7 @@ export class EgressError extends Error {
 const TRUST_CODE = /CERT|SELF_SIGNED|UNABLE_TO|ISSUER|CRL/;
 const TLS_CODE = /^(EPROTO|ERR_SSL|ERR_TLS)/;
 
-/** What Node's error means to those who run the host. */
+/** Describes an error of Node for the operator of the host. */
 export function toEgressFailure(error: unknown): EgressFailure {
   if (error instanceof EgressError) return { kind: error.kind, reason: error.message };
   const code = (error as { code?: unknown } | undefined)?.code;

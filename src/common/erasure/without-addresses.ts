@@ -15,7 +15,7 @@ const QUOTED =
 
 /** Controls other than white space, and what is not UTF-8. */
 const NO_TEXT = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]/;
-/** What decodes by chance has no stretch without such characters that is as long. */
+/** Longer than what random bytes decode to without such characters. */
 const STRETCHES = /[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]{24,}/g;
 /** With a whole domain: for what may be no address. */
 const SURE =
@@ -32,7 +32,7 @@ export function withoutAddresses(text: string): string {
   return withReplaced(text, placesOf(text, ADDRESS), REPLACEMENT);
 }
 
-/** The same where programs write, also where they are encoded, twice even (`MAX_ENCODINGS`). @param text of some kB at most */
+/** The same for texts of programs, where addresses may be encoded, up to `MAX_ENCODINGS` times. @param text of some kB at most */
 export function withoutEncodedAddresses(text: string): string {
   return withReplaced(
     text,

@@ -116,7 +116,7 @@ export class PeriodicJobs implements OnModuleDestroy {
   }
 
   /**
-   * One item of a run: what goes wrong with it is logged, and holds up no other. An outage ends the run.
+   * Runs one item of a run. Its error is logged, so that the other items still run; an outage ends the run.
    * @param item names it in the log
    * @throws UnavailableError
    */

@@ -148,7 +148,7 @@ const SECRETS = new Set([
 ]);
 
 const MASK = '[redacted]';
-/** Deeper objects are not logged on purpose by anything here; they are cut off. */
+/** Deeper objects, which this service does not log intentionally, are cut off. */
 const MAX_DEPTH = 4;
 
 /** A copy of `fields` with secrets masked, or `fields` itself when nothing needs masking. Errors pass unchanged. */

@@ -38,7 +38,7 @@ function refuseUnknownParameters(connection: Connection): void {
   };
 }
 
-/** RFC 5321 section 4.3.2. A client that sends its message as an argument must not be told to go on. */
+/** RFC 5321 section 4.3.2. A client that sends its message as an argument must not get a 354. */
 function refuseArgumentsOfData(connection: Connection): void {
   const handle = connection.handler_DATA.bind(connection);
   connection.handler_DATA = (command, done) => {

@@ -35,12 +35,14 @@ class Collected {
  */
 export class ClientHelloReader {
   private readonly content = new Collected();
-  /** Bytes of the record under way that have come of its head, and are still to come of its content; then its length, as far as read. */
+  /** Bytes of the current record's head that have been read. */
   private headBytes = 0;
+  /** Bytes of its content that are still to come. */
   private left = 0;
+  /** The length of its content, as far as the head has been read. */
   private recordBytes = 0;
   private received = 0;
-  /** Of the message, once its head is there. */
+  /** Length of the message, known once its head has been read. */
   private neededBytes = Infinity;
 
   /** @returns `whole` with the last record of a ClientHello; `other` for what is none, or too large for one */

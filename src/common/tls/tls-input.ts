@@ -107,7 +107,7 @@ export function asStream(socket: Socket, begin: () => Socket): Socket {
   connection._handle = null;
   try {
     const top = begin();
-    // TLS over a stream knows no addresses, and takes one without a handle for one that is not connected.
+    // TLS over a stream has no addresses, and counts a stream without a handle as not connected.
     if (top !== socket) Object.assign(Object.defineProperties(top, addresses), { connecting: false });
     return top;
   } finally {

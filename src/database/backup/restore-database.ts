@@ -30,7 +30,7 @@ export interface RestoreOptions {
 
 /**
  * Replaces the database at `url` by a backup, in one transaction: the schema is made by the migrations that the backup
- * names, then filled. Whatever goes wrong, the database is as it was before. The newer migrations are the caller's to apply.
+ * names, then filled. After an error the database is as it was before. The caller applies newer migrations.
  * @param backup the file, as `verifyBackup` has found it
  * @throws AppError conflict or invalid_request, with what to do
  */

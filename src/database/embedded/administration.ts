@@ -112,8 +112,8 @@ async function withClient<T>(address: ServerAddress, work: (client: Client) => P
  * Makes sure that the server is the one of this data folder (a port may have gone to another server since) and that the
  * role and the database of the service exist.
  *
- * @param pid of the server that should be it
- * @throws when the server does not answer, refuses the password or has other data.
+ * @param pid of the server that should be the one
+ * @throws when the server does not reply, refuses the password or has other data.
  */
 export async function prepareServer(address: ServerAddress, dataFolder: string, pid: number): Promise<void> {
   await withClient(address, async (client) => {

@@ -79,7 +79,7 @@ export async function attachEmbeddedPostgres(dataDir: string): Promise<string | 
   return address && serviceUrl(address);
 }
 
-/** What the call asks for and a server that ran before it does not have: that server outlived a killed process, or is shared. */
+/** Logs the wanted settings that a running server lacks: it outlived a killed process, or other processes share it. */
 async function logOtherSettings({ address }: RunningServer, wanted: ServerSettings, log: (message: string) => void) {
   for (const [name, value] of await differingSettings(address, wanted)) {
     log(`Postgres runs with ${name} = ${value}, not ${wanted[name]}, until it is started again`);

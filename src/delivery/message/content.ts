@@ -173,7 +173,7 @@ export function textFromHtml(html: string): string {
   try {
     return convert(cut(html)).trim();
   } catch {
-    // A text part is a courtesy; no oddity in the parser is worth losing the mail for.
+    // The text part is optional: an error of the parser must not stop the mail.
     return '';
   }
 }

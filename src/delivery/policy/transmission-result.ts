@@ -123,8 +123,8 @@ function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFact
 }
 
 /**
- * A domain that takes no mail bounces hard, but is not suppressed at first sight: a lapsed registration or a slip in a zone
- * comes back, and asking the DNS again costs next to nothing.
+ * A domain that takes no mail bounces hard, but is not suppressed at once: a lapsed registration or a mistake in a zone is
+ * corrected, and another look-up costs little.
  */
 function resolveUnroutable(result: Unroutable, facts: RetryFacts): DeliveryOutcome {
   const { enhancedCode, reason: response, ruleId, isDomainMissing, policy } = result;

@@ -7,7 +7,7 @@ import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import { isPublicAddress } from '../../common/dns/public-address';
 import type { DeliveryConfig } from '../../config/config';
 import { DirectRouter } from './direct-router';
-import { dnsTrouble, type Route, Router } from './router';
+import { dnsFailure, type Route, Router } from './router';
 
 /** The one host that takes everything, by which its group is called: the built-in mailbox's, or the relay; none in direct mode. */
 export function nextHopOf({ mode, relay }: Pick<DeliveryConfig, 'mode' | 'relay'>): string | undefined {
@@ -37,7 +37,7 @@ const FAILURE_LIFE_MS = SECOND;
 export class FixedRouter extends Router {
   private readonly lookUp: (hostName: string) => Promise<readonly string[]>;
   private readonly logger = new Logger(FixedRouter.name);
-  private route: Promise<Route> = Promise.resolve(dnsTrouble('ENODATA'));
+  private route: Promise<Route> = Promise.resolve(dnsFailure('ENODATA'));
   private lastGood: Route | undefined;
   private isFailing = false;
   private expiresAtMs = -Infinity;
@@ -76,11 +76,11 @@ export class FixedRouter extends Router {
     const { hostName, port, final } = this.options;
     try {
       const addresses = await this.lookUp(hostName);
-      if (addresses.length === 0) return dnsTrouble('ENODATA');
+      if (addresses.length === 0) return dnsFailure('ENODATA');
       return { kind: 'hosts', hosts: [{ hostName, addresses, preference: 0 }], port, final };
     } catch (error) {
       // Never permanent, NXDOMAIN included: a slip in the operator's configuration must not bounce the queue.
-      return dnsTrouble(dnsErrorCode(error));
+      return dnsFailure(dnsErrorCode(error));
     }
   }
 }
@@ -114,7 +114,7 @@ export async function createRouter(
 
 /**
  * Whether this machine can send by IPv6: it has an address of that family on the public Internet. Without one each attempt at
- * an IPv6 address would be in vain.
+ * an IPv6 address would fail.
  * @param allowPrivate closed networks and tests: any address but a link-local one will do
  */
 export function hasIpv6(

@@ -15,7 +15,7 @@ import {
 import {
   LEADS_BACK,
   NOT_A_DOMAIN,
-  OWN_UNKNOWN,
+  OWN_DOMAIN_UNKNOWN,
   type Route,
   type RouteOptions,
   Router,
@@ -126,7 +126,7 @@ export class DirectRouter extends Router {
     const candidates = chooseCandidates(domain, answer, this.ownHostNames, random);
     if (candidates !== LEADS_BACK) return candidates;
     const isReceived = await receives(domain).catch(() => undefined);
-    if (isReceived === undefined) return OWN_UNKNOWN;
+    if (isReceived === undefined) return OWN_DOMAIN_UNKNOWN;
     return isReceived ? chooseCandidates(domain, answer, NO_NAMES, random) : candidates;
   }
 }

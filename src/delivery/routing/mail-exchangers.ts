@@ -11,7 +11,7 @@ import {
 import { isPublicAddress } from '../../common/dns/public-address';
 import { profileOf } from '../ports/provider-profiles';
 import {
-  dnsTrouble,
+  dnsFailure,
   LEADS_BACK,
   NO_ADDRESS,
   NO_IPV6_HERE,
@@ -44,7 +44,7 @@ export function chooseCandidates(
     case 'no-domain':
       return NO_SUCH_DOMAIN;
     case 'temporary':
-      return dnsTrouble(answer.reason);
+      return dnsFailure(answer.reason);
     case 'no-data':
       // The implicit MX: the domain itself.
       return chooseRecords([{ preference: 0, exchange: domain }], ownHostNames, random);
@@ -213,7 +213,7 @@ function shareOut(counts: readonly number[]): number[] {
 function whyNone(seen: readonly LookedUp[], isPartial: boolean): Unroutable {
   const answers = seen.map(({ answer }) => answer);
   const temporary = answers.find((answer) => answer.kind === 'temporary');
-  if (isPartial || answers.length === 0) return dnsTrouble(temporary?.reason ?? 'ETIMEOUT');
+  if (isPartial || answers.length === 0) return dnsFailure(temporary?.reason ?? 'ETIMEOUT');
   if (seen.some(({ isIpv6Only }) => isIpv6Only)) return NO_IPV6_HERE;
   if (answers.some((answer) => answer.kind === 'found')) return NO_USABLE_ADDRESS;
   return NO_ADDRESS;

@@ -35,7 +35,7 @@ export type Route =
     }
   | {
       readonly kind: 'unroutable';
-      /** True when asking again cannot help. */
+      /** True when a later look-up cannot help. */
       readonly permanent: boolean;
       /** Enhanced status code (RFC 3463). */
       readonly enhancedCode: string;
@@ -67,8 +67,6 @@ export abstract class Router {
   abstract resolve(destination: string, options?: RouteOptions): Promise<Route>;
 }
 
-/** Every way in which a destination can have no route, with its code. */
-
 export const NO_SUCH_DOMAIN: Unroutable = {
   ...permanent('no-such-domain', '5.1.2', 'The domain does not exist.'),
   isDomainMissing: true,
@@ -91,7 +89,7 @@ export const NO_USABLE_ADDRESS = permanent(
   'The mail exchangers have no address on the public Internet.',
 );
 
-/** Not the receiver's fault, and not for ever. */
+/** Temporary, since the cause is on this side. */
 export const NO_IPV6_HERE: Unroutable = {
   ...{ kind: 'unroutable', permanent: false, enhancedCode: '4.4.1', ruleId: 'no-ipv6-here' },
   reason: 'The mail exchangers have IPv6 addresses only, and this service has none to reach them from.',
@@ -99,15 +97,15 @@ export const NO_IPV6_HERE: Unroutable = {
 
 export const LEADS_BACK = permanent('leads-back', '5.4.6', 'The mail exchangers lead back to this service.');
 
-/** Nothing may be concluded from silence or SERVFAIL, so this never bounces at first sight. */
-export function dnsTrouble(cause: string): Unroutable {
+/** Temporary: silence or SERVFAIL do not show that the domain has no hosts. @param cause a code such as `ESERVFAIL` */
+export function dnsFailure(cause: string): Unroutable {
   const reason = `DNS look-up failed (${cause}).`;
   return { kind: 'unroutable', permanent: false, enhancedCode: '4.4.3', reason, ruleId: 'dns-trouble' };
 }
 
-/** The database could not be asked. */
-export const OWN_UNKNOWN: Unroutable = {
-  ...dnsTrouble(''),
+/** The database, which knows the domains of inbound routes, is unavailable. */
+export const OWN_DOMAIN_UNKNOWN: Unroutable = {
+  ...dnsFailure(''),
   reason: 'The mail exchangers lead back to this service, and whether it takes mail of the domain is unknown now.',
 };
 
@@ -119,7 +117,7 @@ export function notInPolicy(hostNames: readonly string[]): Unroutable {
 }
 
 /** Whether the hosts have TLSA records is unknown, which must not count as having none (RFC 7672 section 2.1). */
-export function tlsaTrouble(hostNames: readonly string[]): Unroutable {
+export function tlsaFailure(hostNames: readonly string[]): Unroutable {
   const reason = `The TLSA records of the mail exchangers (${hostNames.join(', ')}) could not be looked up.`;
   return {
     kind: 'unroutable',

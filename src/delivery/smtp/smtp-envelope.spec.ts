@@ -51,12 +51,12 @@ describe('readCapabilities', () => {
     ['SIZE 999999999999999', 999_999_999_999_999],
     ['SIZE  7', 7],
     ['SIZE 9999999999999999999999', 0],
-  ])('reads %j', (line, sizeLimit) => {
+  ])('reads the limit of %j', (line, sizeLimit) => {
     expect(offers(line).sizeLimit).toBe(sizeLimit);
   });
 
   it.each([[['AUTH PLAIN login']], [['AUTH=PLAIN LOGIN']], [['AUTH PLAIN', 'AUTH=LOGIN']], [['AUTH  PLAIN  LOGIN']]])(
-    'reads %j',
+    'reads the mechanisms of %j',
     (lines) => {
       expect(offers(...lines).authMechanisms).toEqual(new Set(['PLAIN', 'LOGIN']));
     },

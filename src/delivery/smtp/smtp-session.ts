@@ -37,7 +37,7 @@ export class SmtpSession {
     return this.tls.tlsSessions;
   }
 
-  /** In whose name the connection is made. */
+  /** Whom the connection counts for in the shares of handshakes. */
   get holder(): string {
     return this.tls.holder ?? this.endpoint.address;
   }

@@ -50,7 +50,7 @@ const clock = new SystemClock();
  * One time limit that moves often, for the price of few timers: setting it later than the running timer only notes the new
  * time; the timer checks again when it fires. A timer per phase would cost more than the rest of a transaction.
  *
- * Real time on purpose: it guards sockets, which use no other. The timer does not keep the process alive.
+ * It uses real time and no `Clock`, as sockets do. The timer does not keep the process alive.
  */
 export class Deadline {
   private timer: NodeJS.Timeout | undefined;

@@ -47,7 +47,7 @@ const LOOK_AGAIN_MS = SECOND;
 /**
  * The policies of receiving domains (RFC 8461), fetched by one process at a time, kept in the database until they expire and
  * for minutes in memory. An announced policy that cannot be fetched counts for nothing; one that is kept holds until it
- * expires, whatever becomes of its announcement: who can suppress the one must not get rid of the other.
+ * expires, also without its announcement: an attacker who can suppress the announcement must not end the policy.
  */
 export class MtaStsPolicies {
   private readonly logger = new Logger(MtaStsPolicies.name);
@@ -161,7 +161,7 @@ export class MtaStsPolicies {
   }
 }
 
-/** Whether the announced policy is known, or was tried in vain a short while ago. */
+/** Whether the announced policy is known, or could not be fetched a short while ago. */
 function isSettled(known: KnownPolicy | undefined, id: string): boolean {
   return known?.policyId === id || (known?.triedId === id && known.isResting);
 }

@@ -7,7 +7,7 @@ import {
   type RouteHost,
   type RouteOptions,
   Router,
-  tlsaTrouble,
+  tlsaFailure,
 } from '../routing/router';
 import type { SmtpEndpoint } from '../smtp/smtp-endpoint';
 import type { DanePolicies, HostDane } from './dane.service';
@@ -19,8 +19,8 @@ export type TlsDemand = Pick<SmtpEndpoint, 'security' | 'verifyCertificate' | 'p
 
 type Settings = Pick<AppConfig['delivery'], 'mode' | 'relay' | 'tlsMode'>;
 
-/** The mail's destination, and what demands encryption. */
-export interface Way {
+/** The address that a mail is sent to, and what demands encryption there. */
+export interface TlsTarget {
   readonly address: string;
   /** The sender's domain lets its mail go over encrypted connections only. */
   readonly requiresTls: boolean;
@@ -33,7 +33,7 @@ export interface Way {
  * more; the strictest wins. A relay with credentials must prove its identity before it gets them. Connections within this
  * machine need no encryption.
  */
-export function tlsDemandOf({ address, requiresTls, tls }: Way, { mode, relay, tlsMode }: Settings): TlsDemand {
+export function tlsDemandOf({ address, requiresTls, tls }: TlsTarget, { mode, relay, tlsMode }: Settings): TlsDemand {
   if (mode === 'local') return { security: 'none', verifyCertificate: false };
   const isRequired = requiresTls || tlsMode === 'required';
   const ofExchanger = tls ? demandOfHost(tls) : isRequired ? REQUIRED : OPPORTUNISTIC;
@@ -101,5 +101,5 @@ export function withPolicies(route: Hosts, { policy }: MtaStsState, dane: Readon
     return allowsHost(policy, host.hostName) ? [{ ...host, tls: { policy: 'mta-sts' } }] : [];
   });
   if (hosts.length > 0) return { ...route, hosts };
-  return [...dane.values()].includes('unknown') ? tlsaTrouble(names) : notInPolicy(names);
+  return [...dane.values()].includes('unknown') ? tlsaFailure(names) : notInPolicy(names);
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { anyDeliveryTarget, DELIVERY_TARGET } from '../../../test/factories/delivery-targets';
 import { DAY } from '../../common/clock';
-import { FOR_EVER, ReturnPath } from './return-path';
+import { NO_EXPIRY, ReturnPath } from './return-path';
 import type { ReturnPathTarget } from './return-path';
 import { fromBase32, toBase32 } from './token-encoding';
 import { anyCharacter } from '../../../test/factories/any-character';
@@ -82,7 +82,7 @@ describe('ReturnPath', () => {
 
   it('is of one kind: an address that unsubscribes is no return path, and holds for ever', () => {
     const unsubscribing = new ReturnPath(key, clock, 'unsubscribe');
-    const localPart = unsubscribing.issue(target, FOR_EVER);
+    const localPart = unsubscribing.issue(target, NO_EXPIRY);
     expect(localPart).toMatch(/^u\+[a-z2-7]{55}$/);
     expect(returnPath.open(localPart)).toBeUndefined();
     expect(returnPath.open(localPart.replace('u', 'b'))).toEqual(target);

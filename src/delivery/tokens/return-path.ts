@@ -17,8 +17,8 @@ export interface ReturnPathTarget {
 /** In front of a return path, and of an address that unsubscribes; each kind has a key of its own. */
 const PREFIXES = { 'return-path': 'b+', unsubscribe: 'u+' } as const;
 export type AddressKind = keyof typeof PREFIXES;
-/** Beyond the dates of a token: people may unsubscribe at any time. */
-export const FOR_EVER = new Date('2149-06-01T00:00:00Z');
+/** Later than the last day that a token can hold, which stands for no limit: people may unsubscribe at any time. */
+export const NO_EXPIRY = new Date('2149-06-01T00:00:00Z');
 const VERSION = 1;
 const ORDINAL_AT = 1;
 const EMAIL_ID_AT = 5;

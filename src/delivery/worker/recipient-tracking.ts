@@ -9,7 +9,7 @@ import { DELIVERY_LIFE_MS } from '../policy/retry-schedule';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { CompleteMessage, OutgoingMessage } from '../ports/sources';
 import { MAX_URL_LENGTH, RecipientLink, type RecipientLinkTarget } from '../tokens/recipient-link';
-import { FOR_EVER, ReturnPath } from '../tokens/return-path';
+import { NO_EXPIRY, ReturnPath } from '../tokens/return-path';
 
 /** What stands between `<` and `>` in a `List-Unsubscribe` field (RFC 2369 section 2). */
 const LISTED_ADDRESSES = /<([^<>]*)>/g;
@@ -123,7 +123,7 @@ export class RecipientHeaders {
     const target = { organizationOrdinal: ordinal, mode, emailId, position };
     const token = this.links.issue('unsubscribe', target);
     // For mail programs that show a button for addresses only.
-    const address = `${this.unsubscribing.issue(target, FOR_EVER)}@${this.ownHost}`;
+    const address = `${this.unsubscribing.issue(target, NO_EXPIRY)}@${this.ownHost}`;
     const fields: HeaderField[] = [
       [LINK, `<${this.publicUrl}/u/${token}>, <mailto:${address}?subject=unsubscribe>`],
       [ONE_CLICK, 'List-Unsubscribe=One-Click'],

@@ -60,7 +60,7 @@ export interface FaultyQuery {
   readonly fault: Extract<Rcode, 'FORMERR' | 'NOTIMP'>;
 }
 
-/** Undefined for what gets no reply: less than a header, and replies, which two servers could toss for ever. */
+/** Undefined for what gets no reply: less than a header, and replies, which two servers could exchange without end. */
 export function readQuery(message: Buffer): DnsQuery | FaultyQuery | undefined {
   if (message.length < HEADER_BYTES) return undefined;
   const flags = message.readUInt16BE(2);

@@ -1,6 +1,6 @@
-import { personKey } from '../../common/address-forms';
 import { Injectable, Logger } from '@nestjs/common';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import { personKey } from '../../common/address-forms';
 import { DiskSpace } from '../../common/disk-space';
 import { AppError } from '../../common/errors/app-error';
 import { BodyBudget } from '../../common/http/request-body';
@@ -24,7 +24,7 @@ import {
   tooLarge,
 } from './submission-refusal';
 
-/** In place of bytes that are not UTF-8: mail to the address with it would go to nobody. */
+/** Stands for bytes that are not UTF-8: an address with it is not the one that the client sent. */
 const REPLACEMENT = '\ufffd';
 
 /** What the listener replies to MAIL, RCPT and the end of data. */
@@ -63,8 +63,10 @@ export class SubmissionReception {
   }
 
   /**
-   * Reads the message to its end and commits it, with the field `received` before it; returns the text of the 250. What it reads and writes is the organization's.
+   * Reads the message to its end and commits it behind the field `received`, within its organization.
+   *
    * @param trace the span that it is part of
+   * @returns the text of the 250
    * @throws SubmissionRefusal, or the stream's error when the client has closed
    */
   async receive(
@@ -126,4 +128,17 @@ export class SubmissionReception {
 function declaredSize({ mailFrom }: SMTPServerSession['envelope'], limit: number): number {
   const size = mailFrom && mailFrom.args ? Number((mailFrom.args as Record<string, unknown>).SIZE) : Number.NaN;
   return Number.isInteger(size) && size > 0 ? Math.min(size, limit) : 0;
+}
+
+/**
+ * The trace of a submitted message (RFC 5321 section 4.4), with its line end. It does not say from where: that would tell every
+ * recipient the address of a person's home, or of an organization's servers, and our own records have the key. Nor for whom,
+ * which may be a blind recipient.
+ * @param host this service's name
+ */
+export function receivedField(host: string, { secure, envelope }: SMTPServerSession, at: Date): Buffer {
+  // RFC 3848, RFC 6531 section 4.3. All have logged in.
+  const protocol = `${envelope.smtpUtf8 ? 'UTF8SMTP' : 'ESMTP'}${secure ? 'SA' : 'A'}`;
+  const date = at.toUTCString().replace('GMT', '+0000');
+  return Buffer.from(`Received: by ${host} (Waybill) with ${protocol};\r\n ${date}\r\n`);
 }

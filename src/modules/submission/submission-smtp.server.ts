@@ -29,10 +29,9 @@ import {
   tlsNeeded,
   tooManySessions,
 } from './submission-refusal';
-import { receivedField } from './received-field';
 import { SubmissionLimits, SubmissionLogin } from './submission-login';
 import { type SubmissionSession, SubmissionSessions } from './submission-sessions';
-import { SubmissionReception } from './submission-reception';
+import { receivedField, SubmissionReception } from './submission-reception';
 import { SubmissionMetrics } from './submission.metrics';
 
 /** A command line has an address and a few parameters, or a password. */

@@ -152,14 +152,14 @@ describe('NodeDnsResolver', () => {
   it.each([
     ['servfail.test', 'ESERVFAIL'],
     ['refused.test', 'EREFUSED'],
-  ])('concludes nothing from %s', async (name, reason) => {
+  ])('concludes nothing from the code of %s', async (name, reason) => {
     await expect(resolver.resolveMx(name)).resolves.toEqual({ kind: 'temporary', reason });
   });
 
   it.each([
     ['garbage.test', expect.stringMatching(/^E/) as string],
     ['silent.test', expect.stringMatching(/ETIMEOUT|ECANCELLED/) as string],
-  ])('concludes nothing from %s', async (name, reason) => {
+  ])('concludes nothing from a server that sends no usable reply for %s', async (name, reason) => {
     await expect(impatient.resolveMx(name)).resolves.toEqual({ kind: 'temporary', reason });
   });
 
