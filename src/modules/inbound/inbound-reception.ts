@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
-import { clientNetworkOf } from '../../common/http/client-address';
+import { clientNetworkOf, ownedNetworkOf } from '../../common/http/client-address';
 import { DiskFullError, DiskSpace } from '../../common/disk-space';
 import { AppConfig } from '../../config/config';
 import { readBounceAddress } from './bounce-address';
@@ -88,7 +88,8 @@ export class InboundReception {
     const routes = destinations.filter((destination) => 'routes' in destination);
     try {
       await this.disk.take({ bytes: message.length }, async () => {
-        await this.takeOwn(destinations, { sender: mailFrom ? mailFrom.address : '', network }, message);
+        const client = { sender: mailFrom ? mailFrom.address : '', network, owner: ownedNetworkOf(network) };
+        await this.takeOwn(destinations, client, message);
         if (routes.length > 0) await this.routed.take(message, routes, session);
       });
     } catch (error) {

@@ -17,9 +17,10 @@ it('InboundService leaves the database to others, however many reports come, and
   const config = { masterKey: randomBytes(32) } as AppConfig;
   const organizations = {} as OrganizationsService;
   const service = new InboundService(repository, organizations, new InboundLimits(), new SystemClock(), config);
-  const append = (network: string) => service.appendFeedback('abuse', { sender: '', network }, Buffer.from('x'));
-  const flood = Array.from({ length: 150 }, (_each, at) => append(`192.0.2.${at}`));
-  const others = [1, 2, 3].map((at) => append(`198.51.10${at}.1`));
+  const append = (network: string, owner: string) =>
+    service.appendFeedback('abuse', { sender: '', network, owner }, Buffer.from('x'));
+  const flood = Array.from({ length: 150 }, (_each, at) => append(`192.0.2.${at}`, '192.0.2'));
+  const others = [1, 2, 3].map((at) => append(`198.51.10${at}.1`, `198.51.10${at}`));
   await settled();
   expect(waiting.map(({ network }) => network)).toEqual(['192.0.2.0', '198.51.101.1', '198.51.102.1']);
   for (let at = 0; at < 153; at += 1) {

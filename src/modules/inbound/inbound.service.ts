@@ -5,7 +5,6 @@ import { FairLimit } from '../../common/async/fair-turns';
 import { Clock, HOUR } from '../../common/clock';
 import { deriveKey } from '../../common/encryption/encryption';
 import { NotFoundError } from '../../common/errors/app-error';
-import { ownedNetworkOf } from '../../common/http/client-address';
 import { newId } from '../../common/ids';
 import { AppConfig } from '../../config/config';
 import type { Transaction } from '../../database/transaction';
@@ -24,10 +23,11 @@ import { type Appended, type AppendedReports, InboundRepository } from './inboun
 /** Messages at a time: 200 connections that sent some without a pause, refused ones too, took every connection to the database. */
 const APPENDED_AT_ONCE = 3;
 
-/** From whom a report comes: of the envelope, and the client's network. Owners of networks take turns. */
+/** From whom a report comes: of the envelope, and the client's network and that of its owner. Owners take turns. */
 export interface ReportSender {
   readonly sender: string;
   readonly network: string;
+  readonly owner: string;
 }
 
 /**
@@ -100,8 +100,8 @@ export class InboundService {
     });
   }
 
-  private inTurn<T>({ network }: ReportSender, work: () => Promise<T>): Promise<T> {
-    return this.turns.run(ownedNetworkOf(network), work);
+  private inTurn<T>({ owner }: ReportSender, work: () => Promise<T>): Promise<T> {
+    return this.turns.run(owner, work);
   }
 
   /** Mail to a public mailbox, newest first. @throws UnavailableError */
