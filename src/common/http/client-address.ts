@@ -25,8 +25,9 @@ export function clientNetworkOf(ip: string): string {
 
 /** Around a network that `clientNetworkOf` returns: what one owner may have as a whole, /24 of IPv4 and /48 of IPv6. A text that is neither is returned as it is. */
 export function ownedNetworkOf(network: string): string {
-  const parts = network.split(network.includes('.') ? '.' : ':');
-  return parts.length === 4 ? parts.slice(0, 3).join(network.includes('.') ? '.' : ':') : network;
+  const separator = network.includes('.') ? '.' : ':';
+  const parts = network.split(separator);
+  return parts.length === 4 ? parts.slice(0, 3).join(separator) : network;
 }
 
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];

@@ -42,7 +42,16 @@ const columnsWith = (openOf: (destination: Destination) => string): readonly Col
   {
     name: 'Why',
     look: 'wide break soft',
-    cell: (destination) => (destination.state === 'open' ? '' : <Foreign>{adviceFor(destination).why}</Foreign>),
+    cell: (destination) => (
+      <>
+        {destination.state !== 'open' && <Foreign>{adviceFor(destination).why}</Foreign>}
+        {destination.until && (
+          <div>
+            Until <Time at={destination.until} />
+          </div>
+        )}
+      </>
+    ),
   },
   { name: 'In the queue', look: 'number', cell: openOf },
   {
@@ -54,7 +63,6 @@ const columnsWith = (openOf: (destination: Destination) => string): readonly Col
   { name: 'Delivered', look: 'number', cell: ({ lastHour }) => count(lastHour.delivered) },
   { name: 'Put off', look: 'number', cell: ({ lastHour }) => count(lastHour.deferred) },
   { name: 'Bounced', look: 'number', cell: ({ lastHour }) => count(lastHour.bounced) },
-  { name: 'Until', look: 'soft', cell: ({ until }) => (until ? <Time at={until} /> : '') },
 ];
 
 export default function Destinations() {
