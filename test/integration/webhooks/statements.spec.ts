@@ -51,9 +51,12 @@ describe('the statements on webhooks', () => {
     await db.drop();
   });
 
+  const earliest = () => rows.toSorted((one, other) => (one.organizationId < other.organizationId ? -1 : 1))[7]!;
+
   const cases: [string, () => Statement<unknown>, number][] = [
     ['next-replays', () => nextReplays(LIMIT, NIL_ID, 20), 20 * LIMIT],
-    ['list-encrypted-secrets', () => listEncryptedSecrets(LIMIT, rows[7]), LIMIT],
+    // After an early one: where little more than a page is left, all of it is read.
+    ['list-encrypted-secrets', () => listEncryptedSecrets(LIMIT, earliest()), LIMIT],
     ['replace-secrets', () => replaceSecrets(rows[7]!), 1],
     ['renew-messages', () => renewMessages(rows[0]!, Array.from({ length: LIMIT }, newMessage), new Date()), LIMIT],
     ['clear-removed', () => clearRemoved(LIMIT), LIMIT],
