@@ -91,9 +91,14 @@ export class DeliveryPipeline {
     return this.inHand.size === 0;
   }
 
-  /** Resolves true once a claim's attempt is over, false after `limitMs`. */
-  isOverWithin(claim: ClaimedDelivery, limitMs: number): Promise<boolean> {
+  /** Resolves true once a claim is settled or given back, false after `limitMs`. */
+  isSettledWithin(claim: ClaimedDelivery, limitMs: number): Promise<boolean> {
     return this.until(() => !this.has(claim), limitMs);
+  }
+
+  /** Resolves true once a claim's attempt is over, which may not be committed yet; false after `limitMs`. */
+  isOverWithin(claim: ClaimedDelivery, limitMs: number): Promise<boolean> {
+    return this.until(() => this.settling.has(claim) || !this.has(claim), limitMs);
   }
 
   /** True for a claim that is composed and signed, and waits for its server, or for a slot, since `ms`. */
@@ -200,6 +205,7 @@ export class DeliveryPipeline {
   private async finish(claim: ClaimedDelivery, result: AttemptResult): Promise<void> {
     if (result.kind === 'released') return void (await this.releases.add(claim));
     this.settling.add(claim);
+    this.notifyWaiting();
     await this.settler.settle(result.settlement);
   }
 

@@ -91,7 +91,7 @@ export class QueueSweepJob implements OnApplicationBootstrap {
       await this.pipeline.take(overdue);
       const last = overdue.at(-1);
       // A batch at a time; what cannot be ended now is left for the next run.
-      if (overdue.length < END_BATCH || !last || !(await this.pipeline.isOverWithin(last, END_WITHIN_MS))) return;
+      if (overdue.length < END_BATCH || !last || !(await this.pipeline.isSettledWithin(last, END_WITHIN_MS))) return;
     }
   }
 

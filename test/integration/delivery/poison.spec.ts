@@ -236,6 +236,28 @@ describe('a mail that kills its workers', () => {
     await tarpit.stop();
   });
 
+  it('delays the next one until its reply, not until the commit of its result', async () => {
+    const [ada, bob] = await scene.acceptTo('ada', 'bob');
+    await dieWithAll(2);
+    await scene.db.query('update deliveries set crashes = 3');
+    const worker = await startParts();
+    const cutShort = jest.spyOn(worker.get(DeliveryPipeline), 'cutShort');
+    const settler = worker.get(Settler);
+    const settle = settler.settle.bind(settler);
+    let commit: () => void = () => undefined;
+    const mayCommit = new Promise<void>((resolve) => (commit = resolve));
+    jest.spyOn(settler, 'settle').mockImplementation(async (settlement) => {
+      await mayCommit;
+      return settle(settlement);
+    });
+    await worker.start();
+    await sink.waitForMessages(2);
+    expect(await crashes()).toEqual({ ada: '3 claimed', bob: '3 claimed' });
+    expect(cutShort).not.toHaveBeenCalled();
+    commit();
+    for (const id of [ada, bob]) await scene.readWhenStatus(id ?? '', 'sent');
+  });
+
   it('is no suspect when its attempt has come to an end, and still one when it was given back', async () => {
     await scene.acceptTo('ada', 'bob');
     await dieWithAll(2);
