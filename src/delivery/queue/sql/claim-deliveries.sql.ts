@@ -11,6 +11,7 @@ import type { Statement } from '../../../database/statement';
 import type { ClaimedDelivery } from '../../ports/delivery';
 import {
   blockedColumn,
+  type DestinationLimit,
   destinationsColumn,
   destinationsOf,
   type ProvenOnly,
@@ -106,7 +107,7 @@ const UNBOUNDED = 1_000_000;
 export interface DestinationLimits {
   /** Without a bound when undefined. */
   readonly fresh: number | undefined;
-  readonly known: readonly { readonly destination: string; readonly limit: number }[];
+  readonly known: readonly DestinationLimit[];
   readonly provenOnly?: ProvenOnly;
   /** Organizations that get nothing, as they hold their share of the worker. */
   readonly full?: readonly string[];
@@ -158,5 +159,5 @@ export function claimDeliveries(input: ClaimInput): Statement<ClaimedDelivery> {
 
 function limitColumns(limits: DestinationLimits | undefined): unknown[] {
   const { known = [], fresh = UNBOUNDED } = limits ?? {};
-  return [destinationsColumn(known.map(({ destination, limit }) => [destination, limit])), fresh];
+  return [destinationsColumn(known), fresh];
 }
