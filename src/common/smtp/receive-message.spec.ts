@@ -1,3 +1,4 @@
+import { loopTurnsOf } from '../../../test/setup/loop-turns';
 import { receiveMessage, type Reception } from './receive-message';
 
 const MIB = 1024 * 1024;
@@ -30,6 +31,13 @@ describe('receiveMessage', () => {
     const { message, reserved } = await receive(chunks, 40 * 64 * 1024);
     expect(message.equals(Buffer.concat(chunks))).toBe(true);
     expect(reserved).toHaveLength(2);
+  });
+
+  it('lets the event loop go on while it makes room for a long message that is not declared', async () => {
+    const chunks = Array.from({ length: 24 }, (_, n) => Buffer.alloc(MIB, n));
+    let message: Buffer = Buffer.alloc(0);
+    expect(await loopTurnsOf(async () => ({ message } = await receive(chunks, 0)))).toBeGreaterThanOrEqual(25);
+    expect(message.equals(Buffer.concat(chunks))).toBe(true);
   });
 
   it.each([0, 10, 3 * MIB])('keeps room before a message of %d declared bytes', async (declared) => {
