@@ -131,7 +131,7 @@ export class AuthenticationThread {
     const { id, number, name, type } = question;
     const { pieces, resolve } = examination;
     try {
-      const value = name === undefined ? toHandOver((await pieces.next()).value) : await resolve(name, type ?? '');
+      const value = name === undefined ? toHandOver(await pieces.next()) : await resolve(name, type ?? '');
       worker.postMessage({ id, number, value }, value instanceof Uint8Array ? [value.buffer] : []);
     } catch (error) {
       worker.postMessage({ id, number, code: (error as NodeJS.ErrnoException).code ?? 'unknown' });
