@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { AuthenticateResult } from 'mailauth';
 import { cpuClock } from '../../common/async/cpu-clock';
 import { MINUTE } from '../../common/clock';
-import { PROGRAM, PROGRESS } from './authentication-program';
+import { PROGRAM, PROGRESS, toHandOver } from './authentication-program';
 
 /** A message, and what the library has to know of its client. */
 export interface Examination {
@@ -131,8 +131,8 @@ export class AuthenticationThread {
     const { id, number, name, type } = question;
     const { pieces, resolve } = examination;
     try {
-      const value: unknown = name === undefined ? (await pieces.next()).value : await resolve(name, type ?? '');
-      worker.postMessage({ id, number, value });
+      const value = name === undefined ? toHandOver(await pieces.next()) : await resolve(name, type ?? '');
+      worker.postMessage({ id, number, value }, value instanceof Uint8Array ? [value.buffer] : []);
     } catch (error) {
       worker.postMessage({ id, number, code: (error as NodeJS.ErrnoException).code ?? 'unknown' });
     }

@@ -1,4 +1,5 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { dkimSign } from 'mailauth/lib/dkim/sign';
 import { DnsResolver } from '../../common/dns/dns-resolver';
@@ -138,6 +139,18 @@ describe('AuthenticationService', () => {
       const message = await signed({ maxBodyLength: 3, addition: 'more\r\n' });
       expect((await examine({ ...PUBLISHED, ...SPF }, message)).dmarc.result).toBe('pass');
     });
+  });
+
+  it('passes each part of a long message to the thread alone, and leaves the message as it is', async () => {
+    const post = jest.spyOn(Worker.prototype, 'postMessage');
+    const message = Buffer.concat([MESSAGE, Buffer.alloc(3 * 1024 * 1024, 'a line of a long message\r\n')]);
+    await examine({}, message);
+    const values = post.mock.calls.map(([posted]) => (posted as { readonly value?: unknown }).value);
+    const memory = values.filter((value) => value instanceof Uint8Array).map(({ buffer }) => buffer);
+    expect(memory.length).toBeGreaterThan(10);
+    // Those that were handed over have no bytes here any more.
+    expect(memory.reduce((sum, { byteLength }) => sum + byteLength, 0)).toBeLessThanOrEqual(message.length);
+    expect(message.subarray(0, MESSAGE.length)).toEqual(MESSAGE);
   });
 
   it('ends in time when the DNS does not answer', async () => {
