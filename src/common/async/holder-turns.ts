@@ -42,6 +42,15 @@ export class HolderQueue<Item extends object> {
     return undefined;
   }
 
+  /** The next item of each holder, in the order of their turns. */
+  *firsts(): Generator<Item> {
+    for (const own of this.byHolder.values())
+      for (const first of own) {
+        yield first;
+        break;
+      }
+  }
+
   /** The holder's turn is after those of all others who wait now: it has just had one. */
   toEnd(holder: string): void {
     const own = this.byHolder.get(holder);
