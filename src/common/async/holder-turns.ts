@@ -44,11 +44,7 @@ export class HolderQueue<Item extends object> {
 
   /** The next item of each holder, in the order of their turns. */
   *firsts(): Generator<Item> {
-    for (const own of this.byHolder.values())
-      for (const first of own) {
-        yield first;
-        break;
-      }
+    for (const [first] of this.byHolder.values()) if (first !== undefined) yield first;
   }
 
   /** The holder's turn is after those of all others who wait now: it has just had one. */

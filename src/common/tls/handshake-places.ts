@@ -91,13 +91,7 @@ export class HandshakePlaces {
   private makeWay(): void {
     if (this.waiting.size === 0) return;
     const late = [...this.underWay].filter(({ isLate }) => isLate);
-    const mostOf = new Map<string, Handshake>();
-    let most: Handshake | undefined;
-    for (const one of late) {
-      const known = mostOf.get(one.owner);
-      if (!known || this.compare(one, known) > 0) mostOf.set(one.owner, one);
-      if (!most || this.compare(one, most) > 0) most = one;
-    }
+    const { mostOf, most } = this.mostOf(late);
     if (!most) return;
     const mostOfOwner = this.ofOwners.of(most.owner);
     const other = this.takeFewest(({ owner }) => this.ofOwners.of(owner) < mostOfOwner);
@@ -107,6 +101,18 @@ export class HandshakePlaces {
     if (related) return this.replace(mostOf.get(related.owner), related);
     const own = late.find(({ client }) => this.waiting.sizeOf(client) > 0);
     this.replace(own, own && this.waiting.take((client) => client === own.client));
+  }
+
+  /** Of each owner the one whose network has the most, and the same of all. */
+  private mostOf(late: readonly Handshake[]): { mostOf: ReadonlyMap<string, Handshake>; most: Handshake | undefined } {
+    const mostOf = new Map<string, Handshake>();
+    let most: Handshake | undefined;
+    for (const one of late) {
+      const known = mostOf.get(one.owner);
+      if (!known || this.compare(one, known) > 0) mostOf.set(one.owner, one);
+      if (!most || this.compare(one, most) > 0) most = one;
+    }
+    return { mostOf, most };
   }
 
   private replace(late: Handshake | undefined, next: Handshake | undefined): void {

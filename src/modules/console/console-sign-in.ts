@@ -36,8 +36,8 @@ export class ConsoleSignIn {
   /** One that has ended already is no error. @throws AppError rate_limit_exceeded */
   async signOut(request: Request, token: string, everywhere: boolean): Promise<void> {
     const end = async (): Promise<void> => {
-      if (!(await this.signOuts.signOut(token, everywhere)))
-        throw new AppError('invalid_api_key', 'This session has ended');
+      const isEnded = await this.signOuts.signOut(token, everywhere);
+      if (!isEnded) throw new AppError('invalid_api_key', 'This session has ended');
     };
     await this.failures.verify(request, token, end).catch((error: unknown) => {
       if (!(error instanceof AppError && error.code === 'invalid_api_key')) throw error;
