@@ -1,9 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
-import { FairLimit, FairStarts } from '../common/async/fair-turns';
+import { FairStarts } from '../common/async/fair-turns';
 import { AppError } from '../common/errors/app-error';
-import { clientAddressOf, clientNetworkOf } from '../common/http/client-address';
 import { patternOf } from '../common/http/request';
 import { AuthenticationFailures, RequestLimits } from '../common/http/request-limits';
 import {
@@ -21,9 +20,6 @@ import { bearerToken, kindOfKey } from './key-format';
 import { OperatorKeysService } from './operator-keys.service';
 import { RefusedAccessService } from './refused-access.service';
 
-/** Look-ups for client networks that have failed too often; one of each at a time, and twenty that wait. */
-const SUSPECTS_AT_ONCE = 2;
-
 /**
  * First guard: who is calling. Puts the principal, or the operator, on the request, and limits its statements to the rows of
  * that tenant; statements of an operator route see all rows.
@@ -32,7 +28,6 @@ const SUSPECTS_AT_ONCE = 2;
 export class ApiKeyGuard implements CanActivate {
   /** Requests of one client address may be those of many organizations, where a proxy is in between. */
   private readonly starts = new FairStarts();
-  private readonly suspects = new FairLimit(SUSPECTS_AT_ONCE);
 
   constructor(
     private readonly reflector: Reflector,
@@ -59,24 +54,15 @@ export class ApiKeyGuard implements CanActivate {
     return true;
   }
 
-  /** Failed attempts are limited per client address; beyond that its look-ups come one after another, so that guesses occupy no connections. */
-  private async authenticate(request: Request): Promise<void> {
-    const address = clientAddressOf(request);
+  private authenticate(request: Request): Promise<void> {
+    const session = this.cookie.tokenOf(request);
+    if (session !== undefined) return this.failures.verify(request, session, () => this.openSession(request, session));
     const presented = bearerToken(request.headers.authorization);
-    try {
-      const isFree = !this.failures.hasTooMany(address) || this.verifier.isCached(presented);
-      if (isFree) await this.identify(request, presented);
-      else await this.suspects.run(clientNetworkOf(address), () => this.identify(request, presented));
-    } catch (error) {
-      const guessed = error instanceof AppError && error.code === 'invalid_api_key';
-      throw guessed ? this.failures.refusalFor(address, error) : error;
-    }
+    return this.failures.verify(request, presented, () => this.identify(request, presented));
   }
 
   private async identify(request: Request, presented: string): Promise<void> {
-    const session = this.cookie.tokenOf(request);
-    if (session !== undefined) await this.openSession(request, session);
-    else if (kindOfKey(presented) === 'op') request.operator = await this.operatorKeys.verify(presented);
+    if (kindOfKey(presented) === 'op') request.operator = await this.operatorKeys.verify(presented);
     else request.principal = await this.verifier.verify(presented);
   }
 

@@ -53,11 +53,6 @@ export class ApiKeyVerifier implements OnModuleDestroy {
     return this.admit(verified);
   }
 
-  /** Whether `verify` needs no query now. */
-  isCached(presented: string): boolean {
-    return this.cache.has(hashKey(presented).toString('latin1'));
-  }
-
   /**
    * The principal of the key behind a console session. @param token the cookie's value
    * @throws AppError as `verify`

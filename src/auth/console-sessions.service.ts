@@ -118,13 +118,14 @@ export class ConsoleSignOut {
   ) {}
 
   /**
-   * Ends a session. One that has ended already is no error.
+   * Ends a session.
    * @param everywhere ends all sessions of its key; for a session opened by a link, all sessions opened by links for the
    *   same organization and mode
+   * @returns false when there is none: it has ended already
    */
-  async signOut(token: string, everywhere: boolean): Promise<void> {
+  async signOut(token: string, everywhere: boolean): Promise<boolean> {
     const session = await this.sessions.find(hashKey(token));
-    if (!session) return;
+    if (!session) return false;
     const { organizationId, keyId } = session;
     await this.database.transaction(async (tx) => {
       const endedKeys = await this.endKeys(session, everywhere, tx);
@@ -133,6 +134,7 @@ export class ConsoleSignOut {
       if (ended > 0) await this.audit.record([sessionEvent('console.signed_out', session, { sessions: ended })], tx);
     });
     this.verifier.forget(organizationId);
+    return true;
   }
 
   private endKeys(session: ConsoleSession, everywhere: boolean, tx: Transaction): Promise<string[]> {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setMaxListeners } from 'node:events';
 import { ClientGoneError } from './errors/app-error';
 
 /** Live mail leaves the service; test mail goes to the simulator. Their data never mix. */
@@ -89,6 +90,8 @@ export function clientGone(): AbortSignal | undefined {
   const request = currentRequest();
   if (!request || request.signal) return request?.signal;
   const controller = new AbortController();
+  // Each email of a batch may wait for its own rendering; Node warns of more than ten as of a leak.
+  setMaxListeners(0, controller.signal);
   void request.closed.then(() => controller.abort(CLIENT_GONE));
   return (request.signal = controller.signal);
 }

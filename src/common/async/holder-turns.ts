@@ -42,6 +42,11 @@ export class HolderQueue<Item extends object> {
     return undefined;
   }
 
+  /** The next item of each holder, in the order of their turns. */
+  *firsts(): Generator<Item> {
+    for (const [first] of this.byHolder.values()) if (first !== undefined) yield first;
+  }
+
   /** The holder's turn is after those of all others who wait now: it has just had one. */
   toEnd(holder: string): void {
     const own = this.byHolder.get(holder);

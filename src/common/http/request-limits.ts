@@ -1,5 +1,5 @@
 import { type ExecutionContext, SetMetadata } from '@nestjs/common';
-import type { AppError } from '../errors/app-error';
+import type { Request } from 'express';
 import type { Principal } from './principal';
 
 /** Counts a request against its limits; throttling implements it, auth counts what it refuses through it. */
@@ -14,15 +14,17 @@ export abstract class RequestLimits {
 }
 
 /**
- * Bounds the guessing of keys per client address. Auth reports every failed authentication; throttling implements it.
- * A valid key is not refused for it: many clients may share one address, and one of them must not lock out the others. Only while
- * twenty look-ups of its address wait does a key that is not cached get 429, for a second.
+ * Bounds the guessing of keys, sessions and sign-in links per client network, per owner of networks (IPv6 /48, IPv4 /24) and in all.
+ * throttling implements it. A valid credential is not refused for it: many clients may share one address, and one of them must not lock out
+ * the others. Once too many have failed, look-ups of credentials that have not been good lately take turns, so that guesses occupy no
+ * connections to the database; only while twenty of its network wait is one refused with 429, for a second.
  */
 export abstract class AuthenticationFailures {
-  /** @returns what to throw: `failure` itself, or rate_limit_exceeded once the address has failed too often. */
-  abstract refusalFor(ip: string, failure: AppError): AppError;
-  /** Whether it has failed so often by now; counts nothing. */
-  abstract hasTooMany(ip: string): boolean;
+  /**
+   * @param lookUp verifies the credential
+   * @throws what `lookUp` throws; instead of invalid_api_key, rate_limit_exceeded once the network or its owner has failed too often
+   */
+  abstract verify<T>(request: Request, credential: string, lookUp: () => Promise<T>): Promise<T>;
 }
 
 /**

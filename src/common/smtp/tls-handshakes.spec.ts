@@ -184,6 +184,34 @@ describe.each([
     await waitFor(() => other.isServed && first.closed, { what: 'the other network' });
   });
 
+  const ofOwner = ['127.0.1.1', '127.0.1.2', '127.0.1.3'] as const;
+
+  it('of networks of one owner count together: another owner is next, and has room', async () => {
+    await listen(secure, { inAll: 4, ofClient: 1 });
+    const hello = await clientHello();
+    const own: (Socket & { isServed?: boolean })[] = [];
+    for (const address of ofOwner) own.push(await helloFrom(address, hello));
+    const served = () => own.filter(({ isServed }) => isServed);
+    await waitFor(() => served().length === 2, { what: 'half of the places' });
+    const other = await helloFrom('127.0.2.1', hello);
+    await waitFor(() => other.isServed, { what: 'the other owner' });
+    expect(served()).toHaveLength(2);
+    served()[0]?.destroy();
+    await waitFor(() => own.every(({ isServed }) => isServed), { what: 'the third' });
+  });
+
+  it('of the owner with the most give way when they take long', async () => {
+    await listen(secure, { inAll: 3, ofClient: 3, contestedMs: 0 });
+    const hello = await clientHello();
+    const single = await helloFrom('127.0.2.1', hello);
+    const own = [await helloFrom(ofOwner[0], hello), await helloFrom(ofOwner[1], hello)];
+    await waitFor(() => [single, ...own].every(({ isServed }) => isServed), { what: 'three under way' });
+    const other = await helloFrom('127.0.3.1', hello);
+    await waitFor(() => other.isServed, { what: 'the other owner' });
+    await waitFor(() => own.some(({ closed }) => closed), { what: 'one that gave way' });
+    expect([single.closed, own.every(({ closed }) => closed)]).toEqual([false, false]);
+  });
+
   it('that need a second ClientHello have few places, which are not those of the others', async () => {
     await listen(secure, { retries: { inAll: 1, ofClient: 1 } });
     const [retried, direct] = [await clientHello({ ecdhCurve: 'P-384:X25519' }), await clientHello()];

@@ -5,7 +5,7 @@ import { CONNECTION_TURNS } from '../async/shared-turns';
 export interface Shares {
   /** Under way at a time, of all clients. */
   readonly inAll: number;
-  /** Of one client network; its others wait with their ClientHello. */
+  /** Of one client network, and of those of one owner where others need places; further ones wait with their ClientHello. */
   readonly ofClient: number;
 }
 
@@ -18,6 +18,8 @@ export interface PlaceLimits extends Shares {
 
 export interface Handshake {
   readonly client: string;
+  /** Of the client's network (`ownedNetworkOf`): who has a /48 of IPv6 has 65,536 clients. */
+  readonly owner: string;
   readonly socket: Socket;
   /** The upper one: Node can crash when a socket is destroyed from under TLS. */
   top: Socket;
@@ -33,14 +35,15 @@ export function endInTurn({ client, top }: Handshake): void {
 }
 
 /**
- * Bounds the handshakes under way.
+ * Bounds the handshakes under way. The next one is of the owner of networks who has the fewest, and of his network that has the fewest.
  *
  *   waiting ──a place is free──► under way ──secure, closed, or it gives way──► left
  */
 export class HandshakePlaces {
   private readonly waiting = new HolderQueue<Handshake>();
   private readonly underWay = new Set<Handshake>();
-  private readonly countOf = new Map<string, number>();
+  private readonly ofClients = new Counts();
+  private readonly ofOwners = new Counts();
 
   constructor(private readonly limits: PlaceLimits) {}
 
@@ -53,39 +56,63 @@ export class HandshakePlaces {
   }
 
   private fill(): void {
-    while (this.underWay.size < this.limits.inAll) {
-      const next = this.takeWithFewer(this.limits.ofClient);
+    const { inAll, ofClient } = this.limits;
+    while (this.underWay.size < inAll) {
+      // One owner alone has half, each of n has 1/(n+1).
+      const ofOwner = Math.max(ofClient, inAll - this.underWay.size);
+      const mayBegin = ({ client, owner }: Handshake): boolean =>
+        this.ofClients.of(client) < ofClient && this.ofOwners.of(owner) < ofOwner;
+      const next = this.takeFewest(mayBegin);
       if (!next) break;
       this.start(next);
     }
     this.makeWay();
   }
 
-  /** Of the network with the fewest under way. */
-  private takeWithFewer(than: number): Handshake | undefined {
-    if (this.waiting.size === 0) return undefined;
-    for (let most = 0; most < than; most += 1) {
-      const next = this.waiting.take((client) => (this.countOf.get(client) ?? 0) <= most);
-      if (next) return next;
+  private takeFewest(mayTake: (next: Handshake) => boolean): Handshake | undefined {
+    let found: Handshake | undefined;
+    for (const next of this.waiting.firsts()) {
+      if (mayTake(next) && (!found || this.compare(next, found) < 0)) found = next;
     }
-    return undefined;
+    return found && this.waiting.take((client) => client === found.client);
+  }
+
+  /** Who has more under way: owners, then networks. */
+  private compare(one: Handshake, other: Handshake): number {
+    const owners = this.ofOwners.of(one.owner) - this.ofOwners.of(other.owner);
+    return owners || this.ofClients.of(one.client) - this.ofClients.of(other.client);
   }
 
   /**
-   * Ends one that takes long: of the network with the most where a network waits that has fewer, otherwise of a network that waits itself.
-   * Behind a proxy all clients are one network, and silent ones must not keep its places.
+   * Ends one that takes long: of the owner with the most where another one waits who has fewer, then of a network whose owner has another one
+   * that waits and has fewer, otherwise of a network that waits itself. Behind a proxy all clients are one network, and silent ones must not
+   * keep its places.
    */
   private makeWay(): void {
     if (this.waiting.size === 0) return;
     const late = [...this.underWay].filter(({ isLate }) => isLate);
-    const most = Math.max(0, ...late.map(({ client }) => this.countOf.get(client) ?? 0));
-    const other = this.takeWithFewer(most);
-    if (other) {
-      const ofMost = late.find(({ client }) => this.countOf.get(client) === most);
-      return this.replace(ofMost, other);
-    }
+    const { mostOf, most } = this.mostOf(late);
+    if (!most) return;
+    const mostOfOwner = this.ofOwners.of(most.owner);
+    const other = this.takeFewest(({ owner }) => this.ofOwners.of(owner) < mostOfOwner);
+    if (other) return this.replace(most, other);
+    const mostOfOwn = ({ owner }: Handshake): number => this.ofClients.of(mostOf.get(owner)?.client ?? '');
+    const related = this.takeFewest((next) => this.ofClients.of(next.client) < mostOfOwn(next));
+    if (related) return this.replace(mostOf.get(related.owner), related);
     const own = late.find(({ client }) => this.waiting.sizeOf(client) > 0);
     this.replace(own, own && this.waiting.take((client) => client === own.client));
+  }
+
+  /** Of each owner the one whose network has the most, and the same of all. */
+  private mostOf(late: readonly Handshake[]): { mostOf: ReadonlyMap<string, Handshake>; most: Handshake | undefined } {
+    const mostOf = new Map<string, Handshake>();
+    let most: Handshake | undefined;
+    for (const one of late) {
+      const known = mostOf.get(one.owner);
+      if (!known || this.compare(one, known) > 0) mostOf.set(one.owner, one);
+      if (!most || this.compare(one, most) > 0) most = one;
+    }
+    return { mostOf, most };
   }
 
   private replace(late: Handshake | undefined, next: Handshake | undefined): void {
@@ -96,10 +123,11 @@ export class HandshakePlaces {
   }
 
   private start(handshake: Handshake): void {
-    const { client, socket } = handshake;
+    const { client, owner, socket } = handshake;
     if (socket.destroyed) return;
     this.underWay.add(handshake);
-    this.countOf.set(client, (this.countOf.get(client) ?? 0) + 1);
+    this.ofClients.add(client, 1);
+    this.ofOwners.add(owner, 1);
     const leave = (): void => {
       if (this.remove(handshake)) this.fill();
     };
@@ -124,9 +152,22 @@ export class HandshakePlaces {
 
   private remove(handshake: Handshake): boolean {
     if (!this.underWay.delete(handshake)) return false;
-    const count = (this.countOf.get(handshake.client) ?? 1) - 1;
-    if (count > 0) this.countOf.set(handshake.client, count);
-    else this.countOf.delete(handshake.client);
+    this.ofClients.add(handshake.client, -1);
+    this.ofOwners.add(handshake.owner, -1);
     return true;
+  }
+}
+
+class Counts {
+  private readonly counts = new Map<string, number>();
+
+  of(name: string): number {
+    return this.counts.get(name) ?? 0;
+  }
+
+  add(name: string, by: 1 | -1): void {
+    const count = this.of(name) + by;
+    if (count > 0) this.counts.set(name, count);
+    else this.counts.delete(name);
   }
 }

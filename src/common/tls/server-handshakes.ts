@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { createSecureContext, DEFAULT_CIPHERS, type SecureContextOptions } from 'node:tls';
 import { keepClosingInTurns, tlsInTurns } from '../async/socket-turns';
 import { SECOND } from '../clock';
-import { clientNetworkOf } from '../http/client-address';
+import { clientNetworkOf, ownedNetworkOf } from '../http/client-address';
 import { whenClientHello } from './client-hello';
 import { endInTurn, type Handshake, HandshakePlaces, type PlaceLimits, type Shares } from './handshake-places';
 import { asStream, tlsInputInTurns } from './tls-input';
@@ -56,7 +56,7 @@ const LIMITS: HandshakeLimits = {
 
 /**
  * The TLS handshakes of our servers: they begin in turns of the event loop, and are bounded in number and time. When all places are taken,
- * the next one is of the network that has the fewest, networks in rotation.
+ * the next one is of the owner of networks who has the fewest, and of his network that has the fewest, networks in rotation.
  */
 export class ServerHandshakes {
   private readonly first: HandshakePlaces;
@@ -70,7 +70,8 @@ export class ServerHandshakes {
   /** @param begin starts TLS on the connection; returns its TLS socket, or the socket itself where it does not start. */
   run(socket: Socket, begin: () => Socket): void {
     const client = clientNetworkOf(socket.remoteAddress ?? '');
-    const handshake: Handshake = { client, socket, top: socket, begin: () => true, isLate: false };
+    const owner = ownedNetworkOf(client);
+    const handshake: Handshake = { client, owner, socket, top: socket, begin: () => true, isLate: false };
     const timer = setTimeout(() => endInTurn(handshake), this.limits.ms).unref();
     const stop = (): void => clearTimeout(timer);
     socket.once('close', stop);

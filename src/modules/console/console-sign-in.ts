@@ -3,9 +3,9 @@ import type { Request } from 'express';
 import { ConsoleLinksService } from '../../auth/console-links.service';
 import { ConsoleSessionsService, ConsoleSignOut, type StartedSession } from '../../auth/console-sessions.service';
 import { AppError } from '../../common/errors/app-error';
-import { clientAddressOf } from '../../common/http/client-address';
 import { AuthenticationFailures } from '../../common/http/request-limits';
 import type { Credential } from './dto/console-session.dto';
+import { type SessionView, SessionViewService } from './session-view.service';
 
 /** Sign-ins of browsers, bounded per client address where they fail. */
 @Injectable()
@@ -14,6 +14,7 @@ export class ConsoleSignIn {
     private readonly sessions: ConsoleSessionsService,
     private readonly links: ConsoleLinksService,
     private readonly signOuts: ConsoleSignOut,
+    private readonly views: SessionViewService,
     private readonly failures: AuthenticationFailures,
   ) {}
 
@@ -22,22 +23,33 @@ export class ConsoleSignIn {
    * @throws AppError as `ConsoleSessionsService.signIn` and `ConsoleLinksService.redeem`; rate_limit_exceeded
    */
   async signIn(request: Request, credential: Credential, brought: string | undefined): Promise<StartedSession> {
-    try {
-      const started = await this.start(credential);
-      if (brought !== undefined) await this.signOuts.signOut(brought, false);
-      return started;
-    } catch (error) {
-      const isGuess = error instanceof AppError && error.code === 'invalid_api_key';
-      throw isGuess ? this.failures.refusalFor(clientAddressOf(request), error) : error;
-    }
+    const started = await this.failures.verify(request, secretOf(credential), () => this.start(credential));
+    if (brought !== undefined) await this.signOuts.signOut(brought, false);
+    return started;
   }
 
-  signOut(token: string, everywhere: boolean): Promise<void> {
-    return this.signOuts.signOut(token, everywhere);
+  /** A browser's session, whose secret may be a guess. @throws AppError invalid_api_key once it has ended; rate_limit_exceeded */
+  current(request: Request, token: string): Promise<SessionView> {
+    return this.failures.verify(request, token, () => this.views.current(token));
+  }
+
+  /** One that has ended already is no error. @throws AppError rate_limit_exceeded */
+  async signOut(request: Request, token: string, everywhere: boolean): Promise<void> {
+    const end = async (): Promise<void> => {
+      const isEnded = await this.signOuts.signOut(token, everywhere);
+      if (!isEnded) throw new AppError('invalid_api_key', 'This session has ended');
+    };
+    await this.failures.verify(request, token, end).catch((error: unknown) => {
+      if (!(error instanceof AppError && error.code === 'invalid_api_key')) throw error;
+    });
   }
 
   private start(credential: Credential): Promise<StartedSession> {
     if ('key' in credential) return this.sessions.signIn(credential.key);
     return this.links.redeem(credential.link, (key) => this.sessions.signIn(key));
   }
+}
+
+function secretOf(credential: Credential): string {
+  return 'key' in credential ? credential.key : credential.link;
 }

@@ -112,7 +112,7 @@ export class ConsoleSessionController {
   @Get()
   async current(@Req() request: Request) {
     const token = this.cookie.tokenOf(request);
-    return { data: token === undefined ? null : await this.views.current(token) };
+    return { data: token === undefined ? null : await this.signIns.current(request, token) };
   }
 
   @Delete()
@@ -123,7 +123,7 @@ export class ConsoleSessionController {
     @Res({ passthrough: true }) response: Response,
   ) {
     const token = this.cookie.tokenOf(request);
-    if (token !== undefined) await this.signIns.signOut(token, everywhere);
+    if (token !== undefined) await this.signIns.signOut(request, token, everywhere);
     this.cookie.clear(request, response);
     return { data: { signedOut: true } };
   }

@@ -1,17 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import { FairLimit } from '../../common/async/fair-turns';
-import { Clock, HOUR } from '../../common/clock';
+import { Clock } from '../../common/clock';
 import { clientNetworkOf, ownedNetworkOf } from '../../common/http/client-address';
 import { BodyBudget } from '../../common/http/request-body';
 import { receiveMessage } from '../../common/smtp/receive-message';
 import { InboundMailService, type RoutedRecipient, type Routing } from '../inbound-mail/inbound-mail.service';
+import { HourlyVolumes } from './hourly-volumes';
 import { InboundLimits, type Volume } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
 import { busy, full, headerTooLong, noRoomLeft, tooLarge, tooManyMessages, tooMuchData } from './smtp-refusal';
 
-/** Counts that are kept; beyond it they start again. */
-const MAX_COUNTS = 50_000;
 /** Recipients at a time: 200 connections that named some without a pause took every connection to the database. */
 const LOOK_UPS_AT_ONCE = 2;
 /** The share of a limit beyond which owners of networks have shares too. Below it, a large provider may send most of an organization's mail. */
@@ -20,9 +19,11 @@ const CONTESTED_FROM = 0.8;
 /** Mail to routes on its way through the listener: how much of it is in memory, and how much a client may send. */
 @Injectable()
 export class RoutedReception {
-  /** By client network, organization and route, and by network, or its owner's, and each of the others, since `countedSinceMs`. */
-  private readonly counts = new Map<string, Volume>();
-  private countedSinceMs = 0;
+  /** By organization and route. */
+  private readonly inAll: HourlyVolumes;
+  /** By client network, and by network and each of these; by owner of networks and each of these. Many networks displace neither owners nor totals. */
+  private readonly ofNetworks: HourlyVolumes;
+  private readonly ofOwners: HourlyVolumes;
   private readonly lookUps: FairLimit;
 
   constructor(
@@ -30,8 +31,13 @@ export class RoutedReception {
     private readonly budget: BodyBudget,
     private readonly limits: InboundLimits,
     private readonly metrics: InboundMetrics,
-    private readonly clock: Clock,
+    clock: Clock,
   ) {
+    [this.inAll, this.ofNetworks, this.ofOwners] = [
+      new HourlyVolumes(clock),
+      new HourlyVolumes(clock),
+      new HourlyVolumes(clock),
+    ];
     this.lookUps = new FairLimit(LOOK_UPS_AT_ONCE, { atATime: 1, waiting: limits.maxConnections });
   }
 
@@ -46,9 +52,8 @@ export class RoutedReception {
 
   /** Whether a client network may send more to these organizations within this hour. */
   hasTurn(network: string, { routes }: Pick<RoutedRecipient, 'routes'>): boolean {
-    if (this.isOver()) return true;
     const { maxRoutedPerHourOfClient, routedInAll } = this.limits;
-    if (this.sent(network).messages >= maxRoutedPerHourOfClient) return false;
+    if (this.ofNetworks.of(network).messages >= maxRoutedPerHourOfClient) return false;
     return routes.every(
       ({ organizationId, routeId }) =>
         this.hasShare(network, organizationId, routedInAll.organization) &&
@@ -58,13 +63,13 @@ export class RoutedReception {
 
   /** However many networks send all they may, one more has room. Of the last fifth, networks of one owner have no more than is left. */
   private hasShare(network: string, id: string, inAll: Volume): boolean {
-    const all = this.sent(id);
-    const own = this.sent(`${network} ${id}`);
+    const all = this.inAll.of(id);
+    const own = this.ofNetworks.of(`${network} ${id}`);
     const left = { messages: inAll.messages - all.messages, bytes: inAll.bytes - all.bytes };
     const isAlone = own.messages === all.messages;
     if (!isLess(own, this.limits.maxRoutedToOrganization) || !(isAlone || isLess(own, left))) return false;
     const contested = { messages: CONTESTED_FROM * inAll.messages, bytes: CONTESTED_FROM * inAll.bytes };
-    return isLess(all, contested) || isLess(this.sent(`${ownedNetworkOf(network)} ${id}`), left);
+    return isLess(all, contested) || isLess(this.ofOwners.of(`${ownedNetworkOf(network)} ${id}`), left);
   }
 
   /**
@@ -106,25 +111,12 @@ export class RoutedReception {
   }
 
   private countOne(network: string, routes: RoutedRecipient['routes'], size: number): void {
-    if (this.isOver()) {
-      this.counts.clear();
-      this.countedSinceMs = this.clock.monotonicMs();
+    this.ofNetworks.add(network, size);
+    for (const id of new Set(routes.flatMap(({ organizationId, routeId }) => [organizationId, routeId]))) {
+      this.inAll.add(id, size);
+      this.ofNetworks.add(`${network} ${id}`, size);
+      this.ofOwners.add(`${ownedNetworkOf(network)} ${id}`, size);
     }
-    const ids = new Set(routes.flatMap(({ organizationId, routeId }) => [organizationId, routeId]));
-    const holders = new Set([network, ownedNetworkOf(network)]);
-    const keys = [...ids].flatMap((id) => [id, ...[...holders].map((holder) => `${holder} ${id}`)]);
-    for (const key of [network, ...keys]) {
-      const { messages, bytes } = this.sent(key);
-      this.counts.set(key, { messages: messages + 1, bytes: bytes + size });
-    }
-  }
-
-  private sent(key: string): Volume {
-    return this.counts.get(key) ?? { messages: 0, bytes: 0 };
-  }
-
-  private isOver(): boolean {
-    return this.clock.monotonicMs() - this.countedSinceMs > HOUR || this.counts.size >= MAX_COUNTS;
   }
 }
 

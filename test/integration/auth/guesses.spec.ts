@@ -45,4 +45,17 @@ describe('an address that has guessed a hundred keys', () => {
     app.clock.advance(5_000);
     expect((await acme.api.get('/v1/domains')).status).toBe(200);
   });
+
+  it('guesses sessions no faster, whether it reads them or signs out', async () => {
+    app.clock.advance(61_000);
+    const session = async (method: string) => {
+      const cookie = `waybill=${randomBytes(32).toString('base64url')}`;
+      const headers = { cookie, 'x-waybill-console': '1' };
+      return (await fetch(`http://127.0.0.1:${app.port}/console/session`, { method, headers })).status;
+    };
+    for (let failures = 0; failures < 50; failures += 1) {
+      expect([await session('GET'), await session('DELETE')]).toEqual([401, 200]);
+    }
+    expect([await session('GET'), await session('DELETE'), await guess()]).toEqual([429, 429, 429]);
+  });
 });

@@ -76,12 +76,13 @@ class Things {
 class KeyGuard implements CanActivate {
   constructor(private readonly failures: AuthenticationFailures) {}
 
-  canActivate(context: ExecutionContext): boolean {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
     if (request.url === '/public') return true;
     const apiKeyId = (request.headers.authorization ?? '').replace('Bearer ', '');
     if (apiKeyId === 'bad') {
-      throw this.failures.refusalFor(request.ip ?? '', new AppError('invalid_api_key', 'Bad key'));
+      const refused = () => Promise.reject(new AppError('invalid_api_key', 'Bad key'));
+      await this.failures.verify(request, apiKeyId, refused);
     }
     request.principal = { organizationId: 'o', apiKeyId, mode: 'live', scopes: new Set(), domainId: undefined };
     return true;

@@ -1,5 +1,7 @@
+import { getEventListeners } from 'node:events';
 import { Metrics } from '../../../common/metrics/metrics';
 import { UnavailableError } from '../../../common/errors/app-error';
+import { clientGone, startRequest } from '../../../common/tenant';
 import { RenderThreads } from './render-threads';
 
 const TEMPLATE = {
@@ -20,6 +22,24 @@ describe('the threads that render', () => {
     const [first] = (threads as any).threads;
     await (await first.worker).worker.terminate();
     expect(await threads.render(TEMPLATE, '{"name": "Ada"}')).toMatchObject(rendered);
+  });
+
+  it('leave nothing on the signal of a request once its renderings have ended, and warn of no leak while many wait', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => void warnings.push(warning);
+    process.on('warning', onWarning);
+    let end: () => void = () => undefined;
+    const closed = new Promise<void>((resolve) => (end = resolve));
+    const left = await new Promise<number>((resolve, reject) => {
+      const work = async (): Promise<void> => {
+        await Promise.all(Array.from({ length: 12 }, () => threads.render(TEMPLATE, '{"name": "Ada"}')));
+        resolve(getEventListeners(clientGone() as AbortSignal, 'abort').length);
+      };
+      startRequest({ method: 'POST', url: '/v1/templates' }, closed, () => void work().catch(reject));
+    });
+    end();
+    process.off('warning', onWarning);
+    expect([left, warnings]).toEqual([0, []]);
   });
 
   it('refuse what waits, what is in work and what comes later once they are closed', async () => {

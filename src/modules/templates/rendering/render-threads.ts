@@ -15,6 +15,8 @@ import type { CheckResult, RenderResult, StoredTemplate, TemplateParts } from '.
 interface Job {
   readonly organizationId: string;
   readonly task: Task;
+  /** It waits no longer. */
+  readonly begin: () => void;
   readonly resolve: (result: CheckResult | RenderResult | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -70,12 +72,13 @@ export class RenderThreads {
     const refusal = this.refusalOf(organizationId);
     if (refusal) return Promise.reject(refusal);
     return new Promise<T | undefined>((resolve, reject) => {
-      const job = { organizationId, task, resolve: resolve as Job['resolve'], reject };
+      const leave = (): void => {
+        if (this.waiting.remove(organizationId, job)) reject(new ClientGoneError());
+      };
+      const begin = (): void => signal?.removeEventListener('abort', leave);
+      const job = { organizationId, task, begin, resolve: resolve as Job['resolve'], reject };
       this.waiting.add(organizationId, job);
-      signal?.addEventListener(
-        'abort',
-        () => this.waiting.remove(organizationId, job) && reject(new ClientGoneError()),
-      );
+      signal?.addEventListener('abort', leave, { once: true });
       this.dispatch();
     });
   }
@@ -101,6 +104,7 @@ export class RenderThreads {
 
   private async work(thread: RenderThread, job: Job): Promise<void> {
     this.inWork.add(job.organizationId);
+    job.begin();
     try {
       const result = await thread.run(job.task);
       // The service has stopped the thread; the template is not at fault.
