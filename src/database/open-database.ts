@@ -7,7 +7,7 @@ import type { AppConfig, DatabaseConfig } from '../config/config';
 import { noDatabaseIn } from '../config/data-dir';
 import { ConfigurationError } from '../config/load-config';
 import { createDataSource, COMMAND_CONNECT_TIMEOUT_MS } from './data-source';
-import { isRefusal, isUnavailable } from './database-errors';
+import { isRefusal, isTlsFault, isUnavailable } from './database-errors';
 import { assertUsable } from './external-database';
 import { findClusterFolder } from './embedded/cluster-location';
 import {
@@ -162,6 +162,11 @@ export async function untilReachable<T>(
       const reason = describeError(error);
       if (isMissingFile(error)) {
         throw new ConfigurationError([`DATABASE_URL: a file that it names cannot be read: ${reason}`]);
+      }
+      if (isTlsFault(error)) {
+        throw new ConfigurationError([
+          `DATABASE_URL: no connection to the database ${name}: ${reason} (sslmode, sslrootcert)`,
+        ]);
       }
       if (isRefusal(error)) throw new ConfigurationError([`DATABASE_URL: the database ${name} refuses: ${reason}`]);
       if (!isUnavailable(error)) throw error;
