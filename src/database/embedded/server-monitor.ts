@@ -1,8 +1,7 @@
 import { copyFile, stat, truncate } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from 'pg';
+import { Client } from 'pg';
 import { MINUTE, SECOND } from '../../common/clock';
-import { DriverClient } from '../driver-client';
 import { clusterPaths } from './cluster-location';
 
 /** Of an overloaded server too: commands open it, and are needed most then. */
@@ -72,7 +71,7 @@ export class ServerMonitor {
 
 /** A connection that is not made again. */
 export async function connectOnce(url: string): Promise<Client> {
-  const client = new DriverClient({
+  const client = new Client({
     connectionString: url,
     application_name: 'waybill-keeper',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
