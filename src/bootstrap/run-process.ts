@@ -110,7 +110,8 @@ interface StartOptions {
 async function start(parts: Parts, { config, modules, logger, signal }: StartOptions): Promise<void> {
   warnOfMisspelledVariables(logger);
   const log = (message: string): void => logger.info(message);
-  const database = await openDatabase(config, { log, stopWhenLast: true, restart: true, signal });
+  const warn = (message: string): void => logger.error(message);
+  const database = await openDatabase(config, { log, warn, stopWhenLast: true, restart: true, signal });
   parts.database = database;
   signal.throwIfAborted();
   await awaitUsableSchema(database.url, { config, logger, signal });

@@ -38,6 +38,8 @@ import type { Modules } from './process.module';
 const FINISH_REQUESTS_MS = 30 * SECOND;
 /** Added to the drain time, to commit the last results and close connections. */
 const DRAIN_MARGIN_MS = 6 * SECOND;
+/** For requests on connections that were made just before the port closed. */
+const LAST_REQUESTS_MS = SECOND / 2;
 /** For closing database connections and sending the last traces. */
 const CLOSE_MS = 3 * SECOND;
 
@@ -162,7 +164,10 @@ async function serving(
 async function drain(app: INestApplicationContext, config: AppConfig, draining: Draining): Promise<void> {
   const { roles, http, delivery } = config;
   draining.announce();
-  await delay(http.shutdownDelaySeconds * SECOND);
+  if (http.shutdownDelaySeconds > 0) {
+    await delay(http.shutdownDelaySeconds * SECOND);
+    if (roles.has('api')) await closePort(app as NestExpressApplication);
+  }
   draining.begin();
   const drainMs = delivery.drainSeconds * SECOND;
   const parts: Promise<unknown>[] = [];
@@ -173,6 +178,12 @@ async function drain(app: INestApplicationContext, config: AppConfig, draining: 
     for (const part of [PeriodicJobs, DispatchLoop, DeliveryWorker]) parts.push(app.get(part, ANYWHERE).stop());
   }
   await within('what is under way', Promise.all(parts), drainMs + DRAIN_MARGIN_MS);
+}
+
+/** A proxy sends to another process what it cannot connect for, also a POST; a 503 or the end of a connection it would report. */
+async function closePort(app: NestExpressApplication): Promise<void> {
+  app.getHttpServer().close();
+  await delay(LAST_REQUESTS_MS);
 }
 
 /** Aborts requests that have no complete response in time: they would keep the server open. */

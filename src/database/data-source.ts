@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import type { Pool, PoolClient } from 'pg';
 import { DataSource, type DataSourceOptions, type EntityManager, type EntitySchema } from 'typeorm';
+import { DriverClient } from './driver-client';
 import { MIGRATIONS } from './migrations';
 import { MIGRATIONS_TABLE } from './schema-state';
 
@@ -53,6 +54,7 @@ async function openWithoutLimits(connection: PoolClient): Promise<void> {
 }
 
 const CONNECTION = {
+  Client: DriverClient,
   keepAlive: true,
   // Statements that do not need each other's results go out together instead of waiting for each answer in turn.
   pipeline: true,

@@ -26,6 +26,20 @@ export function unlessDenied<T>(work: Promise<T>): Promise<T | undefined> {
   });
 }
 
+/**
+ * No connection could be opened, whatever the reason: a refused login, a certificate, no route. Nothing has been sent, so it says
+ * nothing about the statements that need one.
+ */
+export class ConnectError extends Error {
+  /** As of the driver's error. */
+  readonly code: string | undefined;
+
+  constructor(override readonly cause: Error) {
+    super(cause.message, { cause });
+    this.code = databaseErrorCode(cause);
+  }
+}
+
 /** The name of the violated constraint, when there is one. */
 export function violatedConstraint(error: unknown): string | undefined {
   if (databaseErrorCode(error) !== '23505') return undefined;
@@ -57,10 +71,11 @@ const UNAVAILABLE_MESSAGE =
   /timeout|connection terminated|terminated unexpectedly|not queryable|connection error|connection is closed|pool after calling end|driver not connected/i;
 
 /**
- * True when the database is away, full, starting, stopping or too slow, so that the same call may succeed later. XX000 (internal
+ * True when the database is away, closed to us, full, starting, stopping or too slow, so that the same call may succeed later. XX000 (internal
  * error) is not among them: the nodes of a distributed database report one row that breaks a constraint by it.
  */
 export function isUnavailable(error: unknown): boolean {
+  if (error instanceof ConnectError) return true;
   const code = databaseErrorCode(error);
   if (code !== undefined) {
     if (UNAVAILABLE_CODES.includes(code)) return true;
@@ -85,4 +100,13 @@ export function translateDatabaseError(error: unknown): unknown {
 /** SQLSTATE class 28 (invalid authorization), 3D000 (no such database): waiting would not help. */
 export function isRefusal(error: unknown): boolean {
   return /^(28...|3D000)$/.test(String((error as { code?: unknown }).code));
+}
+
+/**
+ * A server that does not encrypt, or whose certificate is not trusted: waiting would not help. The driver says the first one in words
+ * only; the codes are Node's (TLS/SSL errors, X509 certificate error codes).
+ */
+export function isTlsFault(error: unknown): boolean {
+  if (!(error instanceof ConnectError)) return false;
+  return /SSL connection/.test(error.message) || /CERT|^UNABLE_TO_|^ERR_(TLS|SSL)_/.test(error.code ?? '');
 }

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../config/load-config';
-import { isRefusal, unlessDenied } from './database-errors';
+import { ConnectError, isRefusal, unlessDenied } from './database-errors';
 import { connectOnce } from './embedded/server-monitor';
 
 /** The same on a primary and its standbys, and at each way to them: the server's identifier, and the database's number within it. */
@@ -58,7 +58,9 @@ interface Inspected {
 }
 
 async function inspect(url: string): Promise<Inspected> {
-  const client = await connectOnce(url);
+  const client = await connectOnce(url).catch((error: Error) => {
+    throw new ConnectError(error);
+  });
   try {
     const { rows } = await client.query<Pick<Inspected, 'style' | 'encoding'>>(
       `select current_setting('datestyle') as style, current_setting('server_encoding') as encoding`,

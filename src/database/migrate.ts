@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { SECOND } from '../common/clock';
 import { LIFT_TIME_LIMITS } from './data-source';
 import { databaseErrorCode } from './database-errors';
+import { DriverClient } from './driver-client';
 import { applyRowSecurity } from './row-security';
 import { RECORD_ORIGIN, readApplied } from './schema-state';
 
@@ -80,7 +80,7 @@ function appliedNames(runner: QueryRunner): Promise<string[]> {
  * @param lock any fixed number that nothing else uses.
  */
 export async function withAdvisoryLock<T>(url: string, lock: number, work: () => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url, application_name: 'waybill-lock' });
+  const client = new DriverClient({ connectionString: url, application_name: 'waybill-lock' });
   // A connection that breaks while `work` runs must not end the process.
   client.on('error', () => undefined);
   await client.connect();

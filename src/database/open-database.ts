@@ -7,7 +7,7 @@ import type { AppConfig, DatabaseConfig } from '../config/config';
 import { noDatabaseIn } from '../config/data-dir';
 import { ConfigurationError } from '../config/load-config';
 import { createDataSource, COMMAND_CONNECT_TIMEOUT_MS } from './data-source';
-import { isRefusal, isUnavailable } from './database-errors';
+import { isRefusal, isTlsFault, isUnavailable } from './database-errors';
 import { assertUsable } from './external-database';
 import { findClusterFolder } from './embedded/cluster-location';
 import {
@@ -21,6 +21,8 @@ import { migrate } from './migrate';
 export interface OpenDatabaseOptions {
   /** Receives messages about what takes time or may surprise; never a password. */
   readonly log: (message: string) => void;
+  /** Receives what somebody should look at. Default: `log`. */
+  readonly warn?: (message: string) => void;
   /** Applies missing migrations. Default: what the configuration says (`MIGRATE_ON_START`). */
   readonly migrate?: boolean;
   /** How long an external database may stay unreachable. Default 60. */
@@ -118,9 +120,9 @@ async function openEmbedded(config: EmbeddedConfig, options: OpenDatabaseOptions
 }
 
 /** On the same port, because the pool reconnects there. */
-function restartOf(url: string, config: EmbeddedConfig, { log }: OpenDatabaseOptions): Restart {
+function restartOf(url: string, config: EmbeddedConfig, { log, warn = log }: OpenDatabaseOptions): Restart {
   const port = Number(new URL(url).port);
-  return { log, start: () => startEmbeddedPostgres({ ...embeddedOptions(config), log, port }) };
+  return { log, warn, start: () => startEmbeddedPostgres({ ...embeddedOptions(config), log, port }) };
 }
 
 function embeddedOptions({ dataDir, database }: EmbeddedConfig): EmbeddedPostgresOptions {
@@ -162,6 +164,11 @@ export async function untilReachable<T>(
       const reason = describeError(error);
       if (isMissingFile(error)) {
         throw new ConfigurationError([`DATABASE_URL: a file that it names cannot be read: ${reason}`]);
+      }
+      if (isTlsFault(error)) {
+        throw new ConfigurationError([
+          `DATABASE_URL: no connection to the database ${name}: ${reason} (sslmode, sslrootcert)`,
+        ]);
       }
       if (isRefusal(error)) throw new ConfigurationError([`DATABASE_URL: the database ${name} refuses: ${reason}`]);
       if (!isUnavailable(error)) throw error;

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Client } from 'pg';
 import { LIFT_TIME_LIMITS } from './data-source';
 import { translateDatabaseError } from './database-errors';
 import { Database, DatabaseUrl } from './database.service';
+import { DriverClient } from './driver-client';
 import type { Statement } from './statement';
 
 // Finds a table with personal data whose statistics for the planner are older than a moment, or of unknown age. Partitions by
@@ -57,7 +57,7 @@ export class PlannerStatistics {
 
   /** On a connection of its own: of the pool's, statements end after seconds. */
   private async renew(table: string, signal?: AbortSignal): Promise<void> {
-    const client = new Client({
+    const client = new DriverClient({
       connectionString: this.address.direct,
       application_name: 'waybill-statistics',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

@@ -1,6 +1,6 @@
-import { Client } from 'pg';
 import { SECOND } from '../common/clock';
 import { isOlderRelease, RELEASE } from '../common/release';
+import { DriverClient } from './driver-client';
 import { MIGRATIONS, OLDEST_RELEASE } from './migrations';
 
 /** The table in which TypeORM records applied migrations. */
@@ -33,7 +33,7 @@ export const RECORD_ORIGIN = `comment on table ${MIGRATIONS_TABLE} is 'Made by r
 
 /** Reads the state of the schema at `url`. Changes nothing. */
 export async function readSchemaState(url: string): Promise<SchemaState> {
-  const client = new Client({
+  const client = new DriverClient({
     connectionString: url,
     application_name: 'waybill-schema',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -64,7 +64,7 @@ export async function readApplied(client: Reader): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-async function readOrigin(client: Client): Promise<SchemaOrigin | undefined> {
+async function readOrigin(client: DriverClient): Promise<SchemaOrigin | undefined> {
   const text = `select obj_description(to_regclass('${MIGRATIONS_TABLE}'), 'pg_class') as origin`;
   const { rows } = await client.query<{ origin: string | null }>(text);
   const [, release, oldest] = ORIGIN.exec(rows[0]?.origin ?? '') ?? [];

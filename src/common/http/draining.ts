@@ -2,8 +2,8 @@ import { AppError } from '../errors/app-error';
 
 /**
  * Serving → leaving → draining. While it serves, requests are only counted. From `announce()` on it serves as before, but
- * reports that it is not ready, so that a load balancer moves on. From `begin()` on, new requests are refused with 503 and
- * their connections closed, while the running ones finish. The order never reverses.
+ * reports that it is not ready, so that a load balancer moves on, and closes each connection after its response. From `begin()` on,
+ * new requests are refused with 503, while the running ones finish. The order never reverses.
  */
 export class Draining {
   private leaving = false;

@@ -106,12 +106,11 @@ function receive(request: Request, response: Response, { options, serve }: Parts
   const isProbe = request.url.startsWith(options.servedWhileDraining);
   draining.enter();
   response.once('close', () => settle(request, response, options));
-  if (draining.active) {
-    response.setHeader('connection', 'close');
-    if (!isProbe) {
-      sendRefusal(request, response, draining.refusal());
-      return;
-    }
+  // Announced: a proxy that holds connections for its next requests would send one into their end.
+  if (draining.announced) response.setHeader('connection', 'close');
+  if (draining.active && !isProbe) {
+    sendRefusal(request, response, draining.refusal());
+    return;
   }
   if (options.startSpan && !isProbe) request.span = options.startSpan(traceParentOf(request));
   if (!options.tenantScopes) return serve(request, response);

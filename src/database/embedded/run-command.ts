@@ -26,7 +26,11 @@ export interface CommandResult {
 
 /** Nothing of the service's own environment, which holds secrets: the server's user could read it. */
 const ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC' };
-const OUTPUT_BYTES = 2_000;
+const OUTPUT_CHARACTERS = 2_000;
+/** With a line for each client that connects while the server starts. */
+const READ_BYTES = 64 * 1024;
+const CLIENT_TURNED_AWAY =
+  /FATAL: {2}the database system is (?:starting up|shutting down|in recovery mode|not yet accepting)/;
 
 /** Runs a program to its end. Rejects when it cannot be run at all; the caller interprets the exit code. */
 export async function runCommand(file: string, args: string[], options: CommandOptions): Promise<CommandResult> {
@@ -72,7 +76,13 @@ function cannotRun(file: string, cause: Error): Error {
 
 async function readSince(log: FileHandle, position: number): Promise<string> {
   const { size } = await log.stat();
-  const start = Math.max(position, size - OUTPUT_BYTES);
+  const start = Math.max(position, size - READ_BYTES);
   const { buffer, bytesRead } = await log.read(Buffer.alloc(size - start), 0, size - start, start);
-  return buffer.toString('utf8', 0, bytesRead).trim();
+  return lastWords(buffer.toString('utf8', 0, bytesRead));
+}
+
+/** The end of a log, without the refusals of clients: at full speed they would leave no room for why the server does not start. */
+export function lastWords(log: string): string {
+  const lines = log.split('\n').filter((line) => !CLIENT_TURNED_AWAY.test(line));
+  return lines.join('\n').slice(-OUTPUT_CHARACTERS).trim();
 }

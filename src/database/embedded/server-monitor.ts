@@ -15,6 +15,8 @@ export interface Restart {
   /** Makes sure that the server runs, at the same address. */
   readonly start: () => Promise<unknown>;
   readonly log: (message: string) => void;
+  /** Receives what somebody should look at: nothing works while the server is away. */
+  readonly warn: (message: string) => void;
 }
 
 /**
@@ -49,9 +51,9 @@ export class ServerMonitor {
     });
   }
 
-  private async restartServer({ start, log }: Restart): Promise<void> {
+  private async restartServer({ start, log, warn }: Restart): Promise<void> {
     const { signal } = this.ending;
-    log('the embedded Postgres is gone: starting it again');
+    warn('the embedded Postgres is gone: starting it again');
     for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       try {
         await start();
@@ -60,7 +62,7 @@ export class ServerMonitor {
         log('the embedded Postgres is back');
         return;
       } catch (error) {
-        log(`the embedded Postgres did not start again, next attempt in ${pauseMs} ms: ${(error as Error).message}`);
+        warn(`the embedded Postgres did not start again, next attempt in ${pauseMs} ms: ${(error as Error).message}`);
         await delay(pauseMs, undefined, { signal }).catch(() => undefined);
       }
     }

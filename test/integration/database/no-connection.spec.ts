@@ -1,0 +1,103 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { DataSource } from 'typeorm';
+import { UnavailableError } from '../../../src/common/errors/app-error';
+import { ConfigurationError } from '../../../src/config/load-config';
+import { createDataSource, poolOf } from '../../../src/database/data-source';
+import { databaseErrorCode, isUnavailable } from '../../../src/database/database-errors';
+import { Database } from '../../../src/database/database.service';
+import { openDatabase } from '../../../src/database/open-database';
+import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
+import { waitFor } from '../../setup/wait-for';
+
+/** An error of the server (PostgreSQL documentation, "Message Formats"). */
+function refusal(code: string): Buffer {
+  const body = Buffer.from(`SFATAL\0VFATAL\0C${code}\0Mno entry\0\0`);
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(body.length + 4);
+  return Buffer.concat([Buffer.from('E'), length, body]);
+}
+
+const ONE = { name: 'one', text: 'select 1 as one', values: [] };
+
+let database: TestDatabase;
+let server: Server;
+let url: string;
+/** With a code, whoever connects is refused with it. */
+let code: string | undefined;
+const sockets = new Set<Socket>();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { hostname, port } = new URL(database.url);
+  server = createServer((socket) => {
+    sockets.add(socket.on('error', () => undefined));
+    const refused = code;
+    if (refused !== undefined) return void socket.once('data', () => socket.end(refusal(refused)));
+    const upstream = connect(Number(port), hostname).on('error', () => socket.destroy());
+    socket
+      .on('close', () => upstream.destroy())
+      .pipe(upstream)
+      .pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const through = new URL(database.url);
+  through.port = String((server.address() as AddressInfo).port);
+  url = through.toString();
+});
+afterAll(async () => {
+  server.close();
+  for (const socket of sockets) socket.destroy();
+  await database.drop();
+});
+
+describe('a database that no longer lets the service in', () => {
+  let source: DataSource;
+  beforeAll(async () => (source = await createDataSource(url).initialize()));
+  afterAll(() => source.destroy());
+  afterEach(() => (code = undefined));
+
+  it.each([
+    ['another password', '28P01'],
+    ['a role without the right to log in', '28000'],
+    ['a database that was renamed', '3D000'],
+    ['no right to connect', '42501'],
+    ['a pooler without the protocol', '0A000'],
+  ])('is unavailable, and not refusing what is sent to it: %s', async (_, refused) => {
+    const service = new Database(source);
+    expect(await service.run(ONE)).toEqual([{ one: 1 }]);
+    code = refused;
+    for (const socket of sockets) socket.destroy();
+    await waitFor(() => poolOf(source).totalCount === 0, { what: 'the end of the connections' });
+    const failures = await Promise.all([
+      service.run(ONE).catch((error: unknown) => error),
+      service.transaction((tx) => tx.run(ONE)).catch((error: unknown) => error),
+    ]);
+    for (const failure of failures) {
+      expect(failure).toBeInstanceOf(UnavailableError);
+      expect(databaseErrorCode((failure as Error).cause)).toBe(refused);
+    }
+    expect(await source.query('select 1').catch(isUnavailable)).toBe(true);
+    code = undefined;
+    expect(await service.run(ONE)).toEqual([{ one: 1 }]);
+  });
+});
+
+describe('a start', () => {
+  const open = (wanted: string, waitSeconds: number) =>
+    openDatabase(
+      { dataDir: '/nonexistent', database: { url: wanted, migrateOnStart: false } },
+      { log: () => undefined, waitSeconds },
+    ).catch((error: unknown) => error);
+
+  it('says which setting is wrong when the server takes no encrypted connections', async () => {
+    const failure = await open(`${database.url}?sslmode=verify-full`, 60);
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect((failure as ConfigurationError).problems).toEqual([
+      expect.stringMatching(/^DATABASE_URL: no connection to the database at \S+: The server does not support SSL/),
+    ]);
+  });
+
+  it('waits for a socket that is not there yet', async () => {
+    expect(await open('postgres://u@localhost/db?host=/nonexistent', 0)).toBeInstanceOf(UnavailableError);
+  });
+});
