@@ -4,6 +4,7 @@ import type { Pagination } from '../api/types';
 import { Button } from './button';
 import { count, plural } from './format';
 import { Card } from './page';
+import { useStacking } from './stacking';
 import { Empty, Loaded } from './states';
 import type { IconName } from './icons';
 
@@ -26,10 +27,11 @@ export interface TableProps<Row> {
   readonly keyOf: (row: Row) => string;
 }
 
-/** Rows, which become cards where the window is narrow. */
+/** Rows, which become cards where their columns have no room. */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
+  const box = useStacking();
   return (
-    <div className="table-wrap">
+    <div ref={box} className="table-wrap">
       <table className="stacking">
         <caption className="visually-hidden">{caption}</caption>
         <thead>

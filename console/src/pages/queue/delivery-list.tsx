@@ -31,6 +31,7 @@ const DELIVERY_COLUMNS: readonly Column<OpenDelivery>[] = [
           {mode === 'test' && ', test mail'}
         </div>
         <div className="hint">
+          email{' '}
           <Link href={only({ organization: organizationId, email: emailId })}>
             <code>{emailId}</code>
           </Link>
