@@ -35,6 +35,7 @@ const TENANT: Readonly<Record<string, Screen>> = {
 
 const OPERATOR: Readonly<Record<string, Screen>> = {
   '/': new Screen(() => import('./pages/operator-overview/operator-overview')),
+  '/restricted-domains': new Screen(() => import('./pages/restricted-domains/restricted-domains')),
   '/organizations': new Screen(() => import('./pages/organizations/organizations')),
   '/queue': new Screen(() => import('./pages/queue/queue')),
   '/destinations': new Screen(() => import('./pages/destinations/destinations')),

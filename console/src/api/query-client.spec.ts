@@ -43,6 +43,32 @@ describe('a request that has failed', () => {
     client.unmount();
     client.clear();
   });
+
+  it('is repeated by itself where nothing is shown, on pages without an interval too', async () => {
+    const client = createQueryClient();
+    client.mount();
+    let error: unknown;
+    const observer = new QueryObserver(client, {
+      queryKey: ['keys'],
+      queryFn: () => (error === undefined ? Promise.resolve(1) : Promise.reject(error as Error)),
+      retry: false,
+    });
+    const intervalAfter = async (next: unknown) => {
+      error = next;
+      await observer.refetch();
+      const { refetchInterval } = observer.options;
+      return typeof refetchInterval === 'function' ? refetchInterval(observer.getCurrentQuery()) : refetchInterval;
+    };
+    expect(await intervalAfter(refusal(429, 3))).toBe(3_000);
+    expect(await intervalAfter(refusal(503))).toBe(4_000);
+    expect(await intervalAfter(refusal(0))).toBe(8_000);
+    expect(await intervalAfter(refusal(404))).toBe(false);
+    expect(await intervalAfter(undefined)).toBe(false);
+    // What is shown stays as it is until the page is opened again, or the user asks.
+    expect(await intervalAfter(refusal(503))).toBe(false);
+    client.unmount();
+    client.clear();
+  });
 });
 
 describe('the interval of what seldom changes', () => {

@@ -22,6 +22,13 @@ export function isWorthRetrying(failures: number, error: unknown): boolean {
   return !isFinal && !(error instanceof ApiError && error.retryAfterSeconds !== undefined);
 }
 
+/** Between requests of what is not shown at all yet. */
+const FIRST_WAIT_MS = 2_000;
+
+/** Whether the same request may succeed a little later. */
+const isPassing = (error: unknown): boolean =>
+  !(error instanceof ApiError) || error.status === 0 || error.status === 429 || error.status >= 500;
+
 /** How long to wait after an error. @param usualMs where there is none @param failures in a row */
 export function waitAfter(error: unknown, usualMs: number, failures: number): number {
   if (error instanceof ApiError && error.retryAfterSeconds !== undefined) {
@@ -70,7 +77,10 @@ class Client extends QueryClient {
     });
   }
 
-  /** Here and not in each page: every interval is that of a page, until the service is away or says when to come again. */
+  /**
+   * Here and not in each page: every interval is that of a page, until the service is away or says when to come again; and what could
+   * not be loaded at all is loaded once it can be.
+   */
   override defaultQueryOptions<
     Fetched = unknown,
     Failed = DefaultError,
@@ -86,10 +96,15 @@ class Client extends QueryClient {
     const isDone = options._defaulted === true;
     const defaulted = super.defaultQueryOptions<Fetched, Failed, Shown, Kept, Key, Param>(options);
     const usual = defaulted.refetchInterval;
-    if (isDone || usual === undefined || usual === false) return defaulted;
+    if (isDone) return defaulted;
     defaulted.refetchInterval = (query: Query<Fetched, Failed, Kept, Key>) => {
+      const { data, error } = query.state;
+      // Where there is nothing to see, the page comes as soon as it can, whether it is kept up to date or not.
+      if (data === undefined && error !== null && isPassing(error)) {
+        return waitAfter(error, FIRST_WAIT_MS, this.failures.get(query) ?? 0);
+      }
       const wanted = typeof usual === 'function' ? usual(query) : usual;
-      const { error } = query.state;
+      if (wanted === undefined) return false;
       if (typeof wanted !== 'number' || error === null) return wanted;
       return waitAfter(error, wanted, this.failures.get(query) ?? 0);
     };

@@ -65,6 +65,7 @@ export interface Session {
 
 export type OperatorOverview = Schemas['OperatorOverview'];
 export type Organization = Schemas['Organization'];
+export type RestrictedDomain = Schemas['RestrictedDomain'];
 export type QueueShare = Schemas['QueueShare'];
 export type OpenDelivery = Schemas['OpenDelivery'];
 export type QueueAction = Schemas['QueueAction'];

@@ -1,5 +1,7 @@
-import { useEffect, useId, useRef, useSyncExternalStore } from 'react';
+import { useEffect, useId, useRef, useState, useSyncExternalStore } from 'react';
 import type uPlot from 'uplot';
+import { isSpiky, utcTicks } from './chart-scale';
+import { Segmented } from './field';
 import { count, utcMoment } from './format';
 
 export interface Series {
@@ -25,6 +27,10 @@ interface ChartProps {
 }
 
 const HEIGHT = 240;
+const SCALES = [
+  { value: 'even', label: 'Even' },
+  { value: 'log', label: 'Logarithmic' },
+];
 /** Lines to stand for a chart that is on its way: about as high as it is. */
 export const CHART_LINES = 13;
 
@@ -38,6 +44,9 @@ function subscribeToTheme(listener: () => void): () => void {
 export function Chart({ summary, times, series, partial, formatTime, formatTick }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
+  const [scale, setScale] = useState('even');
+  const hasPeak = isSpiky(series.map(({ values }) => values));
+  const isLog = hasPeak && scale === 'log';
   // A canvas has the colours that it was drawn with.
   const theme = useSyncExternalStore(subscribeToTheme, () => document.documentElement.dataset.theme);
   useEffect(() => {
@@ -50,7 +59,7 @@ export function Chart({ summary, times, series, partial, formatTime, formatTick 
       if (gone) return;
       const data = [times.map((time) => new Date(time).getTime() / 1_000), ...series.map(({ values }) => [...values])];
       const inUtc = (seconds: number) => Plot.tzDate(new Date(seconds * 1_000), 'UTC');
-      const plotted = { ...options(element, series, formatTick), tzDate: inUtc };
+      const plotted = { ...options(element, series, { formatTick, isLog }), tzDate: inUtc };
       plot = new Plot(plotted, data as uPlot.AlignedData, element);
       fit.observe(element);
     };
@@ -64,9 +73,15 @@ export function Chart({ summary, times, series, partial, formatTime, formatTick 
       fit.disconnect();
       plot?.destroy();
     };
-  }, [times, series, formatTick, theme]);
+  }, [times, series, formatTick, isLog, theme]);
   return (
     <figure className="stack" aria-labelledby={id}>
+      {hasPeak && (
+        <div className="row">
+          <Segmented label="Scale" value={scale} options={SCALES} onChange={setScale} />
+          <span className="hint">One time is far above the others: a logarithmic scale shows the others too.</span>
+        </div>
+      )}
       <ul className="chart-legend">
         {series.map(({ name, color, dash }) => (
           <li key={name}>
@@ -125,11 +140,26 @@ export function Chart({ summary, times, series, partial, formatTime, formatTick 
   );
 }
 
-/** uPlot's times are in seconds. */
-const ticksBy = (format: (iso: string) => string) => (_plot: uPlot, ticks: number[]) =>
-  ticks.map((tick) => format(new Date(tick * 1_000).toISOString()));
+interface Look {
+  readonly formatTick: ChartProps['formatTick'];
+  readonly isLog: boolean;
+}
 
-function options(element: HTMLElement, series: readonly Series[], formatTick: ChartProps['formatTick']): uPlot.Options {
+/** uPlot's times are in seconds. */
+const ticksBy =
+  (format: ChartProps['formatTick']) =>
+  (_plot: uPlot, ticks: number[], _axis: number, _space: number, step: number): string[] => {
+    const times = ticks.map((tick) => new Date(tick * 1_000).toISOString());
+    return format ? times.map(format) : utcTicks(times, step);
+  };
+
+/** Zero and the powers of ten: as many lines as there is room for. */
+const logTicks = (_plot: uPlot, _axis: number, _min: number, max: number): number[] => [
+  0,
+  ...Array.from({ length: Math.floor(Math.log10(Math.max(1, max))) + 1 }, (_, power) => 10 ** power),
+];
+
+function options(element: HTMLElement, series: readonly Series[], { formatTick, isLog }: Look): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const token = (name: string) => style.getPropertyValue(name).trim();
   const axis = {
@@ -143,10 +173,19 @@ function options(element: HTMLElement, series: readonly Series[], formatTick: Ch
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false },
-    scales: { y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.08)] } },
+    scales: {
+      y: {
+        // By the inverse hyperbolic sine: a logarithm that has a place for zero.
+        ...(isLog && { distr: 4, asinh: 1 }),
+        range: (_plot, _min, max) => [0, Math.max(4, max * 1.08)],
+      },
+    },
     axes: [
-      { ...axis, ...(formatTick && { values: ticksBy(formatTick) }) },
-      { ...axis, size: 46, values: (_plot, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? count(tick) : '')) },
+      { ...axis, values: ticksBy(formatTick) },
+      {
+        ...{ ...axis, size: 52, ...(isLog && { splits: logTicks }) },
+        values: (_plot, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? count(tick) : '')),
+      },
     ],
     series: [
       {},

@@ -42,8 +42,11 @@ export function percent(share: number): string {
   return `${value.toFixed(digits)}\u00a0%`;
 }
 
+/** Instead of a figure that there is none of. */
+export const NOTHING = '–';
+
 /** A share of so many; of nothing there is none. */
-export const shareOf = (share: number, whole: number): string => (whole === 0 ? '–' : percent(share));
+export const shareOf = (share: number, whole: number): string => (whole === 0 ? NOTHING : percent(share));
 
 export function bytes(size: number): string {
   if (size < 1_024) return `${size} B`;
@@ -74,3 +77,9 @@ const UNSEEN = /[^\P{Cc}\n\t]|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 /** A text from outside in which nothing is hidden: `gpj.exe` with an override before it would be read as `exe.jpg`. */
 export const visible = (text: string): string =>
   text.replace(UNSEEN, (unseen) => `⟨U+${unseen.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
+
+/** Where a long address is broken, if it has to be: behind its @ and slashes, and before its dots. */
+const BREAKS = /(?<=[@/?&=])(?=[^\s@/?&=])|(?<=[^\s.])(?=\.[^\s.])/;
+
+/** The parts of a text that are not broken, as far as they have room. */
+export const partsOf = (text: string): string[] => text.split(BREAKS);

@@ -1,11 +1,10 @@
 import type { UseQueryResult } from '@tanstack/react-query';
-import { type FormEvent, type KeyboardEvent, type ReactNode, useState } from 'react';
-import { flushSync } from 'react-dom';
+import type { ReactNode } from 'react';
 import type { Pagination } from '../api/types';
 import { Button } from './button';
-import { TextField } from './field';
 import { count, plural } from './format';
 import { Card } from './page';
+import { useStacking } from './stacking';
 import { Empty, Loaded } from './states';
 import type { IconName } from './icons';
 
@@ -28,10 +27,11 @@ export interface TableProps<Row> {
   readonly keyOf: (row: Row) => string;
 }
 
-/** Rows, which become cards where the window is narrow. */
+/** Rows, which become cards where their columns have no room. */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
+  const box = useStacking();
   return (
-    <div className="table-wrap">
+    <div ref={box} className="table-wrap">
       <table className="stacking">
         <caption className="visually-hidden">{caption}</caption>
         <thead>
@@ -217,47 +217,5 @@ export function More({ query: { hasNextPage, isFetchingNextPage, fetchNextPage }
         Show more
       </Button>
     </div>
-  );
-}
-
-interface FilterTextProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-  readonly placeholder?: string;
-  readonly hint?: ReactNode;
-}
-
-/** A filter that is written: it counts after Enter, or when it is left; Escape empties and leaves it. */
-export function FilterText({ value, onChange, ...rest }: FilterTextProps) {
-  const [text, setText] = useState(value);
-  const [known, setKnown] = useState(value);
-  // The address has changed: by a link, or by going back.
-  if (known !== value) {
-    setKnown(value);
-    setText(value);
-  }
-  const apply = (wanted: string) => wanted.trim() !== value && onChange(wanted.trim());
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    apply(text);
-  };
-  const clear = (event: KeyboardEvent<HTMLInputElement>) => {
-    if (event.key !== 'Escape') return;
-    // Leaving it counts as well: by then it has to be empty.
-    flushSync(() => setText(''));
-    event.currentTarget.blur();
-  };
-  return (
-    <form onSubmit={submit}>
-      <TextField
-        {...rest}
-        type="search"
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onBlur={(event) => apply(event.target.value)}
-        onKeyDown={clear}
-      />
-    </form>
   );
 }

@@ -56,6 +56,7 @@ const OPERATOR: typeof TENANT = [
       { to: '/destinations', name: 'Destinations', icon: 'destinations', scope: 'operator:read' },
       { to: '/egress', name: 'Egress', icon: 'egress', scope: 'operator:read' },
       { to: '/organizations', name: 'Organizations', icon: 'organizations', scope: 'operator:read' },
+      { to: '/restricted-domains', name: 'Restrictions', icon: 'domains', scope: 'operator:read' },
       { to: '/workers', name: 'Workers', icon: 'workers', scope: 'operator:read' },
       { to: '/audit', name: 'Audit log', icon: 'audit', scope: 'operator:read' },
     ],

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { get } from '../api/client';
 import { slowing } from '../api/query-client';
-import type { Data, StatsByHour, StatsSummary } from '../api/types';
+import type { Data, StatsByDomain, StatsByHour, StatsSummary } from '../api/types';
 import type { Series } from './chart';
 import { HOUR_MS, inSteps, lastHours, type Period, weeksOf } from './status-range';
 import { useNow } from './text';
@@ -20,6 +20,17 @@ export function useStats({ from, to }: Period, domainId = '', enabled = true) {
   return useQuery({
     queryKey: ['stats', from, to, domainId],
     queryFn: () => get<Data<StatsSummary>>('/v1/stats', { start_date: from, end_date: to, domain_id: domainId }),
+    placeholderData: keepPreviousData,
+    refetchInterval: FRESH,
+    enabled,
+  });
+}
+
+/** The figures of each domain that has sent in the period. */
+export function useDomainStats({ from, to }: Period, enabled = true) {
+  return useQuery({
+    queryKey: ['domain-stats', from, to],
+    queryFn: () => get<Data<StatsByDomain>>('/v1/stats/domains', { start_date: from, end_date: to }),
     placeholderData: keepPreviousData,
     refetchInterval: FRESH,
     enabled,

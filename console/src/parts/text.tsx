@@ -1,5 +1,5 @@
-import { type ComponentProps, useSyncExternalStore } from 'react';
-import { fromNow, moment, visible, words } from './format';
+import { type ComponentProps, Fragment, useSyncExternalStore } from 'react';
+import { fromNow, moment, partsOf, visible, words } from './format';
 import { type Tone, toneOf } from './tones';
 
 const TICK_MS = 5_000;
@@ -56,7 +56,17 @@ export function Badge({
   return <span className={`badge ${tone}`}>{label}</span>;
 }
 
+/** The text, which may be broken between the parts of an address. */
+function Parted({ text }: { text: string }) {
+  return partsOf(text).map((part, index) => (
+    <Fragment key={index}>
+      {index > 0 && <wbr />}
+      {part}
+    </Fragment>
+  ));
+}
+
 /** What others have written: its direction does not change that of the words around it, and its controls are seen. */
 export function Foreign({ children, ...rest }: ComponentProps<'bdi'>) {
-  return <bdi {...rest}>{typeof children === 'string' ? visible(children) : children}</bdi>;
+  return <bdi {...rest}>{typeof children === 'string' ? <Parted text={visible(children)} /> : children}</bdi>;
 }

@@ -62,7 +62,7 @@ const JOBS = [ClearReportsJob, DomainRecheckJob, ExpiredDkimKeysJob, ReputationJ
       useFactory: ({ delivery }: AppConfig) => new NodeDnsResolver({ servers: delivery.dnsServers }),
     },
   ],
-  exports: [...REPORTS, DomainDirectory, DomainsService, SigningKeysService, WarmUpService],
+  exports: [...REPORTS, DomainDirectory, DomainsService, RestrictionsService, SigningKeysService, WarmUpService],
 })
 export class DomainsModule {}
 

@@ -11,13 +11,14 @@ import { OperatorDeliveriesService, OperatorQueueService } from './queue.service
 import { OperatorController, OperatorOrganizationsController } from './operator.controller';
 import { OperatorOrganizationsService, OverviewService } from './operator.service';
 import { OperatorQueueController } from './queue.controller';
+import { OperatorRestrictedDomainsController } from './restricted-domains.controller';
 
 /** `/operator/v1`: what operators see and change, across all organizations. */
 @Module({
   imports: [AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, EmailsModule, StatsModule],
   controllers: [
     ...[OperatorController, OperatorDestinationsController, OperatorEgressController],
-    ...[OperatorOrganizationsController, OperatorQueueController],
+    ...[OperatorOrganizationsController, OperatorQueueController, OperatorRestrictedDomainsController],
   ],
   providers: [
     ...[OperatorDeliveriesService, OperatorDestinationsService, OperatorEgressService],

@@ -185,10 +185,21 @@ export async function accessibilityProblems(page: Page, rules?: readonly string[
   return (found as Violation[]).flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
 }
 
+/** What follows the window's size, charts among it, does so within two frames. */
+const drawn = (page: Page) =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))');
+
+/** The captions of tables that are wider than the boxes around them. */
+export async function cutTables(page: Page): Promise<string[]> {
+  await drawn(page);
+  return page.evaluate<string[]>(`[...document.querySelectorAll('.table-wrap:has(> .stacking)')]
+    .filter((box) => box.scrollWidth > box.clientWidth)
+    .map((box) => box.querySelector('caption')?.textContent ?? '')`);
+}
+
 /** By how many pixels the page is wider than the window, once it has been drawn for it. */
 export async function overflow(page: Page): Promise<number> {
-  // What follows the window's size, charts among it, does so within a frame.
-  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+  await drawn(page);
   return Number(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'));
 }
 

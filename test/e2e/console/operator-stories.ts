@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { waitFor } from '../../setup/wait-for';
 import { button, type ConsoleScene, field, heading } from './console-scene';
 
 const DAY_MS = 86_400_000;
@@ -26,22 +27,34 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await page.getByText('No receiver refuses any of them.').waitFor();
   });
 
-  it('gets from restricted domains to their history and organization', async () => {
-    const { body } = await scene.api(key).get('/operator/v1/overview');
-    const overview = { ...body.data, restrictedDomains: 1 };
-    await page.route('**/operator/v1/overview', (route) => route.fulfill({ json: { data: overview } }));
+  it('gets from the number of restricted domains to whose they are, why, and their history', async () => {
+    const { organizationId, domainId } = scene.acme;
+    const restrict = (status: string, reason: string | null, limit: number | null) =>
+      scene.db.query(
+        `update domains set sending_status = $2, sending_status_reason = $3, sending_daily_limit = $4,
+           sending_status_since = now() where id = $1`,
+        [domainId, status, reason, limit],
+      );
+    await restrict('slowed', 'bounces', 1_200);
     await scene.db.query(
       `insert into audit_log (id, occurred_at, organization_id, actor, action, target_type, target_id, data)
-       values (gen_random_uuid(), now(), $1, 'system', 'domain.sending_paused', 'domain', $2, '{"reason": "bounces"}')`,
-      [scene.acme.organizationId, scene.acme.domainId],
+       values (gen_random_uuid(), now(), $1, 'system', 'domain.sending_slowed', 'domain', $2, '{"reason": "bounces"}')`,
+      [organizationId, domainId],
     );
-    await scene.visit(page, '/');
-    await page.getByText('1 domain is slowed or paused.').waitFor();
-    await page.getByRole('link', { name: 'What was paused' }).click();
-    const row = page.getByRole('row', { name: /The service itself/ });
-    await row.getByRole('link', { name: 'Owner of acme.example' }).waitFor();
-    await row.getByText('More').click();
-    await row.getByText('Reason: bounces').waitFor();
+    try {
+      await scene.visit(page, '/');
+      const notice = page.locator('.notice', { hasText: '1 domain is slowed or paused.' });
+      await notice.getByRole('link', { name: 'See them' }).click();
+      const domain = page.getByRole('row', { name: /acme\.example.*too many of its mails have bounced/ });
+      await domain.getByText('1,200 a day').waitFor();
+      await domain.getByRole('link', { name: 'Owner of acme.example' }).waitFor();
+      await domain.getByRole('link', { name: 'History of the organization of acme.example' }).click();
+      const row = page.getByRole('row', { name: /The service itself/ });
+      await row.getByText('More').click();
+      await row.getByText('Reason: bounces').waitFor();
+    } finally {
+      await restrict('active', null, null);
+    }
   });
 
   it('creates an organization, gives it a key and limits, suspends and resumes it', async () => {
@@ -97,6 +110,31 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await scene.visit(page, `/queue?organization=${scene.acme.organizationId}`);
     await page.getByRole('button', { name: 'Retry now', exact: true }).click();
     await dialog().getByText('Owner of acme.example').waitFor();
+  });
+
+  it('holds one recipient of one email, and leaves the others alone', async () => {
+    const scheduledAt = new Date(Date.now() + DAY_MS).toISOString();
+    const to = ['ada@one.example', 'grace@one.example'];
+    const mail = { from: 'hello@acme.example', to, subject: 'Later', scheduledAt };
+    const [id] = [await scene.api().send(mail), await scene.api().send(mail)];
+    await scene.visit(page, `/queue?email=${id}`);
+    await page.getByRole('link', { name: 'ada@one.example' }).click();
+    await waitFor(async () => (await page.getByRole('link', { name: id }).count()) === 1, { what: 'one delivery' });
+    await button(page, 'Hold').click();
+    await dialog()
+      .getByText(`1 open delivery of Owner of acme.example of the email ${id} to ada@one.example`)
+      .waitFor();
+    await field(page, 'Reason').fill('Looked into');
+    await dialog().getByRole('button', { name: 'Hold them' }).click();
+    await dialog().getByText('1 changed of 1').waitFor();
+    await button(page, 'Close').click();
+    await field(page, 'Recipient').fill('ADA@one.example');
+    await field(page, 'Email (id)').fill('');
+    await page.keyboard.press('Enter');
+    await waitFor(async () => (await page.getByRole('link', { name: 'ada@one.example' }).count()) === 2, {
+      what: 'both emails to the recipient',
+    });
+    await page.getByRole('row', { name: /ada@one\.example.*Held/ }).waitFor();
   });
 
   it('says how much mail an action ends, however the destination is written', async () => {

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { waitFor } from '../../setup/wait-for';
-import { accessibilityProblems, type ConsoleScene, overflow } from './console-scene';
+import { accessibilityProblems, type ConsoleScene, cutTables, overflow } from './console-scene';
 import { hostileData, hostileDestination, SUBJECT } from './hostile-data';
 
 const PAGES = [
@@ -26,6 +26,7 @@ const OPERATOR_PAGES = [
     '/queue',
     '/destinations',
     '/destinations/mx1.evil.example',
+    '/restricted-domains',
     '/egress',
     '/organizations',
     '/workers',
@@ -37,6 +38,9 @@ const MANY_PAGES_MS = 600_000;
 /** Pages that are looked at together: more are no faster on two cores. */
 const TABS = 3;
 const DESK = { width: 1280, height: 720 };
+const LAPTOP = { width: 1024, height: 768 };
+/** A desktop of 1440 pixels, at 200 %. */
+const ENLARGED = { width: 720, height: 450 };
 const PHONE = { width: 360, height: 740 };
 const MAX_FIRST_SCRIPT = 150 * 1024;
 
@@ -51,6 +55,8 @@ interface Look {
   readonly path: string;
   readonly problems: readonly string[];
   readonly pixelsTooWide: number;
+  /** Tables whose last columns are out of sight, by their captions. */
+  readonly cut: readonly string[];
   /** A script from outside has run. */
   readonly isPwned: boolean;
 }
@@ -97,10 +103,15 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
     const problems = await accessibilityProblems(page);
     await page.evaluate(`document.documentElement.dataset.theme = 'dark'`);
     problems.push(...(await accessibilityProblems(page, ['color-contrast'])));
+    const cut: string[] = [];
+    for (const size of [LAPTOP, ENLARGED]) {
+      await page.setViewportSize(size);
+      cut.push(...(await cutTables(page)));
+    }
     await page.setViewportSize(PHONE);
     const pixelsTooWide = await overflow(page);
     const isPwned = await page.evaluate<boolean>(`'pwned' in window`);
-    return { path, problems, pixelsTooWide, isPwned };
+    return { path, problems, pixelsTooWide, cut, isPwned };
   }
 
   it('has nothing for axe to find, in light and in dark', () => {
@@ -135,6 +146,10 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
     await phone.getByRole('link', { name: 'Domains' }).click();
     await phone.getByRole('heading', { name: 'Domains' }).waitFor();
     expect(await phone.getByRole('link', { name: 'Statistics' }).isVisible()).toBe(false);
+  });
+
+  it('shows all columns on a laptop and at 200 %, as cards where there is no room for them', () => {
+    expect(seen.filter(({ cut }) => cut.length > 0).map(({ path, cut }) => [path, cut])).toEqual([]);
   });
 
   it('is used with the keyboard alone: dialogs take the focus, and give it back', async () => {

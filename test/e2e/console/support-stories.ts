@@ -42,10 +42,51 @@ export function supportStories(sceneOf: () => ConsoleScene): void {
     await figure(page, 'Clicked').getByText('– · before: 0').waitFor();
     await scene.visit(page, `/domains/${fresh.domainId}`);
     await figure(page, 'Score').getByText('no outcome yet').waitFor();
+    await scene.visit(page, '/domains');
+    await page
+      .getByRole('row', { name: /fresh\.example/ })
+      .getByText('–', { exact: true })
+      .waitFor();
     for (const path of ['/', '/statistics', `/domains/${fresh.domainId}`]) {
       await scene.visit(page, path);
       expect(await page.locator('main').textContent()).not.toContain('0.0\u00a0%');
     }
+  });
+
+  it('shows three problems before the figures, the worst first, and the others on request', async () => {
+    const page = await scene.signedIn();
+    const { body } = await scene.api().get('/v1/domains');
+    const [domain] = body.data;
+    const data = [
+      { ...domain, id: 'a', domain: 'a.example', verification_status: 'pending' },
+      { ...domain, id: 'b', domain: 'b.example', warming_status: 'paused' },
+      { ...domain, id: 'c', domain: 'c.example', verification_status: 'failed' },
+      { ...domain, id: 'd', domain: 'd.example', dkim_status: 'failed' },
+    ];
+    await page.route('**/v1/domains?*', (route) => route.fulfill({ json: { data, total: data.length } }));
+    await scene.visit(page, '/');
+    const attention = page.getByRole('region', { name: 'What needs attention' });
+    await attention.getByText(/^\d more problem/).waitFor();
+    const seen = attention.locator('.notice').locator('visible=true');
+    expect(await seen.count()).toBe(3);
+    expect(await seen.first().textContent()).toContain('c.example');
+    await attention.getByText(/^\d more problem/).click();
+    await attention.getByText('The warm-up of b.example is paused').waitFor();
+  });
+
+  it('offers another scale where one hour hides the others', async () => {
+    const page = await scene.signedIn();
+    await page.route('**/v1/stats/hourly?*', async (route) => {
+      const response = await route.fetch();
+      const { data } = await response.json();
+      const hourly = data.hourly.map((hour: object, index: number) => ({ ...hour, total: index === 5 ? 8_000 : 20 }));
+      await route.fulfill({ response, json: { data: { ...data, hourly } } });
+    });
+    await scene.visit(page, '/');
+    await page.getByText('One time is far above the others').waitFor();
+    await page.getByRole('button', { name: 'Logarithmic' }).click();
+    await page.getByRole('button', { name: 'Logarithmic', pressed: true }).waitFor();
+    await page.locator('.chart canvas').waitFor();
   });
 
   it('shows the picture of a button where a list is empty', async () => {

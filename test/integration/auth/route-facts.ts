@@ -285,6 +285,7 @@ export const OPERATOR_ROUTES: Readonly<Record<string, OperatorRoute>> = {
   'GET /operator/v1/egress': READ,
   'PATCH /operator/v1/egress/{address}': MANAGE,
   'DELETE /operator/v1/egress/{address}/suspensions/{destination}': MANAGE,
+  'GET /operator/v1/restricted-domains': READ,
   'GET /operator/v1/organizations': READ,
   'POST /operator/v1/organizations': MANAGE,
   'GET /operator/v1/organizations/{id}': READ,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { OperatorKeysService } from '../../../src/auth/operator-keys.service';
 import { HOUR, MINUTE, SECOND } from '../../../src/common/clock';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
+import { RestrictionsService } from '../../../src/modules/domains/restrictions/restrictions.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { ApiClient } from '../../e2e/kit/api-client';
 import { waitFor } from '../../setup/wait-for';
@@ -281,4 +282,46 @@ describe('GET /operator/v1/audit', () => {
     const { body } = await operator.api.get('/operator/v1/audit?action=organization.created&limit=1');
     expect(body.data).toEqual([expect.objectContaining({ organizationId: acme.organizationId })]);
   });
+});
+
+describe('/operator/v1/restricted-domains', () => {
+  it('lists slowed and paused domains of all organizations with their causes, page by page', async () => {
+    const restrictions = app.get(RestrictionsService);
+    const before = (await listed()).length;
+    const [own, others] = [await app.owner(`Beta ${randomUUID()}`), acme];
+    const paused = await app.get(DomainsService).add(own.organizationId, `${randomUUID()}.example`);
+    const slowed = await app.get(DomainsService).add(others.organizationId, `${randomUUID()}.example`);
+    await app.get(DomainsService).add(others.organizationId, `${randomUUID()}.example`);
+    await restrictions.pauseByOperator(paused.id, 'Phishing');
+    await restrictions.slow(slowed, 'bounces', { accepted: 1_000, bounced: 100, complaints: 0 });
+    const found = await listed();
+    expect(found).toHaveLength(before + 2);
+    expect(found.find(({ id }) => id === paused.id)).toEqual({
+      ...{ id: paused.id, organizationId: own.organizationId, domain: paused.domain },
+      ...{ status: 'paused', reason: 'operator', note: 'Phishing', since: expect.any(String) },
+    });
+    expect(found.find(({ id }) => id === slowed.id)).toMatchObject({
+      ...{ organizationId: others.organizationId, status: 'slowed', reason: 'bounces' },
+      dailyLimit: expect.any(Number),
+    });
+  });
+
+  it('refuses an invented cursor', async () => {
+    for (const cursor of ['abc', Buffer.from('x y').toString('base64url'), '..']) {
+      const { status } = await operator.api.get(`/operator/v1/restricted-domains?cursor=${cursor}`);
+      expect(status).toBe(400);
+    }
+  });
+
+  /** All, one a page. */
+  async function listed(): Promise<{ id: string }[]> {
+    const found: { id: string }[] = [];
+    let cursor = '';
+    do {
+      const { body } = await operator.api.get(`/operator/v1/restricted-domains?limit=1${cursor}`);
+      found.push(...body.data);
+      cursor = body.nextCursor ? `&cursor=${body.nextCursor}` : '';
+    } while (cursor !== '');
+    return found;
+  }
 });

@@ -192,6 +192,17 @@ describe('GET /operator/v1/queue/deliveries', () => {
     expect((await waits()).map(([reason]: string[]) => reason)).toEqual(['retry', 'turn']);
   });
 
+  it('lists what an address still gets, however its letters are written', async () => {
+    const [first] = await send(2);
+    const found = async (query: string) =>
+      (await operator.api.get(`/operator/v1/queue/deliveries?${query}`)).body.data.map(({ emailId }: any) => emailId);
+    expect(await found(`recipient=P0@${destination.toUpperCase()}`)).toEqual([first]);
+    expect(await found(`recipient=p0@${destination}&email_id=${first}`)).toEqual([first]);
+    expect(await found(`recipient=p9@${destination}`)).toEqual([]);
+    const refused = await operator.api.get('/operator/v1/queue/deliveries?recipient=nobody');
+    expect([refused.status, refused.body.error.details.validation]).toEqual([400, { recipient: [expect.any(String)] }]);
+  });
+
   it('refuses an invented cursor, and an invalid domain', async () => {
     for (const query of ['cursor=abc', `cursor=${Buffer.from('x y z 1').toString('base64url')}`, 'destination=a%20b']) {
       expect((await operator.api.get(`/operator/v1/queue/deliveries?${query}`)).status).toBe(400);

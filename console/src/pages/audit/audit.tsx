@@ -6,7 +6,8 @@ import type { AuditEntry } from '../../api/types';
 import { detailsOf, whoActed } from '../../parts/audit-words';
 import { useFilters } from '../../parts/filters';
 import { words } from '../../parts/format';
-import { type Column, FilterText, ListCard, More } from '../../parts/list';
+import { FilterBar } from '../../parts/filter-bar';
+import { type Column, ListCard, More } from '../../parts/list';
 import { OrganizationName } from '../../parts/organization-name';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
@@ -106,20 +107,18 @@ function AuditPage() {
   const isFiltered = action !== '' || organization !== '';
   return (
     <Page title="Audit log" lead="Who changed what, in all organizations and in the installation.">
-      <div className="filters" role="search">
-        <FilterText
-          label="Action"
-          placeholder="organization.suspended"
-          value={action}
-          onChange={(value) => change({ action: value })}
-        />
-        <FilterText
-          label="Organization (id)"
-          value={organization}
-          hint={organization && <OrganizationName id={organization} />}
-          onChange={(value) => change({ organization: value })}
-        />
-      </div>
+      <FilterBar
+        filters={[
+          { name: 'action', label: 'Action', placeholder: 'organization.suspended' },
+          {
+            name: 'organization',
+            label: 'Organization (id)',
+            hint: organization && <OrganizationName id={organization} />,
+          },
+        ]}
+        values={{ action, organization }}
+        change={change}
+      />
       <ListCard
         query={query}
         rowsOf={({ pages }) => pages.flatMap((page) => page.data)}

@@ -3,10 +3,11 @@ import { Link } from 'wouter';
 import { get } from '../../api/client';
 import type { Destination, Pagination } from '../../api/types';
 import { adviceFor, DESTINATION_TONES } from '../../parts/destination-words';
-import { anyOf, SelectField } from '../../parts/field';
+import { anyOf } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { count } from '../../parts/format';
-import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list';
+import { type Filter, FilterBar } from '../../parts/filter-bar';
+import { type Column, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
 import { Badge, Foreign, Time } from '../../parts/text';
@@ -18,7 +19,10 @@ interface DestinationList {
 }
 
 const LIMIT = 50;
-const STATES = ['paused', 'probing', 'slowed', 'open'];
+const FILTERS: readonly Filter<'q' | 'state'>[] = [
+  { name: 'q', label: 'Host or domain', placeholder: 'example.com' },
+  { name: 'state', label: 'State', options: anyOf(['paused', 'probing', 'slowed', 'open']) },
+];
 
 const columnsWith = (openOf: (destination: Destination) => string): readonly Column<Destination>[] => [
   {
@@ -90,20 +94,7 @@ function DestinationsPage() {
       title="Destinations"
       lead="Where mail goes: domains with the same mail exchangers share one. Outcomes are of the last hour."
     >
-      <div className="filters" role="search">
-        <FilterText
-          label="Host or domain"
-          placeholder="example.com"
-          value={q}
-          onChange={(value) => change({ q: value, page: '' })}
-        />
-        <SelectField
-          label="State"
-          value={state}
-          options={anyOf(STATES)}
-          onChange={({ target }) => change({ state: target.value, page: '' })}
-        />
-      </div>
+      <FilterBar filters={FILTERS} values={{ q, state }} change={change} />
       <ListCard
         query={query}
         rowsOf={({ data }) => data}

@@ -1,29 +1,35 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { post } from '../../api/client';
 import type { Data, Domain } from '../../api/types';
 import { Button } from '../../parts/button';
 import { FormDialog } from '../../parts/dialog';
 import { DOMAINS_A_PAGE, readDomains } from '../../parts/domains';
-import { anyOf, bound, SelectField, TextField } from '../../parts/field';
+import { anyOf, bound, TextField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { count } from '../../parts/format';
-import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list';
+import { type Filter, FilterBar } from '../../parts/filter-bar';
+import { type Column, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { useRights } from '../../parts/rights';
 import { Requires } from '../../parts/states';
 import { Badge, Foreign, Time } from '../../parts/text';
+import { useScores } from './reputation';
 
-const STATUSES = ['verified', 'pending', 'failed'];
 const SENDING = [
   { value: '', label: 'Any' },
   { value: 'true', label: 'Slowed or paused' },
 ];
+const FILTERS: readonly Filter<'q' | 'status' | 'restricted'>[] = [
+  { name: 'q', label: 'Name', placeholder: 'example.com' },
+  { name: 'status', label: 'Ownership', options: anyOf(['verified', 'pending', 'failed']) },
+  { name: 'restricted', label: 'Sending', options: SENDING },
+];
 /** So few are seen at a glance. */
 const FEW = 10;
 
-const COLUMNS: readonly Column<Domain>[] = [
+const columnsWith = (scoreOf: (domain: Domain) => ReactNode): readonly Column<Domain>[] => [
   {
     name: 'Domain',
     look: 'break',
@@ -47,7 +53,7 @@ const COLUMNS: readonly Column<Domain>[] = [
     look: 'soft',
     cell: ({ warming_current_limit: limit }) => (limit === null ? 'no limit' : `${count(limit)} a day`),
   },
-  { name: 'Reputation', look: 'number', cell: ({ reputation_score }) => reputation_score },
+  { name: 'Reputation', look: 'number', cell: scoreOf },
   { name: 'Added', look: 'soft', cell: ({ created_at }) => <Time at={created_at} /> },
 ];
 
@@ -61,6 +67,7 @@ export default function Domains() {
 
 function DomainsPage() {
   const rights = useRights();
+  const scoreOf = useScores();
   const [adds, setAdds] = useState(false);
   const [isLong, setLong] = useState(false);
   const [{ q, status, restricted, page: shown }, filter] = useFilters(['q', 'status', 'restricted', 'page']);
@@ -82,34 +89,13 @@ function DomainsPage() {
   if (!isLong && (isFiltered || (query.data?.total ?? 0) > FEW)) setLong(true);
   return (
     <Page title="Domains" lead="Mail leaves from domains that you have shown to be yours." actions={add}>
-      {isLong && (
-        <div className="filters" role="search">
-          <FilterText
-            label="Name"
-            placeholder="example.com"
-            value={q}
-            onChange={(value) => filter({ q: value, page: '' })}
-          />
-          <SelectField
-            label="Ownership"
-            value={status}
-            options={anyOf(STATUSES)}
-            onChange={({ target }) => filter({ status: target.value, page: '' })}
-          />
-          <SelectField
-            label="Sending"
-            value={restricted}
-            options={SENDING}
-            onChange={({ target }) => filter({ restricted: target.value, page: '' })}
-          />
-        </div>
-      )}
+      {isLong && <FilterBar filters={FILTERS} values={{ q, status, restricted }} change={filter} />}
       <ListCard
         query={query}
         rowsOf={({ data }) => data}
         keyOf={({ id }) => id}
         caption="Domains"
-        columns={COLUMNS}
+        columns={columnsWith(scoreOf)}
         empty={
           isFiltered
             ? { icon: 'search', title: 'No domain is like that', text: 'Names are matched in part.' }

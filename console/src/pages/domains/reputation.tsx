@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import { useMay } from '../../api/session';
-import type { Data, Reputation } from '../../api/types';
-import { count, shareOf, words } from '../../parts/format';
+import type { Data, Domain, Reputation } from '../../api/types';
+import { count, NOTHING, shareOf, words } from '../../parts/format';
 import { Card, Figures } from '../../parts/page';
 import { Loaded } from '../../parts/states';
+import { useDomainStats, usePeriod } from '../../parts/stats';
 
 /** How receivers are likely to see the domain, and what would better it. */
 export function ReputationCard({ id }: { id: string }) {
@@ -42,9 +43,21 @@ function figuresOf({ overallScore, healthStatus, deliveryRate, bounceRate, compl
   const seen = deliveryRate + bounceRate + complaintRate;
   const score = { value: count(overallScore), note: words(healthStatus) };
   return [
-    { name: 'Score', ...(seen === 0 ? { value: '–', note: 'no outcome yet' } : score) },
+    { name: 'Score', ...(seen === 0 ? { value: NOTHING, note: 'no outcome yet' } : score) },
     { name: 'Delivered', value: shareOf(deliveryRate, seen) },
     { name: 'Bounced', value: shareOf(bounceRate, seen), note: 'below 2 %' },
     { name: 'Complaints', value: shareOf(complaintRate, seen), note: 'below 0.05 %' },
   ];
 }
+
+/** As many hours as a score is of. */
+const SCORED_HOURS = 720;
+
+/** The scores of a list: of a domain without an outcome there is none, as far as the key shows outcomes. */
+export function useScores(): (domain: Domain) => string {
+  const stats = useDomainStats(usePeriod(SCORED_HOURS), useMay()('stats:read'));
+  const seen = stats.data && new Set(stats.data.data.domains.filter(hasOutcome).map(({ domain }) => domain));
+  return ({ domain, reputation_score }) => (seen?.has(domain) === false ? NOTHING : count(reputation_score));
+}
+
+const hasOutcome = ({ delivered, bounced }: { delivered: number; bounced: number }) => delivered + bounced > 0;

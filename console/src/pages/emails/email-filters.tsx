@@ -3,7 +3,7 @@ import { useLocation } from 'wouter';
 import { domainOptions, useDomains } from '../../parts/domains';
 import { anyOf, SelectField } from '../../parts/field';
 import { useHotkeys } from '../../parts/hotkeys';
-import { FilterText } from '../../parts/list';
+import { FilterText } from '../../parts/filter-bar';
 
 export const NAMES = ['q', 'status', 'domain', 'tag', 'span', 'page', 'older'] as const;
 export type Filters = Record<(typeof NAMES)[number], string>;

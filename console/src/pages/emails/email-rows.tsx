@@ -4,6 +4,7 @@ import type { Email, Pagination } from '../../api/types';
 import { Button } from '../../parts/button';
 import { plural } from '../../parts/format';
 import { useHotkeys } from '../../parts/hotkeys';
+import { useStacking } from '../../parts/stacking';
 import { Badge, Foreign, Time } from '../../parts/text';
 
 export interface EmailList {
@@ -60,6 +61,7 @@ export function EmailRows({ of, list, isOld, isLive, pager }: EmailRowsProps) {
     setSelected(undefined);
   }
   const [isPointed, setPointed] = useState(false);
+  const box = useStacking();
   const { shown: data, fresh, showAll } = useStill(list.data, !isOld && (selected !== undefined || isPointed));
   const at = data.findIndex(({ id }) => id === selected);
   const state = isLive ? 'Live' : 'Not live';
@@ -91,7 +93,12 @@ export function EmailRows({ of, list, isOld, isLive, pager }: EmailRowsProps) {
         )}
       </div>
       {/* What somebody points at stays where it is. */}
-      <div className="table-wrap" onMouseEnter={() => setPointed(true)} onMouseLeave={() => setPointed(false)}>
+      <div
+        ref={box}
+        className="table-wrap"
+        onMouseEnter={() => setPointed(true)}
+        onMouseLeave={() => setPointed(false)}
+      >
         <table className="stacking">
           <caption className="visually-hidden">Emails, newest first</caption>
           <thead>

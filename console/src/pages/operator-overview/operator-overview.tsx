@@ -121,12 +121,9 @@ function Concerns({
         <div className="notice">
           <div>
             <strong>{plural(restrictedDomains, 'domain is', 'domains are')} slowed or paused.</strong>
-            <p>The audit log says whose, and why.</p>
+            <p>Each says whose it is, why, and since when.</p>
           </div>
-          <div className="row">
-            <ButtonLink to="/audit?action=domain.sending_paused">What was paused</ButtonLink>
-            <ButtonLink to="/audit?action=domain.sending_slowed">What was slowed</ButtonLink>
-          </div>
+          <ButtonLink to="/restricted-domains">See them</ButtonLink>
         </div>
       )}
     </>

@@ -5,10 +5,11 @@ import { useMay } from '../../api/session';
 import type { Organization, Pagination } from '../../api/types';
 import { Button, ButtonLink } from '../../parts/button';
 import { useChange } from '../../parts/change';
-import { SelectField } from '../../parts/field';
+import { anyOf } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { count } from '../../parts/format';
-import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list';
+import { type Filter, FilterBar } from '../../parts/filter-bar';
+import { type Column, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
 import { Badge, Foreign, Time } from '../../parts/text';
@@ -23,10 +24,9 @@ interface OrganizationList {
 type Asked = { readonly what: 'limits' | 'suspend' | 'key'; readonly organization: Organization };
 
 const LIMIT = 50;
-const STATUSES = [
-  { value: '', label: 'Any' },
-  { value: 'active', label: 'Active' },
-  { value: 'suspended', label: 'Suspended' },
+const FILTERS: readonly Filter<'q' | 'status'>[] = [
+  { name: 'q', label: 'Name or id' },
+  { name: 'status', label: 'Status', options: anyOf(['active', 'suspended']) },
 ];
 
 const COLUMNS: readonly Column<Organization>[] = [
@@ -87,15 +87,7 @@ function OrganizationsPage() {
   };
   return (
     <Page title="Organizations" lead="Whose mail this installation sends." actions={create}>
-      <div className="filters" role="search">
-        <FilterText label="Name or id" value={q} onChange={(value) => filter({ q: value, page: '' })} />
-        <SelectField
-          label="Status"
-          value={status}
-          options={STATUSES}
-          onChange={({ target }) => filter({ status: target.value, page: '' })}
-        />
-      </div>
+      <FilterBar filters={FILTERS} values={{ q, status }} change={filter} />
       <ListCard
         query={query}
         rowsOf={({ data }) => data}

@@ -11,6 +11,8 @@ import { type Concern, concernOfWebhook, concernsOf, noDomain, summarized } from
 import { isSpike } from './is-spike';
 
 const FRESH_MS = 120_000;
+/** At once: the figures below them have to be in sight. */
+const SHOWN = 3;
 
 /** Problems that need an action, each with a link. */
 export function Attention() {
@@ -31,15 +33,27 @@ export function Attention() {
   const concerns = summarized(found);
   if (concerns.length === 0) return null;
   return (
-    <section className="stack" aria-label="What needs attention">
-      {concerns.map(({ key, tone, text, to, action }) => (
-        <div key={key} className={`notice ${tone}`}>
-          <div>{text}</div>
-          <ButtonLink to={to}>{action}</ButtonLink>
-        </div>
-      ))}
+    <section className="stack concerns" aria-label="What needs attention">
+      <Notices of={concerns.slice(0, SHOWN)} />
+      {concerns.length > SHOWN && (
+        <details>
+          <summary>{plural(concerns.length - SHOWN, 'more problem')}</summary>
+          <div className="stack concerns">
+            <Notices of={concerns.slice(SHOWN)} />
+          </div>
+        </details>
+      )}
     </section>
   );
+}
+
+function Notices({ of: concerns }: { of: readonly Concern[] }) {
+  return concerns.map(({ key, tone, text, to, action }) => (
+    <div key={key} className={`notice ${tone}`}>
+      <div>{text}</div>
+      <ButtonLink to={to}>{action}</ButtonLink>
+    </div>
+  ));
 }
 
 interface NewSuppressions {

@@ -47,8 +47,8 @@ interface Matching {
 const COUNTED = 100;
 
 /** The exact number for one organization or destination, if it is among the largest shares. */
-async function shareOf({ organizationId, destination }: QueueFilter): Promise<QueueShare | undefined> {
-  if (organizationId && destination) return undefined;
+async function shareOf({ organizationId, destination, emailId, recipient }: QueueFilter) {
+  if (emailId ?? recipient ?? (organizationId && destination)) return undefined;
   const by = organizationId ? 'organization' : 'destination';
   const { data } = await get<Data<QueueShare[]>>('/operator/v1/queue', { by, limit: 500 });
   return data.find(({ key }) => key === (organizationId ?? destination));
@@ -60,6 +60,7 @@ async function matching(filter: QueueFilter): Promise<Matching> {
   if (share) return { open: share.ready + share.waiting + share.claimed + share.held, orMore: false };
   const page = await get<{ data: unknown[]; nextCursor?: string }>('/operator/v1/queue/deliveries', {
     ...{ organization_id: filter.organizationId, destination: filter.destination, limit: COUNTED },
+    ...{ email_id: filter.emailId, recipient: filter.recipient },
   });
   return { open: page.data.length, orMore: page.nextCursor !== undefined };
 }
@@ -112,6 +113,18 @@ export function ActionDialog({ action, filter, onClose }: ActionProps) {
                   <>
                     {' '}
                     to <Foreign>{filter.destination}</Foreign>
+                  </>
+                )}
+                {filter.emailId && (
+                  <>
+                    {' '}
+                    of the email <code>{filter.emailId}</code>
+                  </>
+                )}
+                {filter.recipient && (
+                  <>
+                    {' '}
+                    to <Foreign>{filter.recipient}</Foreign>
                   </>
                 )}
                 , whatever their state: the list’s filter by state does not apply. What a worker is delivering is left

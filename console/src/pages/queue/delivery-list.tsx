@@ -11,22 +11,30 @@ interface Deliveries {
   readonly nextCursor?: string;
 }
 
+/** The queue's page with these filters alone. */
+const only = (filters: Readonly<Record<string, string>>): string => `/queue?${new URLSearchParams(filters).toString()}`;
+
 const DELIVERY_COLUMNS: readonly Column<OpenDelivery>[] = [
   {
     name: 'Recipient',
     look: 'wide break',
     cell: ({ recipient, emailId, organizationId, mode }) => (
       <>
-        <Foreign>{recipient}</Foreign>
+        <Link href={only({ organization: organizationId, email: emailId, recipient })}>
+          <Foreign>{recipient}</Foreign>
+        </Link>
         <div className="hint">
           of{' '}
-          <Link href={`/queue?organization=${organizationId}`}>
+          <Link href={only({ organization: organizationId })}>
             <OrganizationName id={organizationId} />
           </Link>
           {mode === 'test' && ', test mail'}
         </div>
         <div className="hint">
-          <code>{emailId}</code>
+          email{' '}
+          <Link href={only({ organization: organizationId, email: emailId })}>
+            <code>{emailId}</code>
+          </Link>
         </div>
       </>
     ),
@@ -45,18 +53,16 @@ const DELIVERY_COLUMNS: readonly Column<OpenDelivery>[] = [
 
 /** What is open, with whose it is, why it waits, and when it ends without more being done. */
 export function DeliveryList({
-  filters: { organization, destination, state },
+  filters: { organization, destination, email, recipient, state },
 }: {
-  filters: Readonly<Record<'organization' | 'destination' | 'state', string>>;
+  filters: Readonly<Record<'organization' | 'destination' | 'email' | 'recipient' | 'state', string>>;
 }) {
+  const filter = { organization_id: organization, destination, email_id: email, recipient, state };
+  const isFiltered = Object.values(filter).some((value) => value !== '');
   const query = useInfiniteQuery({
-    queryKey: ['open-deliveries', organization, destination, state],
+    queryKey: ['open-deliveries', filter],
     queryFn: ({ pageParam, signal }) =>
-      get<Deliveries>(
-        '/operator/v1/queue/deliveries',
-        { organization_id: organization, destination, state, limit: 50, cursor: pageParam },
-        signal,
-      ),
+      get<Deliveries>('/operator/v1/queue/deliveries', { ...filter, limit: 50, cursor: pageParam }, signal),
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
     refetchInterval: ({ state: { data } }) => ((data?.pages.length ?? 0) > 1 ? false : 5_000),
@@ -71,7 +77,7 @@ export function DeliveryList({
       columns={DELIVERY_COLUMNS}
       empty={{
         icon: 'queue',
-        title: organization || destination || state ? 'No delivery is like that' : 'Nothing is on its way',
+        title: isFiltered ? 'No delivery is like that' : 'Nothing is on its way',
       }}
       pager={() => <More query={query} />}
     />

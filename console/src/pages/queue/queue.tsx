@@ -4,10 +4,11 @@ import { get } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, QueueFilter, QueueShare } from '../../api/types';
 import { Button, ButtonLink } from '../../parts/button';
-import { anyOf, Segmented, SelectField } from '../../parts/field';
+import { anyOf, Segmented } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { count, span, words } from '../../parts/format';
-import { type Column, FilterText, ListCard } from '../../parts/list';
+import { type Filter, FilterBar } from '../../parts/filter-bar';
+import { type Column, ListCard } from '../../parts/list';
 import { OrganizationName } from '../../parts/organization-name';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
@@ -21,7 +22,20 @@ const GROUPS = [
   { value: 'state', label: 'States' },
 ];
 const STATES = ['ready', 'waiting', 'claimed', 'held'];
-const NAMES = ['by', 'organization', 'destination', 'state'] as const;
+const NAMES = ['by', 'organization', 'destination', 'email', 'recipient', 'state'] as const;
+
+/** In the order of their use; all that are given have to apply. */
+const filtersWith = (organization: string): readonly Filter<Exclude<(typeof NAMES)[number], 'by'>>[] => [
+  { name: 'destination', label: "Destination (recipients' domain)" },
+  {
+    name: 'organization',
+    label: 'Organization (id)',
+    hint: organization && <OrganizationName id={organization} />,
+  },
+  { name: 'email', label: 'Email (id)' },
+  { name: 'recipient', label: 'Recipient' },
+  { name: 'state', label: 'State', options: anyOf(STATES) },
+];
 const ACTIONS: readonly (readonly [name: ActionName, label: string])[] = [
   ['retry_now', 'Retry now'],
   ['hold', 'Hold'],
@@ -45,6 +59,8 @@ function QueuePage() {
   const filter: QueueFilter = {
     ...(filters.organization && { organizationId: filters.organization }),
     ...(filters.destination && { destination: filters.destination }),
+    ...(filters.email && { emailId: filters.email }),
+    ...(filters.recipient && { recipient: filters.recipient }),
   };
   const isChosen = Object.keys(filter).length > 0;
   return (
@@ -65,25 +81,12 @@ function QueuePage() {
           )
         }
       />
-      <div className="filters" role="group" aria-label="Whose deliveries">
-        <FilterText
-          label="Destination (recipients' domain)"
-          value={filters.destination}
-          onChange={(value) => change({ destination: value })}
-        />
-        <FilterText
-          label="Organization (id)"
-          value={filters.organization}
-          hint={filters.organization && <OrganizationName id={filters.organization} />}
-          onChange={(value) => change({ organization: value })}
-        />
-        <SelectField
-          label="State"
-          value={filters.state}
-          options={anyOf(STATES)}
-          onChange={({ target }) => change({ state: target.value })}
-        />
-      </div>
+      <FilterBar
+        label="Whose deliveries"
+        filters={filtersWith(filters.organization)}
+        values={filters}
+        change={change}
+      />
       {may('operator:manage') && (
         <div className="row">
           {ACTIONS.map(([name, label]) => (
@@ -101,8 +104,8 @@ function QueuePage() {
           )}
           <span className="hint">
             {isChosen
-              ? 'for everything of the chosen organization and destination, whatever its state'
-              : 'Choose an organization or a destination first.'}
+              ? 'for everything that is chosen, whatever its state'
+              : 'Choose an organization, a destination, an email or a recipient first.'}
           </span>
         </div>
       )}

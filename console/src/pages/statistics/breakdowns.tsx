@@ -3,7 +3,7 @@ import { get } from '../../api/client';
 import type { Data, ProviderStats, StatsByDomain, StatsByProvider } from '../../api/types';
 import { count, shareOf, words } from '../../parts/format';
 import { type Column, ListCard } from '../../parts/list';
-import { FRESH } from '../../parts/stats';
+import { FRESH, useDomainStats } from '../../parts/stats';
 import type { Period } from '../../parts/status-range';
 import { Foreign } from '../../parts/text';
 
@@ -25,13 +25,8 @@ const OF_DOMAINS: readonly Column<DomainStats>[] = [
 ];
 
 /** The outcomes of mail from each domain. */
-export function ByDomain({ period: { from, to } }: { period: Period }) {
-  const query = useQuery({
-    queryKey: ['domain-stats', from, to],
-    queryFn: () => get<Data<StatsByDomain>>('/v1/stats/domains', { start_date: from, end_date: to }),
-    placeholderData: keepPreviousData,
-    refetchInterval: FRESH,
-  });
+export function ByDomain({ period }: { period: Period }) {
+  const query = useDomainStats(period);
   return (
     <ListCard
       title="By domain"

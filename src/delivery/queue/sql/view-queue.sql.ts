@@ -1,3 +1,4 @@
+import { lowerForms, lowerInSql } from '../../../common/address-forms';
 import type { Mode } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { DeliveryKey } from '../../ports/delivery';
@@ -66,6 +67,7 @@ export interface DeliveryFilter {
   readonly destination?: string | undefined;
   readonly state?: Delivery['state'] | undefined;
   readonly emailId?: string | undefined;
+  readonly recipient?: string | undefined;
 }
 
 /** The last delivery of the page before; its mode is empty for the first page. */
@@ -77,7 +79,7 @@ export interface DeliveryCursor {
 }
 
 // One page of the open deliveries, in the order of their keys.
-// Reads: deliveries (primary key, from the last page on; an organization bounds the walk). Locks: none. Rows: up to $9.
+// Reads: deliveries (primary key, from the last page on; an organization bounds the walk). Locks: none. Rows: up to $10.
 // Not the ORM: a walk by a composite key.
 const LIST = `
   select d.organization_id as "organizationId", d.mode, d.email_id as "emailId", d.position, d.recipient, d.destination,
@@ -90,8 +92,9 @@ const LIST = `
     and ($6::text is null or d.destination = $6)
     and ($7::text is null or d.state = $7)
     and ($8::uuid is null or d.email_id = $8)
+    and ($9::text[] is null or ${lowerInSql('d.recipient')} = any ($9))
   order by d.organization_id, d.mode, d.email_id, d.position
-  limit $9`;
+  limit $10`;
 
 /**
  * Returns a page of open deliveries that match a filter.
@@ -99,12 +102,14 @@ const LIST = `
  * @param limit page size
  */
 export function listDeliveries(
-  { organizationId, destination, state, emailId }: DeliveryFilter,
+  { organizationId, destination, state, emailId, recipient }: DeliveryFilter,
   after: DeliveryCursor,
   limit: number,
 ): Statement<ListedDelivery> {
   const start = [after.organizationId, after.mode, after.emailId, after.position];
-  const filter = [organizationId, destination, state, emailId].map((value) => value ?? null);
+  const filter = [organizationId, destination, state, emailId, recipient && lowerForms(recipient)].map(
+    (value) => value ?? null,
+  );
   return { name: 'list-deliveries', text: LIST, values: [...start, ...filter, limit] };
 }
 

@@ -24,6 +24,8 @@ interface Owner {
   readonly domainId: string;
 }
 
+type DomainKey = Pick<Domain, 'organizationId' | 'id'>;
+
 /** Owner of `warm_up_usage`; also pages through domains to evaluate their sending. */
 @Injectable()
 export class RestrictionsRepository {
@@ -63,7 +65,7 @@ export class RestrictionsRepository {
   }
 
   /** Slowed and paused domains of all organizations, in key order, after the given one. */
-  findRestricted(after: Domain | undefined, limit: number): Promise<Domain[]> {
+  findRestricted(after: DomainKey | undefined, limit: number): Promise<Domain[]> {
     return this.findAfter(after, limit, "d.sending_status <> 'active'");
   }
 
@@ -98,7 +100,7 @@ export class RestrictionsRepository {
     return (await this.database.run(writeScores(scores))).length;
   }
 
-  private findAfter(after: Domain | undefined, limit: number, condition: string): Promise<Domain[]> {
+  private findAfter(after: DomainKey | undefined, limit: number, condition: string): Promise<Domain[]> {
     const query = this.domains
       .createQueryBuilder('d')
       .where(condition)

@@ -6,6 +6,8 @@ import { DomainTransitionsService } from '../registry/domain-transitions.service
 import { type Counts, evidenceOf, slowedLimit } from './evaluate-restriction';
 import { RestrictionsRepository } from './restrictions.repository';
 
+export type { Domain as RestrictedDomain };
+
 /**
  * Restrictions of domains, of all organizations. Slows, pauses and resumes their sending with an entry in the audit log; each
  * change returns false when another process was faster.
@@ -19,7 +21,7 @@ export class RestrictionsService {
   ) {}
 
   /** Slowed and paused domains in key order, after the given one. */
-  list(after: Domain | undefined, limit: number): Promise<Domain[]> {
+  list(after: Pick<Domain, 'organizationId' | 'id'> | undefined, limit: number): Promise<Domain[]> {
     return this.domains.findRestricted(after, limit);
   }
 

@@ -51,6 +51,12 @@ export class ListDeliveriesQuery {
 
   @ApiPropertyOptional({ format: 'uuid' }) @IsOptional() @IsUUID() email_id?: string;
 
+  @ApiPropertyOptional({ example: 'ada@example.com' })
+  @IsOptional()
+  @IsString()
+  @Length(1, MAX_ADDRESS)
+  recipient?: string;
+
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 50 }) @QueryInteger(1, 100) limit: number =
     50;
 

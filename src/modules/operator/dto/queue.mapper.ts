@@ -1,5 +1,6 @@
 import { ValidationError } from '../../../common/errors/app-error';
 import { isUuid } from '../../../common/ids';
+import { parseAddress } from '../../../common/mail-address';
 import { parseDomain } from '../../../common/mail-domain';
 import type { DeliveryCursor, DeliveryFilter, ListedDelivery } from '../../../delivery/queue/delivery-queue.repository';
 import type { Waiting } from '../../../delivery/queue/waiting';
@@ -12,12 +13,14 @@ export function toDeliveryFilter({
   destination,
   state,
   email_id,
+  recipient,
 }: ListDeliveriesQuery): DeliveryFilter {
   return {
     organizationId: organization_id?.toLowerCase(),
     destination: destination === undefined ? undefined : readDomain(destination),
     state,
     emailId: email_id?.toLowerCase(),
+    recipient: recipient === undefined ? undefined : readRecipient(recipient),
   };
 }
 
@@ -26,6 +29,13 @@ function readDomain(text: string): string {
   const parsed = parseDomain(text);
   if (!parsed.ok) throw new ValidationError({ destination: [`destination ${parsed.message}`] });
   return parsed.domain;
+}
+
+/** @throws ValidationError */
+function readRecipient(text: string): string {
+  const parsed = parseAddress(text);
+  if (!parsed.ok) throw new ValidationError({ recipient: [`recipient ${parsed.message}`] });
+  return parsed.email;
 }
 
 /** @throws ValidationError */

@@ -1,0 +1,104 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { get } from '../../api/client';
+import type { RestrictedDomain } from '../../api/types';
+import { CAUSES } from '../../parts/domains';
+import { count } from '../../parts/format';
+import { type Column, ListCard, More } from '../../parts/list';
+import { OrganizationName } from '../../parts/organization-name';
+import { Page } from '../../parts/page';
+import { Requires } from '../../parts/states';
+import { Badge, Foreign, Time } from '../../parts/text';
+
+interface RestrictedDomains {
+  readonly data: readonly RestrictedDomain[];
+  readonly nextCursor?: string;
+}
+
+const FRESH_MS = 30_000;
+
+const COLUMNS: readonly Column<RestrictedDomain>[] = [
+  { name: 'Domain', look: 'wide break', cell: ({ domain }) => <Foreign>{domain}</Foreign> },
+  {
+    name: 'Organization',
+    look: 'wide break',
+    cell: ({ organizationId }) => (
+      <Link href={`/organizations?q=${encodeURIComponent(organizationId)}`}>
+        <OrganizationName id={organizationId} />
+      </Link>
+    ),
+  },
+  {
+    name: 'Sending',
+    isBare: true,
+    cell: ({ status, dailyLimit }) => (
+      <>
+        <Badge status={status} />
+        {dailyLimit !== undefined && <div className="hint">{count(dailyLimit)} a day</div>}
+      </>
+    ),
+  },
+  {
+    name: 'Why',
+    look: 'wide break soft',
+    cell: ({ reason, note }) => (
+      <>
+        {CAUSES[reason ?? ''] ?? 'the cause is not known'}
+        {note !== undefined && (
+          <>
+            : <Foreign>{note}</Foreign>
+          </>
+        )}
+      </>
+    ),
+  },
+  { name: 'Since', look: 'soft', cell: ({ since }) => since && <Time at={since} /> },
+  {
+    name: 'History',
+    isHidden: true,
+    cell: ({ organizationId, domain }) => (
+      <Link href={`/audit?organization=${organizationId}`} aria-label={`History of the organization of ${domain}`}>
+        History
+      </Link>
+    ),
+  },
+];
+
+export default function RestrictedDomainsScreen() {
+  return (
+    <Requires scope="operator:read">
+      <RestrictedDomainsPage />
+    </Requires>
+  );
+}
+
+function RestrictedDomainsPage() {
+  const query = useInfiniteQuery({
+    queryKey: ['restricted-domains'],
+    queryFn: ({ pageParam, signal }) =>
+      get<RestrictedDomains>('/operator/v1/restricted-domains', { limit: 100, cursor: pageParam }, signal),
+    initialPageParam: '',
+    getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: ({ state: { data } }) => ((data?.pages.length ?? 0) > 1 ? false : FRESH_MS),
+  });
+  return (
+    <Page
+      title="Restricted domains"
+      lead="Domains of all organizations that may not send, or less than usual. What is for bounces or complaints ends by itself once their figures are in order; what an operator has paused does not."
+    >
+      <ListCard
+        query={query}
+        rowsOf={({ pages }) => pages.flatMap((page) => page.data)}
+        keyOf={({ id }) => id}
+        caption="Restricted domains"
+        columns={COLUMNS}
+        empty={{ icon: 'domains', title: 'No domain is restricted', text: 'All verified domains may send.' }}
+        pager={() => <More query={query} />}
+      />
+      <p className="hint">
+        <code>waybill domain resume-sending ID</code> lets one send as before,{' '}
+        <code>waybill domain pause-sending ID</code> pauses one.
+      </p>
+    </Page>
+  );
+}
