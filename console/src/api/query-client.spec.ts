@@ -50,10 +50,10 @@ describe('a request that has failed', () => {
     let error: unknown;
     const observer = new QueryObserver(client, {
       queryKey: ['keys'],
-      queryFn: () => (error === undefined ? Promise.resolve(1) : Promise.reject(error as Error)),
+      queryFn: () => (error === undefined ? Promise.resolve(1) : Promise.reject(error)),
       retry: false,
     });
-    const intervalAfter = async (next: unknown) => {
+    const intervalAfter = async (next: Error | undefined) => {
       error = next;
       await observer.refetch();
       const { refetchInterval } = observer.options;
