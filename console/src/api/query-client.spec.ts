@@ -47,10 +47,13 @@ describe('a request that has failed', () => {
   it('is repeated by itself where nothing is shown, on pages without an interval too', async () => {
     const client = createQueryClient();
     client.mount();
-    let error: unknown;
+    let error: Error | undefined;
     const observer = new QueryObserver(client, {
       queryKey: ['keys'],
-      queryFn: () => (error === undefined ? Promise.resolve(1) : Promise.reject(error)),
+      queryFn: () => {
+        if (error) throw error;
+        return 1;
+      },
       retry: false,
     });
     const intervalAfter = async (next: Error | undefined) => {
