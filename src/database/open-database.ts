@@ -7,7 +7,7 @@ import type { AppConfig, DatabaseConfig } from '../config/config';
 import { noDatabaseIn } from '../config/data-dir';
 import { ConfigurationError } from '../config/load-config';
 import { createDataSource, COMMAND_CONNECT_TIMEOUT_MS } from './data-source';
-import { isRefusal, isTlsFault, isUnavailable } from './database-errors';
+import { ConnectError, isRefusal, isTlsFault, isUnavailable } from './database-errors';
 import { assertUsable } from './external-database';
 import { findClusterFolder } from './embedded/cluster-location';
 import {
@@ -195,7 +195,7 @@ function unreachable(name: string, reason: string): UnavailableError {
 
 /** The driver reads `sslrootcert`, `sslcert` and `sslkey`. A socket that is not there has the same code, and will be. */
 function isMissingFile(error: unknown): boolean {
-  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  const { code = '', syscall } = (error instanceof ConnectError ? error.cause : error) as NodeJS.ErrnoException;
   return syscall === 'open' && ['ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR'].includes(code);
 }
 
