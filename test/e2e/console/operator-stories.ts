@@ -35,6 +35,9 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
            sending_status_since = now() where id = $1`,
         [domainId, status, reason, limit],
       );
+    const { body } = await scene.api(key).get('/operator/v1/overview');
+    const overview = { ...body.data, restrictedDomains: 1 };
+    await page.route('**/operator/v1/overview', (route) => route.fulfill({ json: { data: overview } }));
     await restrict('slowed', 'bounces', 1_200);
     await scene.db.query(
       `insert into audit_log (id, occurred_at, organization_id, actor, action, target_type, target_id, data)
