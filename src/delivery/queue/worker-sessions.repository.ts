@@ -1,9 +1,10 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { SECOND } from '../../common/clock';
 import { UnavailableError } from '../../common/errors/app-error';
 import { translateDatabaseError } from '../../database/database-errors';
 import { Database, DatabaseUrl } from '../../database/database.service';
+import { DriverClient } from '../../database/driver-client';
 import type { Statement } from '../../database/statement';
 import { beginSession, deleteDeadSessions, endSession, findLeases, renewSession } from './sql/worker-sessions.sql';
 
@@ -43,7 +44,7 @@ export class LeaseConnection implements OnApplicationShutdown {
   }
 
   private async connect(): Promise<Client> {
-    const client = new Client({
+    const client = new DriverClient({
       connectionString: this.database.direct,
       application_name: 'waybill-lease',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

@@ -21,8 +21,9 @@ const CONTESTED_FROM = 0.8;
 export class RoutedReception {
   /** By organization and route. */
   private readonly inAll: HourlyVolumes;
-  /** By client network, and by network and each of these; by owner of networks and each of these. Many networks displace neither owners nor totals. */
+  /** By client network, and by network and each of these. Many networks displace neither the totals nor the owners. */
   private readonly ofNetworks: HourlyVolumes;
+  /** By owner of networks and each of these. */
   private readonly ofOwners: HourlyVolumes;
   private readonly lookUps: FairLimit;
 
@@ -33,11 +34,9 @@ export class RoutedReception {
     private readonly metrics: InboundMetrics,
     clock: Clock,
   ) {
-    [this.inAll, this.ofNetworks, this.ofOwners] = [
-      new HourlyVolumes(clock),
-      new HourlyVolumes(clock),
-      new HourlyVolumes(clock),
-    ];
+    this.inAll = new HourlyVolumes(clock);
+    this.ofNetworks = new HourlyVolumes(clock);
+    this.ofOwners = new HourlyVolumes(clock);
     this.lookUps = new FairLimit(LOOK_UPS_AT_ONCE, { atATime: 1, waiting: limits.maxConnections });
   }
 

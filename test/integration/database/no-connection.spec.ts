@@ -4,8 +4,9 @@ import { UnavailableError } from '../../../src/common/errors/app-error';
 import { ConfigurationError } from '../../../src/config/load-config';
 import { createDataSource, poolOf } from '../../../src/database/data-source';
 import { databaseErrorCode, isUnavailable } from '../../../src/database/database-errors';
-import { Database } from '../../../src/database/database.service';
+import { Database, DatabaseUrl } from '../../../src/database/database.service';
 import { openDatabase } from '../../../src/database/open-database';
+import { LeaseConnection } from '../../../src/delivery/queue/worker-sessions.repository';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { waitFor } from '../../setup/wait-for';
 
@@ -79,6 +80,15 @@ describe('a database that no longer lets the service in', () => {
     expect(await source.query('select 1').catch(isUnavailable)).toBe(true);
     code = undefined;
     expect(await service.run(ONE)).toEqual([{ one: 1 }]);
+  });
+
+  it('is unavailable for the lease of a worker, which has a connection of its own', async () => {
+    const lease = new LeaseConnection(new DatabaseUrl(url));
+    code = '28P01';
+    await expect(lease.run(ONE)).rejects.toThrow(UnavailableError);
+    code = undefined;
+    expect(await lease.run(ONE)).toEqual([{ one: 1 }]);
+    lease.onApplicationShutdown();
   });
 });
 
