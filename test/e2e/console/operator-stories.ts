@@ -35,7 +35,8 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
            sending_status_since = now() where id = $1`,
         [domainId, status, reason, limit],
       );
-    const { body } = await scene.api(key).get('/operator/v1/overview');
+    const { status, body } = await scene.api(key).get('/operator/v1/overview');
+    expect({ status, body }).toMatchObject({ status: 200, body: { data: {} } });
     const overview = { ...body.data, restrictedDomains: 1 };
     await page.route('**/operator/v1/overview', (route) => route.fulfill({ json: { data: overview } }));
     await restrict('slowed', 'bounces', 1_200);
