@@ -19,12 +19,14 @@ const ADVICE =
 
 it('reports a database without a free connection as unavailable, within a scope and without', async () => {
   const db = await openTestDatabase({ poolSize: 1 });
-  const options = dataSourceOptions(db.url, { poolSize: 1, connectTimeoutMs: 50 });
+  const options = dataSourceOptions(db.url, { poolSize: 1, connectTimeoutMs: 1_000 });
   const source = await new TenantDataSource({ ...options, rowLevelSecurity: true }).initialize();
   const holder = await poolOf(source).connect();
-  await expect(source.query('select 1')).rejects.toThrow(UnavailableError);
-  await expect(withinTenants([newId()], () => source.query('select 1'))).rejects.toThrow(UnavailableError);
-  await expect(source.transaction((manager) => manager.query('select 1'))).rejects.toThrow(UnavailableError);
+  await Promise.all([
+    expect(source.query('select 1')).rejects.toThrow(UnavailableError),
+    expect(withinTenants([newId()], () => source.query('select 1'))).rejects.toThrow(UnavailableError),
+    expect(source.transaction((manager) => manager.query('select 1'))).rejects.toThrow(UnavailableError),
+  ]);
   holder.release();
   await expect(source.query('select no_column')).rejects.toMatchObject({ code: '42703' });
   await source.destroy();
