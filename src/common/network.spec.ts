@@ -1,4 +1,4 @@
-import { opensPort, parseUrl } from './network';
+import { clientNetworkOf, opensPort, ownedNetworkOf, parseUrl } from './network';
 
 describe('parseUrl', () => {
   it('returns the same after many calls', () => {
@@ -30,5 +30,22 @@ describe('opensPort', () => {
 
   it('leaves other errors alone', async () => {
     await expect(opensPort('PORT', at, failing('EMFILE'))).rejects.toThrow('listen EMFILE');
+  });
+});
+
+describe('client networks', () => {
+  it('counts a /64 of IPv6 as one client', () => {
+    expect(clientNetworkOf('2001:db8:1:2:3:4:5:6')).toBe(clientNetworkOf('2001:db8:1:2::1'));
+    expect(clientNetworkOf('2001:db8:1:3::1')).not.toBe(clientNetworkOf('2001:db8:1:2::1'));
+    expect(clientNetworkOf('::ffff:203.0.113.5')).toBe(clientNetworkOf('203.0.113.5'));
+  });
+
+  it('knows what one owner may have around a client: a /48 of IPv6, a /24 of IPv4', () => {
+    const ownerOf = (ip: string) => ownedNetworkOf(clientNetworkOf(ip));
+    expect(ownerOf('2001:db8:1:2::1')).toBe(ownerOf('2001:db8:1:ffff::1'));
+    expect(ownerOf('2001:db8:1::1')).not.toBe(ownerOf('2001:db8:2::1'));
+    expect(ownerOf('203.0.113.5')).toBe(ownerOf('::ffff:203.0.113.99'));
+    expect(ownerOf('203.0.113.5')).not.toBe(ownerOf('203.0.114.5'));
+    expect(ownerOf('')).toBe('');
   });
 });

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import { OperatorError } from './errors/app-error';
 
 /**
@@ -12,6 +13,20 @@ export function parseUrl(text: string): URL | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Whom to count as one client: an IPv4 address itself; of IPv6 the /64 network, which one client owns as a whole. */
+export function clientNetworkOf(ip: string): string {
+  if (!ipaddr.isValid(ip)) return ip;
+  const address = ipaddr.process(ip);
+  return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString();
+}
+
+/** Around a network that `clientNetworkOf` returns: what one owner may have as a whole, /24 of IPv4 and /48 of IPv6. A text that is neither is returned as it is. */
+export function ownedNetworkOf(network: string): string {
+  const separator = network.includes('.') ? '.' : ':';
+  const parts = network.split(separator);
+  return parts.length === 4 ? parts.slice(0, 3).join(separator) : network;
 }
 
 export type PortVariable =

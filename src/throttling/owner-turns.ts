@@ -1,5 +1,5 @@
 import { FairLimit } from '../common/async/fair-turns';
-import { ownedNetworkOf } from '../common/http/client-address';
+import { ownedNetworkOf } from '../common/network';
 
 interface OwnTurns {
   readonly turns: FairLimit;

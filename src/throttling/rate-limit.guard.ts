@@ -9,9 +9,10 @@ import {
 import type { Request, Response } from 'express';
 import { Clock, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
-import { clientAddressOf, clientNetworkOf } from '../common/http/client-address';
+import { clientAddressOf } from '../common/http/client-address';
 import type { Principal } from '../common/http/principal';
 import { type EndpointClass, RATE_LIMIT_CLASS_METADATA, type RequestLimits } from '../common/http/request-limits';
+import { clientNetworkOf } from '../common/network';
 import { type LimitName, ThrottlingConfig } from './limits';
 import { SharedThrottleStorage } from './shared-throttle.storage';
 import { hitsOf, newCounter, type WindowCounter } from './window-counters';

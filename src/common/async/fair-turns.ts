@@ -1,4 +1,4 @@
-import { HolderQueue, HolderTurns } from './holder-turns';
+import { HolderTurns, OwnerQueue } from './holder-turns';
 
 /**
  * Turns of the event loop for work that grows with what clients send. Of all such work one piece is done in a turn, so that it
@@ -8,8 +8,8 @@ import { HolderQueue, HolderTurns } from './holder-turns';
  * What waits here holds what it held before; the budget of bodies bounds it.
  */
 export class FairTurns {
-  private readonly waiting = new HolderQueue<() => void>();
-  private readonly first = new HolderQueue<() => void>();
+  private readonly waiting = new OwnerQueue<() => void>();
+  private readonly first = new OwnerQueue<() => void>();
   private isScheduled = false;
 
   /**

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { ClientGoneError, TooManyAtATimeError } from '../errors/app-error';
-import { HolderQueue, HolderTurns, leavingOthers } from './holder-turns';
+import { HolderQueue, HolderTurns, leavingOthers, OwnerQueue } from './holder-turns';
 import fc from 'fast-check';
 
 interface Item {
@@ -47,15 +47,47 @@ describe('HolderQueue', () => {
           expect(queue.size).toBe(items.length - taken.length);
         }
         expect([...taken].sort((one, other) => one.number - other.number)).toEqual(items);
-        taken.forEach((item, at) => {
-          const next = taken.findIndex(({ holder }, index) => index > at && holder === item.holder);
-          const between = taken.slice(at + 1, next === -1 ? at + 1 : next).map(({ holder }) => holder);
-          expect(new Set(between).size).toBe(between.length);
-        });
+        expectRotation(taken, ({ holder }) => holder);
       }),
     );
   });
 });
+
+describe('OwnerQueue', () => {
+  const holder = fc.tuple(fc.constantFrom('2001:db8:1', '2001:db8:2', '203.0.113', 'an organization'), fc.nat(3));
+
+  it('loses nothing, and no owner waits for two items of another one, nor a network for two of one beside it', () => {
+    fc.assert(
+      fc.property(fc.array(holder, { maxLength: 60 }), (holders) => {
+        const queue = new OwnerQueue<{ owner: string; network: string; number: number }>();
+        const items = holders.map(([owner, host], number) => {
+          const separator = owner.includes(':') ? ':' : '.';
+          return { owner, network: owner.includes(' ') ? owner : `${owner}${separator}${host}`, number };
+        });
+        for (const item of items) queue.add(item.network, item);
+        const taken = items.map(() => queue.take() as (typeof items)[number]);
+        expect([queue.size, queue.take()]).toEqual([0, undefined]);
+        expect([...taken].sort((one, other) => one.number - other.number)).toEqual(items);
+        expectRotation(taken, ({ owner }) => owner);
+        for (const { owner } of items) {
+          expectRotation(
+            taken.filter((item) => item.owner === owner),
+            ({ network }) => network,
+          );
+        }
+      }),
+    );
+  });
+});
+
+/** Between two of one holder there is at most one of each other. */
+function expectRotation<T>(taken: readonly T[], holderOf: (item: T) => string): void {
+  taken.forEach((item, at) => {
+    const next = taken.findIndex((other, index) => index > at && holderOf(other) === holderOf(item));
+    const between = taken.slice(at + 1, next === -1 ? at + 1 : next).map(holderOf);
+    expect(new Set(between).size).toBe(between.length);
+  });
+}
 
 describe('HolderTurns', () => {
   /** Begins reads and tells which have begun. */

@@ -1,4 +1,5 @@
 import { ClientGoneError, TooManyAtATimeError } from '../errors/app-error';
+import { ownedNetworkOf } from '../network';
 
 /**
  * What waits, by holder. Holders take turns: the one whose item is taken goes to the end, so that however many items one of them
@@ -68,6 +69,41 @@ export class HolderQueue<Item extends object> {
     this.byHolder.clear();
     this.count = 0;
     return items;
+  }
+}
+
+/**
+ * What waits, by client network: owners of networks (`ownedNetworkOf`) take turns, and within one its networks do. Who has a /48 of IPv6
+ * would otherwise have 65,536 turns beside one of another. Holders of other kinds, such as organizations, own themselves.
+ */
+export class OwnerQueue<Item extends object> {
+  /** The next owner first. */
+  private readonly byOwner = new Map<string, HolderQueue<Item>>();
+  private count = 0;
+
+  /** Items of all owners. */
+  get size(): number {
+    return this.count;
+  }
+
+  /** Each item is an object or function of its own. */
+  add(holder: string, item: Item): void {
+    const owner = ownedNetworkOf(holder);
+    const own = this.byOwner.get(owner) ?? new HolderQueue<Item>();
+    if (own.size === 0) this.byOwner.set(owner, own);
+    own.add(holder, item);
+    this.count += 1;
+  }
+
+  take(): Item | undefined {
+    for (const [owner, own] of this.byOwner) {
+      const item = own.take();
+      this.byOwner.delete(owner);
+      if (own.size > 0) this.byOwner.set(owner, own);
+      this.count -= 1;
+      return item;
+    }
+    return undefined;
   }
 }
 

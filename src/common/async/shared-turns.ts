@@ -1,4 +1,4 @@
-import { HolderQueue } from './holder-turns';
+import { OwnerQueue } from './holder-turns';
 
 /** Milliseconds of such work in a turn of the event loop; at most twice that, as both new and waiting work may take them. */
 const TURN_MS = 5;
@@ -11,7 +11,7 @@ const PLACES = 32;
  * each, holders in rotation.
  */
 export class SharedTurns {
-  private readonly waiting = new HolderQueue<() => void>();
+  private readonly waiting = new OwnerQueue<() => void>();
   private isTurn = false;
   private endsMs = 0;
   private places = 0;

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
 import type { Request } from 'express';
-import ipaddr from 'ipaddr.js';
 import { isLoopback } from '../dns/public-address';
 
 /** `192.0.2.1:1234`, `[2001:db8::1]:1234`: some proxies add the port. */
@@ -14,20 +13,6 @@ export function clientAddressOf({ ip = '', socket }: Pick<Request, 'ip' | 'socke
   const [, six, four] = WITH_PORT.exec(ip) ?? [];
   const address = six ?? four ?? ip;
   return isIP(address) === 0 ? (socket.remoteAddress ?? '') : address;
-}
-
-/** Whom to count as one client: an IPv4 address itself; of IPv6 the /64 network, which one client owns as a whole. */
-export function clientNetworkOf(ip: string): string {
-  if (!ipaddr.isValid(ip)) return ip;
-  const address = ipaddr.process(ip);
-  return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString();
-}
-
-/** Around a network that `clientNetworkOf` returns: what one owner may have as a whole, /24 of IPv4 and /48 of IPv6. A text that is neither is returned as it is. */
-export function ownedNetworkOf(network: string): string {
-  const separator = network.includes('.') ? '.' : ':';
-  const parts = network.split(separator);
-  return parts.length === 4 ? parts.slice(0, 3).join(separator) : network;
 }
 
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];

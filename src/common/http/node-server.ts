@@ -7,7 +7,7 @@ import type { RequestSpan } from '../tracing/tracing';
 import { AppError } from '../errors/app-error';
 import { startRequest } from '../tenant';
 import { shareConnections } from './connection-shares';
-import { clientNetworkOf } from './client-address';
+import { clientNetworkOf } from '../network';
 import type { Draining } from './draining';
 import type { expressMessages, StandardHeaders } from './express-messages';
 import { sendRefusal } from './error-page';

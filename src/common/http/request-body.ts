@@ -3,7 +3,8 @@ import type { Request, Response } from 'express';
 import { SECOND } from '../clock';
 import { AppError, ClientGoneError, TooManyAtATimeError, UnavailableError } from '../errors/app-error';
 import { BodyParts } from '../mime/body-parts';
-import { clientAddressOf, clientNetworkOf } from './client-address';
+import { clientNetworkOf } from '../network';
+import { clientAddressOf } from './client-address';
 
 const KIB = 1024;
 export const MIB = 1024 * KIB;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { createSecureContext, DEFAULT_CIPHERS, type SecureContextOptions } from 'node:tls';
 import { keepClosingInTurns, tlsInTurns } from '../async/socket-turns';
 import { SECOND } from '../clock';
-import { clientNetworkOf, ownedNetworkOf } from '../http/client-address';
+import { clientNetworkOf, ownedNetworkOf } from '../network';
 import { whenClientHello } from './client-hello';
 import { endInTurn, type Handshake, HandshakePlaces, type PlaceLimits, type Shares } from './handshake-places';
 import { asStream, tlsInputInTurns } from './tls-input';

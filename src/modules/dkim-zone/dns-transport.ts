@@ -2,7 +2,7 @@ import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from 'node:net';
 import { WorkTurns } from '../../common/async/fair-turns';
-import { clientNetworkOf } from '../../common/http/client-address';
+import { clientNetworkOf } from '../../common/network';
 import type { DkimZoneLimits } from './dkim-zone-limits';
 
 /** UDP and TCP on one port. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
 import { MINUTE } from '../../common/clock';
-import { ownedNetworkOf } from '../../common/http/client-address';
+import { ownedNetworkOf } from '../../common/network';
 import {
   AuthenticationThread,
   type Examination,

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../common/clock';
-import { clientNetworkOf } from '../../common/http/client-address';
+import { clientNetworkOf } from '../../common/network';
 import { HeldPlaces } from '../../common/http/connection-shares';
 import type { InboundLimits } from './inbound-limits';
 

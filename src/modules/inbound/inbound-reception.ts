@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
-import { clientNetworkOf, ownedNetworkOf } from '../../common/http/client-address';
+import { clientNetworkOf, ownedNetworkOf } from '../../common/network';
 import { DiskFullError, DiskSpace } from '../../common/disk-space';
 import { AppConfig } from '../../config/config';
 import { readBounceAddress } from './bounce-address';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import { FairLimit } from '../../common/async/fair-turns';
 import { Clock } from '../../common/clock';
-import { clientNetworkOf, ownedNetworkOf } from '../../common/http/client-address';
+import { clientNetworkOf, ownedNetworkOf } from '../../common/network';
 import { BodyBudget } from '../../common/http/request-body';
 import { receiveMessage } from '../../common/smtp/receive-message';
 import { InboundMailService, type RoutedRecipient, type Routing } from '../inbound-mail/inbound-mail.service';

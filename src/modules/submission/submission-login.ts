@@ -6,7 +6,7 @@ import { FairLimit } from '../../common/async/fair-turns';
 import { atMost } from '../../common/bounded-cache';
 import { MINUTE, SECOND } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
-import { ownedNetworkOf } from '../../common/http/client-address';
+import { ownedNetworkOf } from '../../common/network';
 import { LoginFailures } from '../../common/http/request-limits';
 import { keyEnded, locked, loginRefused, loginUnavailable, SubmissionRefusal } from './submission-refusal';
 

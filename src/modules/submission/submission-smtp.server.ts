@@ -9,8 +9,7 @@ import {
 } from 'smtp-server';
 import { CONNECTION_TURNS } from '../../common/async/shared-turns';
 import { Clock, SECOND } from '../../common/clock';
-import { clientNetworkOf } from '../../common/http/client-address';
-import { opensPort, type PortVariable } from '../../common/network';
+import { clientNetworkOf, opensPort, type PortVariable } from '../../common/network';
 import { peerOf } from '../../common/smtp/bulk-smtp-server';
 import { ListenerCertificate } from '../../common/tls/listener-certificate';
 import type { Certificate } from '../../common/tls/self-signed';
