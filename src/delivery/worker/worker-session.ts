@@ -1,3 +1,4 @@
+import { reasonOf } from '../../common/errors/app-error';
 import { hostname } from 'node:os';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
@@ -109,7 +110,7 @@ export class WorkerSession implements OnApplicationShutdown {
       else this.extend(startedMs, watchedSeconds);
     } catch (error) {
       if (this.current !== id) return;
-      this.logger.warn(`The worker's lease could not be renewed: ${(error as Error).message}`);
+      this.logger.warn(`The worker's lease could not be renewed: ${reasonOf(error)}`);
       this.watchedSinceMs = Infinity;
       this.renewIn(Math.min(RETRY_MS, this.leaseMs / 3));
     }
