@@ -73,6 +73,8 @@ export class WorkerSession implements OnApplicationShutdown {
     const id = newId();
     const startedMs = this.clock.monotonicMs();
     const watchedSeconds = await this.sessions.begin(id, hostname(), process.pid, this.leaseMs / SECOND);
+    // Of a process that was suspended: its own clock said so, before a renewal did.
+    if (this.current !== undefined) this.lose();
     this.current = id;
     this.extend(startedMs, watchedSeconds);
     for (const work of this.whenBegun) await work();
