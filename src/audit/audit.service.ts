@@ -1,3 +1,4 @@
+import { reasonOf } from '../common/errors/app-error';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Clock, SECOND } from '../common/clock';
 import { newId, NIL_ID } from '../common/ids';
@@ -103,7 +104,7 @@ export class AuditService implements OnModuleDestroy {
     try {
       await acrossTenants(() => this.database.transaction((tx) => this.entries.insertOnce(batch, tx)));
     } catch (error) {
-      this.logger.warn(`Notes for the audit log wait: ${(error as Error).message}`);
+      this.logger.warn(`Notes for the audit log wait: ${reasonOf(error)}`);
       for (const entry of batch) this.addNote(entry);
     }
   }

@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { atMost, Revisions } from '../common/bounded-cache';
 import { Clock, SECOND } from '../common/clock';
-import { AppError } from '../common/errors/app-error';
+import { AppError, reasonOf } from '../common/errors/app-error';
 import type { Principal } from '../common/http/principal';
 import { RefusedAccessService } from './refused-access.service';
 import { ApiKeysRepository } from './api-keys.repository';
@@ -121,7 +121,7 @@ export class ApiKeyVerifier implements OnModuleDestroy {
     // Only the display of "last used" depends on it: a failure is logged and not retried.
     await this.keys
       .recordUses(uses)
-      .catch((error: unknown) => this.logger.warn(`Last use of keys not noted: ${(error as Error).message}`));
+      .catch((error: unknown) => this.logger.warn(`Last use of keys not noted: ${reasonOf(error)}`));
   }
 }
 

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { type AuditRecord, AuditService, INSTALLATION, OPERATOR } from '../audit/audit.service';
 import { Clock, MINUTE, SECOND } from '../common/clock';
-import { AppError, NotFoundError, ValidationError } from '../common/errors/app-error';
+import { AppError, NotFoundError, ValidationError, reasonOf } from '../common/errors/app-error';
 import type { Operator } from '../common/http/principal';
 import { effectiveScopes, type OperatorScope } from '../common/http/scopes';
 import { isUuid, newId } from '../common/ids';
@@ -131,7 +131,7 @@ export class OperatorKeysService {
     key.lastUsedAt = now;
     this.keys
       .noteUse(key.id, now)
-      .catch((error: unknown) => this.logger.warn(`Last use of a key not noted: ${(error as Error).message}`));
+      .catch((error: unknown) => this.logger.warn(`Last use of a key not noted: ${reasonOf(error)}`));
   }
 }
 

@@ -1,3 +1,4 @@
+import { reasonOf } from '../common/errors/app-error';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { Clock, MINUTE, SECOND } from '../common/clock';
@@ -121,7 +122,7 @@ export class SharedThrottleStorage implements ThrottlerStorage, OnModuleDestroy 
   private noteUnavailable(error: unknown): void {
     this.failures.inc();
     if (this.available) {
-      this.logger.warn(`The rate limit store is away, each process limits by itself: ${(error as Error).message}`);
+      this.logger.warn(`The rate limit store is away, each process limits by itself: ${reasonOf(error)}`);
     }
     this.available = false;
   }

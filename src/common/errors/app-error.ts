@@ -148,3 +148,11 @@ export class ClientGoneError extends UnavailableError {
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }
+
+/** What the log says of an error: its message, and for an outage what the driver reports, which a client is not shown. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, cause } = error;
+  const isOutage = error instanceof UnavailableError && cause instanceof Error && cause.message !== '';
+  return isOutage ? `${message}: ${cause.message}` : message;
+}

@@ -76,6 +76,14 @@ describe('PeriodicJobs', () => {
     expect(await metric('job_last_success_timestamp_seconds')).toBe(atStart);
   });
 
+  it('says in the log what the driver reports of an outage', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+    const away = new UnavailableError('The database is away', new Error('connect ECONNREFUSED 127.0.0.1:5432'));
+    jobs.start({ name: 'bad', everyMs: 1, run: () => Promise.reject(away) });
+    await waitFor(() => warn.mock.calls.length > 0, { what: 'the line of a run' });
+    expect(warn).toHaveBeenCalledWith('Job bad failed: The database is away: connect ECONNREFUSED 127.0.0.1:5432');
+  });
+
   it('runs an exclusive job only while no other process has its lease', async () => {
     let runs = 0;
     held.set('alone', true);

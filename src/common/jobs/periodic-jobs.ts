@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { Clock, SECOND } from '../clock';
-import { UnavailableError } from '../errors/app-error';
+import { UnavailableError, reasonOf } from '../errors/app-error';
 import { Metrics } from '../metrics/metrics';
 
 export interface PeriodicJob {
@@ -125,7 +125,7 @@ export class PeriodicJobs implements OnModuleDestroy {
       await work();
     } catch (error) {
       if (error instanceof UnavailableError) throw error;
-      this.logger.error(`${item} is passed over: ${(error as Error).message}`);
+      this.logger.error(`${item} is passed over: ${reasonOf(error)}`);
     }
   }
 
@@ -171,7 +171,7 @@ export class PeriodicJobs implements OnModuleDestroy {
       return await this.store.findWork(this.conditions, due, this.clock.now());
     } catch (error) {
       if (error instanceof UnavailableError) throw error;
-      this.logger.warn(`Job ${LOOK} failed: ${(error as Error).message}`);
+      this.logger.warn(`Job ${LOOK} failed: ${reasonOf(error)}`);
       return new Set(due);
     }
   }
@@ -199,7 +199,7 @@ export class PeriodicJobs implements OnModuleDestroy {
       this.lastSuccess().setToCurrentTime({ [JOB]: job.name });
     } catch (error) {
       runs.inc({ [JOB]: job.name, result: 'failed' });
-      this.logger.warn(`Job ${job.name} failed: ${(error as Error).message}`);
+      this.logger.warn(`Job ${job.name} failed: ${reasonOf(error)}`);
     } finally {
       this.schedule(job, job.everyMs * (1 - JITTER + 2 * JITTER * Math.random()));
     }
@@ -254,7 +254,7 @@ export class PeriodicJobs implements OnModuleDestroy {
         going.abort();
         this.logger.warn(`Job ${name} outlived its lease; another process runs it now`);
       },
-      (error: Error) => this.logger.warn(`The lease of job ${name} was not renewed: ${error.message}`),
+      (error: Error) => this.logger.warn(`The lease of job ${name} was not renewed: ${reasonOf(error)}`),
     );
   }
 }

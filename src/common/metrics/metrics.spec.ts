@@ -53,6 +53,19 @@ describe('Metrics', () => {
     expect(text).toContain('_count{method="",route="",status="404"} 1');
     expect(passed).toHaveLength(2);
   });
+
+  it('counts responses by class from 0 on, without health checks', async () => {
+    const metrics = new Metrics();
+    const log = observeRequests(metrics, () => undefined);
+    const counted = async () =>
+      (await metrics.registry.getSingleMetricAsString('waybill_http_responses_total')).match(/"[45]xx"} \d+/g);
+    expect(await counted()).toEqual(['"4xx"} 0', '"5xx"} 0']);
+    const line = { requestId: 'r', method: 'POST', route: '/v1/emails', status: 503, durationMs: 3 };
+    log(line);
+    log({ ...line, method: 'GET', route: '/health/startup' });
+    log({ ...line, route: undefined, status: 404 });
+    expect(await counted()).toEqual(['"4xx"} 1', '"5xx"} 1']);
+  });
 });
 
 describe('startMetricsServer', () => {

@@ -114,7 +114,15 @@ function show(gauge: Gauge, reading: Reading, label = ''): void {
 
 const BUCKETS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** Counts and times every request by route pattern, method and status, then passes its line on. */
+const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
+
+/** 503 is what they report, to a probe, and no request that has failed. */
+const PROBED = '/health';
+
+/**
+ * Counts and times every request by route pattern, method and status, then passes its line on. A series of the histogram begins with its
+ * first request, which `rate()` does not see: what failed is therefore counted beside it, by classes that begin at 0.
+ */
 export function observeRequests(metrics: Metrics, next: LogRequest): LogRequest {
   const duration = metrics.histogram({
     name: 'http_request_duration_seconds',
@@ -122,10 +130,16 @@ export function observeRequests(metrics: Metrics, next: LogRequest): LogRequest 
     labels: ['method', 'route', 'status'],
     buckets: BUCKETS_SECONDS,
   });
+  const responses = metrics.counter({
+    name: 'http_responses_total',
+    help: 'Responses by the class of their status, without those to health checks',
+    labels: { class: STATUS_CLASSES },
+  });
   return (line) => {
     // Requests that no route takes would let a client make up labels.
     const method = line.route === undefined ? '' : line.method;
     duration.observe({ method, route: line.route ?? '', status: line.status }, line.durationMs / 1_000);
+    if (!line.route?.startsWith(PROBED)) responses.inc({ class: `${Math.trunc(line.status / 100)}xx` });
     next(line);
   };
 }

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../common/errors/app-error';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { MicroBatcher } from '../../common/async/micro-batcher';
@@ -164,7 +165,7 @@ export class DeliveryPipeline {
     try {
       return await this.preparer.prepare(claims);
     } catch (error) {
-      this.logger.warn(`${claims.length} claims could not be prepared: ${(error as Error).message}`);
+      this.logger.warn(`${claims.length} claims could not be prepared: ${reasonOf(error)}`);
       await this.release(claims);
       return undefined;
     }
@@ -218,7 +219,7 @@ export class DeliveryPipeline {
   private async release(claims: readonly ClaimedDelivery[]): Promise<void> {
     await this.queue
       .release(claims)
-      .catch((error: unknown) => this.logger.warn(`Claims not given back: ${(error as Error).message}`));
+      .catch((error: unknown) => this.logger.warn(`Claims not given back: ${reasonOf(error)}`));
   }
 }
 

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../common/errors/app-error';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
@@ -83,7 +84,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     if (!isDone) this.session.abandon();
     await this.session
       .end()
-      .catch((error: Error) => this.logger.warn(`The lease runs out by itself: ${error.message}`));
+      .catch((error: Error) => this.logger.warn(`The lease runs out by itself: ${reasonOf(error)}`));
   }
 
   private async run(): Promise<void> {
@@ -94,7 +95,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
         const hasClaimed = await this.step().finally(() => (this.isStepping = false));
         if (!hasClaimed) await this.signal.wait(POLL_MS);
       } catch (error) {
-        this.logger.warn(`Claiming paused: ${(error as Error).message}`);
+        this.logger.warn(`Claiming paused: ${reasonOf(error)}`);
         await delay(OUTAGE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
       }
     }
@@ -104,7 +105,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   private serveNewcomers(): void {
     if (!this.isStepping || this.newcomers) return;
     this.newcomers = this.claimForNewcomers()
-      .catch((error: Error) => this.logger.warn(`New mail waits for the next claim: ${error.message}`))
+      .catch((error: Error) => this.logger.warn(`New mail waits for the next claim: ${reasonOf(error)}`))
       .finally(() => (this.newcomers = undefined));
   }
 

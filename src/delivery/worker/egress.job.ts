@@ -1,3 +1,4 @@
+import { reasonOf } from '../../common/errors/app-error';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { HOUR, SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
@@ -61,7 +62,7 @@ export class EgressSyncJob implements OnApplicationBootstrap {
       this.egress.applyAll(this.held);
     } catch (error) {
       this.egress.restoreChanges(changes);
-      this.logger.warn(`Which addresses are refused is not shared: ${(error as Error).message}`);
+      this.logger.warn(`Which addresses are refused is not shared: ${reasonOf(error)}`);
     }
   }
 
@@ -148,6 +149,6 @@ export class WarmUpSyncJob implements OnApplicationBootstrap {
   }
 
   private warn(error: unknown): void {
-    this.logger.warn(`The warm-up of addresses is not shared: ${(error as Error).message}`);
+    this.logger.warn(`The warm-up of addresses is not shared: ${reasonOf(error)}`);
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { MINUTE, SECOND } from '../../common/clock';
-import { AppError } from '../../common/errors/app-error';
+import { AppError, reasonOf } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
 import type { Settlement } from '../ports/outcome';
 import { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
@@ -114,7 +114,7 @@ export class JournalTakeover {
     } catch (failure) {
       if (failure instanceof AppError) throw failure;
     }
-    this.logger.error(`A result of an earlier session could not be committed, and is kept: ${error.message}`);
+    this.logger.error(`A result of an earlier session could not be committed, and is kept: ${reasonOf(error)}`);
     return false;
   }
 }

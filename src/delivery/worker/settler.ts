@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { MicroBatcher } from '../../common/async/micro-batcher';
 import { MINUTE, SECOND } from '../../common/clock';
-import { AppError } from '../../common/errors/app-error';
+import { AppError, reasonOf } from '../../common/errors/app-error';
 import type { Settlement } from '../ports/outcome';
 import { isAccepted, ResultCommit } from './result-commit';
 import { ResultJournal } from './result-journal';
@@ -84,7 +84,7 @@ export class Settler {
         return await this.tryCommit(settlement, refusals);
       } catch (error) {
         if (!(error instanceof AppError)) refusals += 1;
-        this.logger.error(`Results could not be committed, trying again: ${(error as Error).message}`);
+        this.logger.error(`Results could not be committed, trying again: ${reasonOf(error)}`);
         await delay(this.pauseMs(failures, refusals), undefined, { signal }).catch(() => undefined);
       }
     }

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../common/errors/app-error';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { withoutEncodedAddresses } from '../../common/erasure/without-addresses';
@@ -85,7 +86,7 @@ export class ShapingSync implements OnApplicationBootstrap {
       await this.publish(id);
       await this.receive(id);
     } catch (error) {
-      this.logger.warn(`What is known of destinations is not shared: ${(error as Error).message}`);
+      this.logger.warn(`What is known of destinations is not shared: ${reasonOf(error)}`);
     }
   }
 

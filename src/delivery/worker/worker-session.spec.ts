@@ -75,6 +75,22 @@ describe('WorkerSession', () => {
     expect(session.id).toBeDefined();
   });
 
+  it.each<[how: string, find: () => void | Promise<void>]>([
+    ['by its own clock, as after it was suspended', () => clock.advance(LEASE_SECONDS * SECOND)],
+    ['by a renewal', () => pass(LEASE_SECONDS / 3 + 1)],
+  ])('says once that it has lost its lease, which it finds %s', async (_how, find) => {
+    await session.begin();
+    const { id } = session;
+    sessions.answer = 'no';
+    await find();
+    expect(session.id).toBeUndefined();
+    sessions.answer = 'yes';
+    await session.begin();
+    expect(session.id).not.toBe(id);
+    expect(Logger.prototype.warn).toHaveBeenCalledTimes(1);
+    expect(Logger.prototype.warn).toHaveBeenCalledWith(expect.stringContaining('has lost its lease'));
+  });
+
   it('starts to watch again after an outage of half a lease, even one that its lease outlives', async () => {
     await session.begin();
     const { id } = session;

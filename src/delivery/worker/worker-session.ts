@@ -1,3 +1,4 @@
+import { reasonOf } from '../../common/errors/app-error';
 import { hostname } from 'node:os';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
@@ -72,6 +73,8 @@ export class WorkerSession implements OnApplicationShutdown {
     const id = newId();
     const startedMs = this.clock.monotonicMs();
     const watchedSeconds = await this.sessions.begin(id, hostname(), process.pid, this.leaseMs / SECOND);
+    // Of a process that was suspended: its own clock said so, before a renewal did.
+    if (this.current !== undefined) this.lose();
     this.current = id;
     this.extend(startedMs, watchedSeconds);
     for (const work of this.whenBegun) await work();
@@ -109,7 +112,7 @@ export class WorkerSession implements OnApplicationShutdown {
       else this.extend(startedMs, watchedSeconds);
     } catch (error) {
       if (this.current !== id) return;
-      this.logger.warn(`The worker's lease could not be renewed: ${(error as Error).message}`);
+      this.logger.warn(`The worker's lease could not be renewed: ${reasonOf(error)}`);
       this.watchedSinceMs = Infinity;
       this.renewIn(Math.min(RETRY_MS, this.leaseMs / 3));
     }

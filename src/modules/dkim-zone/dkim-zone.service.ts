@@ -1,3 +1,4 @@
+import { reasonOf } from '../../common/errors/app-error';
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, MINUTE } from '../../common/clock';
 import { isUuid } from '../../common/ids';
@@ -76,7 +77,7 @@ export class DkimZoneService {
     const nowMs = this.clock.monotonicMs();
     if (nowMs < this.warnAgainAtMs) return;
     this.warnAgainAtMs = nowMs + MINUTE;
-    this.logger.warn(`Keys cannot be looked up, queries are answered SERVFAIL: ${(error as Error).message}`);
+    this.logger.warn(`Keys cannot be looked up, queries are answered SERVFAIL: ${reasonOf(error)}`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, HOUR, MINUTE, SECOND } from '../../common/clock';
-import { NotFoundError } from '../../common/errors/app-error';
+import { NotFoundError, reasonOf } from '../../common/errors/app-error';
 import { NIL_ID } from '../../common/ids';
 import { deleteInBatches, PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { InstallationGauges } from '../../common/jobs/installation-gauges';
@@ -86,7 +86,7 @@ export class DomainRecheckJob implements OnApplicationBootstrap {
       await this.verification.recheck(organizationId, id);
     } catch (error) {
       if (error instanceof NotFoundError) return;
-      this.logger.warn(`Domain ${id} could not be checked: ${(error as Error).message}`);
+      this.logger.warn(`Domain ${id} could not be checked: ${reasonOf(error)}`);
     }
   }
 

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../common/errors/app-error';
 import { Injectable, Logger } from '@nestjs/common';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import { clientNetworkOf, ownedNetworkOf } from '../../common/network';
@@ -166,7 +167,7 @@ export class InboundReception {
 
   private outage(error: unknown): SmtpRefusal {
     if (error instanceof DiskFullError) return noRoom();
-    this.logger.warn(`A report could not be taken: ${(error as Error).message}`);
+    this.logger.warn(`A report could not be taken: ${reasonOf(error)}`);
     return unavailable();
   }
 

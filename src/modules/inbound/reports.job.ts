@@ -1,3 +1,4 @@
+import { reasonOf } from '../../common/errors/app-error';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, DAY, HOUR, MINUTE, SECOND } from '../../common/clock';
@@ -69,7 +70,7 @@ export class ProcessReportsJob implements OnApplicationBootstrap {
     try {
       await this.settlement.settle(report, await this.examiner.examine(report));
     } catch (error) {
-      this.logger.warn(`Report ${report.id} could not be processed: ${(error as Error).message}`);
+      this.logger.warn(`Report ${report.id} could not be processed: ${reasonOf(error)}`);
     }
   }
 }

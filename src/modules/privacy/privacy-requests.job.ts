@@ -1,3 +1,4 @@
+import { reasonOf } from '../../common/errors/app-error';
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import type { Counter } from 'prom-client';
 import { Clock, HOUR, MINUTE, SECOND } from '../../common/clock';
@@ -91,7 +92,7 @@ export class PrivacyRequestsJob implements OnApplicationBootstrap {
     } catch (error) {
       if (error instanceof LeaseLostError) return;
       this.metrics.countRun(handler.type, 'failed');
-      this.logger.warn(`Privacy request ${leased.id} failed: ${(error as Error).message}`);
+      this.logger.warn(`Privacy request ${leased.id} failed: ${reasonOf(error)}`);
       await this.retryLater(leased);
     }
   }

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import { personKey } from '../../common/address-forms';
 import { DiskSpace } from '../../common/disk-space';
-import { AppError } from '../../common/errors/app-error';
+import { AppError, reasonOf } from '../../common/errors/app-error';
 import { BodyBudget } from '../../common/http/request-body';
 import { RequestLimits } from '../../common/http/request-limits';
 import { parseAddress } from '../../common/mail-address';
@@ -119,7 +119,7 @@ export class SubmissionReception {
 
   private replyTo(error: unknown): Error {
     const isKnown = error instanceof AppError || (error instanceof Error && 'responseCode' in error);
-    if (!isKnown) this.logger.warn(`A message could not be taken: ${(error as Error).message}`);
+    if (!isKnown) this.logger.warn(`A message could not be taken: ${reasonOf(error)}`);
     return replyTo(error);
   }
 }

@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
-import { UnavailableError } from '../../common/errors/app-error';
+import { UnavailableError, reasonOf } from '../../common/errors/app-error';
 import { translateDatabaseError } from '../../database/database-errors';
 import { HitWriter, TrackingMetrics } from './hit-writer.service';
 import { BURST_MS, type Hit } from './hit-history';
@@ -128,7 +128,9 @@ export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   private pause(error: Error): void {
-    if (this.pausedUntilMs === -Infinity) this.logger.warn(`Opens and clicks wait for the database: ${error.message}`);
+    if (this.pausedUntilMs === -Infinity) {
+      this.logger.warn(`Opens and clicks wait for the database: ${reasonOf(error)}`);
+    }
     this.pausedUntilMs = this.clock.monotonicMs() + RETRY_MS;
   }
 

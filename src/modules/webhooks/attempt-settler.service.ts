@@ -1,3 +1,4 @@
+import { reasonOf } from '../../common/errors/app-error';
 import { Injectable, Logger } from '@nestjs/common';
 import { AuditService, SYSTEM } from '../../audit/audit.service';
 import { MicroBatcher } from '../../common/async/micro-batcher';
@@ -33,7 +34,7 @@ export class EndpointRecovery {
   begin(endpoint: EndpointKey, failingSince: Date): void {
     const run = this.flights
       .run(endpoint.endpointId, () => this.recover(endpoint, failingSince))
-      .catch((error: Error) => this.logger.warn(`Webhook endpoint ${endpoint.endpointId} waits on: ${error.message}`))
+      .catch((error: Error) => this.logger.warn(`Webhook endpoint ${endpoint.endpointId} waits on: ${reasonOf(error)}`))
       .finally(() => this.underWay.delete(run));
     this.underWay.add(run);
   }
@@ -83,7 +84,7 @@ export class AttemptSettler {
     try {
       await this.batcher.add(settled);
     } catch (error) {
-      this.logger.warn(`The result of a webhook could not be written: ${(error as Error).message}`);
+      this.logger.warn(`The result of a webhook could not be written: ${reasonOf(error)}`);
     }
   }
 

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../common/errors/app-error';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
@@ -79,7 +80,7 @@ export class DispatchLoop implements OnApplicationBootstrap, BeforeApplicationSh
         if (taken === 0 && !this.isWoken) await this.rest();
         else await delay(BREATH_MS);
       } catch (error) {
-        this.logger.warn(`Claiming webhooks paused: ${(error as Error).message}`);
+        this.logger.warn(`Claiming webhooks paused: ${reasonOf(error)}`);
         await delay(OUTAGE_PAUSE_MS);
       }
     }

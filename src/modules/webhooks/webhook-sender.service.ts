@@ -1,3 +1,4 @@
+import { reasonOf } from '../../common/errors/app-error';
 import { createHmac } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { EVENT_LOOP } from '../../common/async/fair-turns';
@@ -37,7 +38,7 @@ export class WebhookSender {
       const answer = toWebhookResponse(outcome.answer, durationMs);
       return { ...decision, settled: { ...decision.settled, answer } };
     } catch (error) {
-      this.logger.error(`Webhook endpoint ${message.endpointId} is not sent to: ${(error as Error).message}`);
+      this.logger.error(`Webhook endpoint ${message.endpointId} is not sent to: ${reasonOf(error)}`);
       const nextAttemptAt = new Date(this.clock.now().getTime() + UNSENDABLE_PAUSE_MS);
       return { settled: release(message, nextAttemptAt), result: 'unsendable', retryAfterMs: 0 };
     }

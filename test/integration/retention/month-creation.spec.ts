@@ -1,7 +1,10 @@
 import { DAY } from '../../../src/common/clock';
+import { UnavailableError } from '../../../src/common/errors/app-error';
+import { Metrics } from '../../../src/common/metrics/metrics';
 import { EmailListService } from '../../../src/modules/emails/email-list.service';
 import { PartitionCreationService } from '../../../src/modules/emails/retention/partitions.service';
 import { monthOf, MONTHLY_TABLES } from '../../../src/modules/emails/retention/months';
+import { PartitionsJob } from '../../../src/modules/emails/retention/retention.job';
 import { monthOfEmail, partitionOf, RetentionScene } from './retention-scene';
 
 describe('partitions of the months', () => {
@@ -21,6 +24,20 @@ describe('partitions of the months', () => {
     expect(await create()).toEqual(emptied);
     for (const month of [later, monthOf(later, 3)]) expect(await scene.partitions(month)).toEqual(MONTHLY_TABLES);
     expect(await scene.partitions(monthOf(later, 4))).toEqual([]);
+  });
+
+  it('are counted as they are, when a table stays locked and none can be made', async () => {
+    await scene.worker.start();
+    const job = scene.worker.get(PartitionsJob);
+    await job.createPartitions();
+    const shown = () => scene.worker.get(Metrics).registry.getSingleMetricAsString('waybill_partitions_ahead');
+    expect(await shown()).toContain('waybill_partitions_ahead 3');
+    scene.clock.set(monthOf(scene.clock.now(), 2));
+    await scene.database.transaction(async ({ manager }) => {
+      await manager.query('lock table emails in share mode');
+      await expect(job.createPartitions()).rejects.toThrow(UnavailableError);
+    });
+    expect(await shown()).toContain('waybill_partitions_ahead 1');
   });
 
   it('look like their siblings', async () => {

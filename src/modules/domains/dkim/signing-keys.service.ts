@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../common/errors/app-error';
 import type { KeyObject } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
@@ -84,7 +85,7 @@ export class SigningKeysService extends SigningKeySource {
       return { domain, selector: key.selector, privateKey, returnPathHost, trackingHost, requiresTls };
     } catch (error) {
       this.logger.error(
-        `The DKIM key ${key.selector} of domain ${key.domainId} cannot be decrypted: ${(error as Error).message}`,
+        `The DKIM key ${key.selector} of domain ${key.domainId} cannot be decrypted: ${reasonOf(error)}`,
       );
       return error as Error;
     }

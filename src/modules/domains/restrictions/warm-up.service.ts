@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { OPERATOR } from '../../../audit/audit.service';
 import { Clock } from '../../../common/clock';
-import { CommitUnknownError } from '../../../common/errors/app-error';
+import { CommitUnknownError, reasonOf } from '../../../common/errors/app-error';
 import { AppConfig } from '../../../config/config';
 import type { Transaction } from '../../../database/transaction';
 import { DomainTransitionsService } from '../registry/domain-transitions.service';
@@ -95,7 +95,7 @@ export class WarmUpService {
       const isUnknown = error instanceof CommitUnknownError;
       if (!isUnknown) this.unreturned.push(...due);
       const result = isUnknown ? 'may not have been given back' : 'could not be given back yet';
-      this.logger.warn(`Unused reservations of a warm-up ${result}: ${(error as Error).message}`);
+      this.logger.warn(`Unused reservations of a warm-up ${result}: ${reasonOf(error)}`);
     }
   }
 }

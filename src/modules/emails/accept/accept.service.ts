@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { MicroBatcher } from '../../../common/async/micro-batcher';
 import { DiskSpace } from '../../../common/disk-space';
-import { AppError, TooManyAtATimeError, UnavailableError } from '../../../common/errors/app-error';
+import { AppError, TooManyAtATimeError, UnavailableError, reasonOf } from '../../../common/errors/app-error';
 import { Metrics } from '../../../common/metrics/metrics';
 import { OpenDeliveryLimit } from '../../../delivery/queue/open-delivery-limit.service';
 import { WorkerWaker } from '../../../delivery/queue/worker-waker.service';
@@ -110,7 +110,7 @@ export class AcceptService {
       return await this.write(batch.map(({ submission }) => submission));
     } catch (error) {
       if (error instanceof AppError || batch.length === 1) throw error;
-      this.logger.warn(`Submissions are committed by organization, or one by one: ${(error as Error).message}`);
+      this.logger.warn(`Submissions are committed by organization, or one by one: ${reasonOf(error)}`);
       return this.commitApart(batch);
     }
   }

@@ -42,7 +42,21 @@ export class PartitionCreationService {
         if (!existing.has(keyOf({ table, month }))) await this.add({ table, month });
       }
     }
-    return this.report(now);
+    return this.report();
+  }
+
+  /** What there is now. */
+  async report(): Promise<PartitionsReport> {
+    const now = this.clock.now();
+    const existing = keysOf(await this.partitions.listPartitions());
+    const isComplete = (month: Month) => MONTHLY_TABLES.every((table) => existing.has(keyOf({ table, month })));
+    let ahead = 0;
+    while (isComplete(monthOf(now, ahead + 1))) ahead += 1;
+    const defaultRows = new Map<MonthlyTable, number>(MONTHLY_TABLES.map((table) => [table, 0]));
+    for (const { table, rows } of await this.partitions.listDefaultRows()) {
+      defaultRows.set(table, (defaultRows.get(table) ?? 0) + rows);
+    }
+    return { ahead, defaultRows };
   }
 
   private wanted(now: Date, defaultRows: readonly DefaultRows[]): Month[] {
@@ -57,18 +71,6 @@ export class PartitionCreationService {
     const result = await this.partitions.addPartition(part, MAX_MOVED_BYTES);
     if (result !== 'too_large') return;
     this.logger.warn(`${part.table}: too much of ${part.month.toISOString().slice(0, 7)} is in the default partition`);
-  }
-
-  private async report(now: Date): Promise<PartitionsReport> {
-    const existing = keysOf(await this.partitions.listPartitions());
-    const isComplete = (month: Month) => MONTHLY_TABLES.every((table) => existing.has(keyOf({ table, month })));
-    let ahead = 0;
-    while (isComplete(monthOf(now, ahead + 1))) ahead += 1;
-    const defaultRows = new Map<MonthlyTable, number>(MONTHLY_TABLES.map((table) => [table, 0]));
-    for (const { table, rows } of await this.partitions.listDefaultRows()) {
-      defaultRows.set(table, (defaultRows.get(table) ?? 0) + rows);
-    }
-    return { ahead, defaultRows };
   }
 }
 

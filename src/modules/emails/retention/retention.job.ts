@@ -98,8 +98,14 @@ export class PartitionsJob implements OnApplicationBootstrap {
     });
   }
 
+  /** A run that fails, such as for a lock, shows what there is: the figures of an earlier run would stay as they were. */
   async createPartitions(): Promise<void> {
-    this.created = await this.creation.run();
+    try {
+      this.created = await this.creation.run();
+    } catch (error) {
+      this.created = await this.creation.report().catch(() => undefined);
+      throw error;
+    }
   }
 
   /** Returns the number of rows deleted one by one. */
