@@ -1,6 +1,6 @@
-import { reasonOf } from '../common/errors/app-error';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Clock, SECOND } from '../common/clock';
+import { reasonOf } from '../common/errors/app-error';
 import { newId, NIL_ID } from '../common/ids';
 import { type Tenant, acrossTenants } from '../common/tenant';
 import { Database } from '../database/database.service';

@@ -1,7 +1,7 @@
-import { reasonOf } from '../common/errors/app-error';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { Clock, MINUTE, SECOND } from '../common/clock';
+import { reasonOf } from '../common/errors/app-error';
 import { deleteInBatches } from '../common/jobs/periodic-jobs';
 import { Metrics } from '../common/metrics/metrics';
 import { ThrottleHitsRepository } from './throttle-hits.repository';

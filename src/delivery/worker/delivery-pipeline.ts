@@ -1,9 +1,9 @@
-import { reasonOf } from '../../common/errors/app-error';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { MicroBatcher } from '../../common/async/micro-batcher';
 import { endsWithin } from '../../common/async/promises';
 import { SECOND } from '../../common/clock';
+import { reasonOf } from '../../common/errors/app-error';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import { AttemptDispatcher } from './attempt-dispatcher';

@@ -1,7 +1,7 @@
-import { reasonOf } from '../../common/errors/app-error';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
+import { reasonOf } from '../../common/errors/app-error';
 import { AppConfig } from '../../config/config';
 import { Claimer } from './claimer';
 import { CrashRecovery } from './crash-recovery';

@@ -1,6 +1,6 @@
-import { reasonOf } from '../../common/errors/app-error';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { HOUR, SECOND } from '../../common/clock';
+import { reasonOf } from '../../common/errors/app-error';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { Metrics } from '../../common/metrics/metrics';
 import type { Transaction } from '../../database/transaction';

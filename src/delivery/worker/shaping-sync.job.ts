@@ -1,7 +1,7 @@
-import { reasonOf } from '../../common/errors/app-error';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { withoutEncodedAddresses } from '../../common/erasure/without-addresses';
+import { reasonOf } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import type { Bounds, ReleaseSignal } from '../policy/destination-bounds';

@@ -1,7 +1,7 @@
-import { reasonOf } from '../../common/errors/app-error';
 import { hostname } from 'node:os';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
+import { reasonOf } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
 import { AppConfig } from '../../config/config';
 import { WorkerSessionsRepository } from '../queue/worker-sessions.repository';

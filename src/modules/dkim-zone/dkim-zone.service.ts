@@ -1,6 +1,6 @@
-import { reasonOf } from '../../common/errors/app-error';
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, MINUTE } from '../../common/clock';
+import { reasonOf } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
 import { AppConfig, type DnsConfig } from '../../config/config';
 import { PublicKeysService } from '../domains/dkim/public-keys.service';

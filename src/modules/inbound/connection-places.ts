@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../common/clock';
-import { clientNetworkOf } from '../../common/network';
 import { HeldPlaces } from '../../common/http/connection-shares';
+import { clientNetworkOf } from '../../common/network';
 import type { InboundLimits } from './inbound-limits';
 
 interface Place {

@@ -1,8 +1,8 @@
-import { reasonOf } from '../../common/errors/app-error';
 import { Injectable, Logger } from '@nestjs/common';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
-import { clientNetworkOf, ownedNetworkOf } from '../../common/network';
+import { reasonOf } from '../../common/errors/app-error';
 import { DiskFullError, DiskSpace } from '../../common/disk-space';
+import { clientNetworkOf, ownedNetworkOf } from '../../common/network';
 import { AppConfig } from '../../config/config';
 import { readBounceAddress } from './bounce-address';
 import { copiesFor, type Destination, kindOf } from './inbound-destination';

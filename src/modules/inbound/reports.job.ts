@@ -1,7 +1,7 @@
-import { reasonOf } from '../../common/errors/app-error';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, DAY, HOUR, MINUTE, SECOND } from '../../common/clock';
+import { reasonOf } from '../../common/errors/app-error';
 import { OrganizationRing } from '../../common/jobs/organization-ring';
 import { deleteInBatches, PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../config/config';

@@ -19,6 +19,7 @@ import type { Request, Response } from 'express';
 import { AcrossTenants, Public } from '../../common/http/scopes';
 import { TakesBody } from '../../common/http/request-body';
 import { PathId } from '../../common/http/openapi.decorators';
+import { parseUrl } from '../../common/network';
 import { AppConfig } from '../../config/config';
 import { AttachmentIndexPipe, downloadAs } from '../../common/http/downloads';
 import { HTML_TYPE, MESSAGE_POLICY, PAGE_POLICY, STYLESHEET } from './page-layout';
@@ -30,7 +31,6 @@ import { MailboxProblemFilter, NoMailboxError } from './mailbox-problems';
 import { AppError } from '../../common/errors/app-error';
 import { isOnThisMachine } from '../../common/http/client-address';
 import { inertInTurns } from '../../common/http/large-responses';
-import { parseUrl } from '../../common/network';
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 const HOST = /^(\[[0-9a-f:.]+\]|[^\s:@/[\]]+)(?::\d{1,5})?$/i;

@@ -1,7 +1,7 @@
-import { reasonOf } from '../../common/errors/app-error';
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import type { Counter } from 'prom-client';
 import { Clock, HOUR, MINUTE, SECOND } from '../../common/clock';
+import { reasonOf } from '../../common/errors/app-error';
 import { deleteInBatches, PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { InstallationGauges } from '../../common/jobs/installation-gauges';
 import { Metrics } from '../../common/metrics/metrics';

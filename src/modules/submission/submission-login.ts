@@ -6,8 +6,8 @@ import { FairLimit } from '../../common/async/fair-turns';
 import { atMost } from '../../common/bounded-cache';
 import { MINUTE, SECOND } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
-import { ownedNetworkOf } from '../../common/network';
 import { LoginFailures } from '../../common/http/request-limits';
+import { ownedNetworkOf } from '../../common/network';
 import { keyEnded, locked, loginRefused, loginUnavailable, SubmissionRefusal } from './submission-refusal';
 
 /** Limits of the listener: per client, per organization and in all. */

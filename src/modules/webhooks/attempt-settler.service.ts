@@ -1,9 +1,9 @@
-import { reasonOf } from '../../common/errors/app-error';
 import { Injectable, Logger } from '@nestjs/common';
 import { AuditService, SYSTEM } from '../../audit/audit.service';
 import { MicroBatcher } from '../../common/async/micro-batcher';
 import { SingleFlight } from '../../common/async/promises';
 import { Clock, DAY, MINUTE, SECOND } from '../../common/clock';
+import { reasonOf } from '../../common/errors/app-error';
 import { Database } from '../../database/database.service';
 import { ATTEMPTS, LONGEST_ATTEMPT_MS } from './evaluate-attempt';
 import type { AddressResult, EndpointChange } from './sql/endpoint-health.sql';

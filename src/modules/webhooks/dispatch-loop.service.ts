@@ -1,7 +1,7 @@
-import { reasonOf } from '../../common/errors/app-error';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
+import { reasonOf } from '../../common/errors/app-error';
 import { AppConfig } from '../../config/config';
 import { EndpointRecovery } from './attempt-settler.service';
 import { ExpandEventsJob } from './expand-events.job';

@@ -1,9 +1,9 @@
-import { reasonOf } from '../../common/errors/app-error';
 import { createHmac } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { EVENT_LOOP } from '../../common/async/fair-turns';
 import { Clock, MINUTE } from '../../common/clock';
 import { EgressClient, type EgressResult } from '../../common/egress/egress-client';
+import { reasonOf } from '../../common/errors/app-error';
 import type { FeedEvent } from '../events/events.service';
 import { type AttemptDecision, evaluateAttempt, release } from './evaluate-attempt';
 import { type ClaimedMessage, payloadOf, WEBHOOK_HEADERS } from './webhook-queue';

@@ -1,9 +1,9 @@
-import { reasonOf } from '../../../common/errors/app-error';
 import type { KeyObject } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../common/bounded-cache';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
+import { reasonOf } from '../../../common/errors/app-error';
 import { type KeyState, type SigningKey, SigningKeySource } from '../../../delivery/ports/sources';
 import { DkimKeyring, parsePrivateKey } from './dkim-keyring';
 import type { PauseReason } from '../registry/domain.entity';

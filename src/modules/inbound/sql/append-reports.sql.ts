@@ -1,5 +1,5 @@
-// How mail comes into the two tables of reports: from a return path, or to an address that anyone may write to.
 import { ownedNetworkOf } from '../../../common/network';
+// How mail comes into the two tables of reports: from a return path, or to an address that anyone may write to.
 import type { Statement } from '../../../database/statement';
 import type { NewFeedbackReport, NewInboundReport } from '../inbound-report.entity';
 
