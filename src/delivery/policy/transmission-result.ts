@@ -114,8 +114,11 @@ function countRefusal(outcome: DeliveryOutcome, { maximumRetries }: ReplyClassif
  */
 function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFacts): DeliveryOutcome {
   if ((cause === 'too-large' || cause === 'unsupported') && smtp.enhancedCode?.startsWith('5')) {
-    const refused = rejection({ ...smtp, code: 554 }, BUILT_IN_CLASSIFIER);
-    return resolveRejection({ ...refused, classification: { ...refused.classification, action: 'bounce' } }, facts);
+    const { classification } = rejection({ ...smtp, code: 554 }, BUILT_IN_CLASSIFIER);
+    const { ruleId, class: kind } = classification;
+    // The server has not sent that code.
+    const counted = { kind: 'rejected', smtp: { ...smtp, ruleId, class: kind } } as const;
+    return resolveRejection({ ...counted, classification: { ...classification, action: 'bounce' } }, facts);
   }
   // To a sender it is a silence like any other.
   const reason = cause === 'cut-short' ? 'timeout' : cause;

@@ -15,7 +15,7 @@ import { decideOutcome, ofMember, type ReportDecision, type ReportedOutcome, UNS
 import { FeedbackIdentification, type Identified } from './feedback-identification.service';
 import { type ClaimedReport, type ReportTarget, UNSUBSCRIBE_LINE } from './inbound-report.entity';
 import { isPlausible, readDmarcReport } from './parsing/dmarc-report';
-import { parseReport } from './parsing/parse-report';
+import { parseReportInTurns } from './parsing/parse-report';
 import type { Report } from './parsing/report';
 import { readTlsReport } from './parsing/tls-report';
 
@@ -50,7 +50,7 @@ export class ReportExaminer {
   async examine(claimed: ClaimedReport): Promise<Finding> {
     if (claimed.attempts > MAX_ATTEMPTS) return { disposition: 'abandoned' };
     if (claimed.subject && isUnsubscribe(claimed.raw)) return this.findingOn(claimed, claimed.subject, UNSUBSCRIPTION);
-    const report = read(claimed.raw, this.classifier);
+    const report = await read(claimed.raw, this.classifier);
     const decision = decideOutcome(report);
     if (claimed.subject) return this.findingOn(claimed, claimed.subject, decision);
     if (report.kind !== 'complaint') return this.findingWithoutRecipient(claimed, report);
@@ -116,12 +116,8 @@ function isUnsubscribe(raw: Buffer): boolean {
   return raw.subarray(0, UNSUBSCRIBE_LINE.length).equals(Buffer.from(UNSUBSCRIBE_LINE));
 }
 
-function read(raw: Buffer, classifier: ReplyClassifier): Report {
-  try {
-    return parseReport(raw, classifier);
-  } catch {
-    return { kind: 'ignored', reason: 'unreadable' };
-  }
+function read(raw: Buffer, classifier: ReplyClassifier): Promise<Report> {
+  return parseReportInTurns(raw, classifier).catch((): Report => ({ kind: 'ignored', reason: 'unreadable' }));
 }
 
 /** A bounce without a token concerns no delivery: it may be forged. */

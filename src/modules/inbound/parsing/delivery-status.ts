@@ -1,3 +1,4 @@
+import type { Steps } from '../../../common/async/steps';
 import type { ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import { evaluateFailure, MAXIMUM_RESPONSE_LENGTH, type FailureGrounds } from './evaluate-failure';
 import { type HeaderFields, readHeader } from '../../../common/mime/mime-message';
@@ -38,11 +39,11 @@ const BARE_STATUS = /^(?:reporting-mta|original-recipient|final-recipient)[ \t]{
  * @param text one character a byte
  * @param words the grounds in the words around the status, read when the only block gives none itself
  */
-export function readDeliveryStatus(
+export function* readDeliveryStatus(
   text: string,
   classifier: ReplyClassifier,
-  words: () => FailureGrounds = () => ({}),
-): Report | undefined {
+  words?: () => Steps<FailureGrounds>,
+): Steps<Report | undefined> {
   const blocks = blocksOf(text);
   const statuses = blocks.map(recipientStatus).filter((status) => status !== undefined);
   const worst = ACTIONS.find((action) => statuses.some((status) => status.action === action));
@@ -53,15 +54,16 @@ export function readDeliveryStatus(
   if (found.action !== 'failed') return otherReport(found.action, found);
   const shared = statuses.some(({ action, recipient }) => action !== 'failed' || recipient !== found.recipient);
   const silent = statuses.length === 1 && !found.text && (found.status?.endsWith('.0.0') ?? true);
-  const grounds = { text: found.text, status: found.status, shared, ...(silent && words()) };
+  const said = silent && words ? yield* words() : {};
+  const grounds = { text: found.text, status: found.status, shared, ...said };
   const { remoteHost, recipient: finalRecipient, originalRecipient } = found;
   return { ...evaluateFailure(grounds, classifier), remoteHost, finalRecipient, originalRecipient };
 }
 
 /** The same for a text that holds the fields among other lines, as gateways leave them. */
-export function readBareDeliveryStatus(text: string, classifier: ReplyClassifier): Report | undefined {
+export function* readBareDeliveryStatus(text: string, classifier: ReplyClassifier): Steps<Report | undefined> {
   const start = text.search(BARE_STATUS);
-  return start === -1 ? undefined : readDeliveryStatus(text.slice(start), classifier);
+  return start === -1 ? undefined : yield* readDeliveryStatus(text.slice(start), classifier);
 }
 
 function blocksOf(text: string): HeaderFields[] {

@@ -97,6 +97,23 @@ describe('an aggregate report', () => {
     expect(await readDmarcReport(Buffer.from(bomb))).toBeUndefined();
   });
 
+  it.each(['<f><![CDATA[', '<a b="', '<?', '<!', '<!--', '<'])(
+    'with %s and no end is given up early',
+    async (start) => {
+      let taken = 0;
+      function* pieces() {
+        for (yield Buffer.from(start); taken < 640; taken += 1) yield Buffer.alloc(16_384, 'a');
+      }
+      await expect(parseDmarcXml(Readable.from(pieces()))).rejects.toThrow('too long');
+      expect(taken).toBeLessThan(100);
+    },
+  );
+
+  it('may have much white space', async () => {
+    const xml = dmarcXml({ ...FIELDS }).replace(/<record>/g, `${' '.repeat(300_000)}<record>`);
+    expect(await parseDmarcXml(inPieces(xml, 16_384))).toEqual(REPORT);
+  });
+
   it('of any text is a report or none', async () => {
     const text = fc.string({
       unit: fc.constantFrom(

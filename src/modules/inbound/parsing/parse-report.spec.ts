@@ -1,5 +1,6 @@
 import { corpusNames, expectedReports, readCorpus } from '../../../../test/corpus/reports-corpus';
-import { parseReport } from './parse-report';
+import { BUILT_IN_CLASSIFIER } from '../../../delivery/policy/classify-reply';
+import { parseReport, parseReportInTurns } from './parse-report';
 import type { Report } from './report';
 
 /** A report as it is written down: of the original's bytes only their number. */
@@ -18,6 +19,29 @@ describe('parseReport on the corpus', () => {
 
   it.each(Object.entries(expectedReports()))('%s', (name, report) => {
     expect(written(parseReport(readCorpus(name)))).toEqual(report);
+  });
+});
+
+describe('parseReportInTurns', () => {
+  it.each(['arf-abuse', 'jmrp-top-level'])('reads %s as parseReport does', async (name) => {
+    const message = readCorpus(name);
+    expect(await parseReportInTurns(message, BUILT_IN_CLASSIFIER)).toEqual(parseReport(message));
+  });
+
+  it('leaves the event loop to others while it searches a long text', async () => {
+    const line = `${'user adresse '.repeat(70)}\r\n`;
+    const header = 'From: mailer-daemon@example.org\r\nSubject: Undelivered Mail Returned to Sender\r\n\r\n';
+    let othersTurns = 0;
+    let isOver = false;
+    const takeTurn = (): void => {
+      othersTurns += 1;
+      if (!isOver) setImmediate(takeTurn);
+    };
+    setImmediate(takeTurn);
+    const reading = parseReportInTurns(Buffer.from(header + line.repeat(400)), BUILT_IN_CLASSIFIER);
+    expect(await reading.finally(() => (isOver = true))).toMatchObject({ kind: 'bounce' });
+    // A reading in one turn leaves two.
+    expect(othersTurns).toBeGreaterThan(4);
   });
 });
 

@@ -1,3 +1,4 @@
+import { type Steps, stepsAtOnce, stepsInTurns } from '../../../common/async/steps';
 import { leavesOf, type MessagePart, splitMessage } from '../../../common/mime/mime-message';
 import { decodedBody } from '../../../common/mime/part-text';
 import { ANOTHER_PARTY, BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../delivery/policy/classify-reply';
@@ -11,6 +12,9 @@ import { type IgnoreReason, printable, type Report } from './report';
 
 const STATUS_TYPES = ['message/delivery-status', 'message/global-delivery-status'];
 
+/** Whose turns of the event loop reports are read in. */
+const HOLDER = 'reports';
+
 /**
  * Reads a message that came to one of our return paths or to the feedback address: delivery status notifications (RFC 3464, RFC
  * 6533), feedback reports (RFC 5965) and the forms of systems that follow neither. Never throws, and costs a few passes over
@@ -21,22 +25,36 @@ const STATUS_TYPES = ['message/delivery-status', 'message/global-delivery-status
  * @param raw the message as stored, its first line the `Return-Path:` that the listener added
  */
 export function parseReport(raw: Buffer, classifier: ReplyClassifier = BUILT_IN_CLASSIFIER): Report {
+  return stepsAtOnce(readReport(raw, classifier));
+}
+
+/** The same in turns of the event loop: the first report of a process, for which patterns are compiled, took 90 ms of one. */
+export function parseReportInTurns(raw: Buffer, classifier: ReplyClassifier): Promise<Report> {
+  return stepsInTurns(readReport(raw, classifier), HOLDER);
+}
+
+function* readReport(raw: Buffer, classifier: ReplyClassifier): Steps<Report> {
   const message = splitMessage(raw);
   if (!message) return ignored('too-complex');
   if (hasNoHeader(message)) return ignored('unreadable');
   if (isLoop(message)) return ignored('loop');
   if (isDispositionNotification(message)) return ignored('mdn');
-  return readStatusPart(message, classifier) ?? readWords(message, classifier);
+  yield;
+  return (yield* readStatusPart(message, classifier)) ?? (yield* readWords(message, classifier));
 }
 
-function readWords(message: MessagePart, classifier: ReplyClassifier): Report {
+function* readWords(message: MessagePart, classifier: ReplyClassifier): Steps<Report> {
   const view = viewMessage(message);
-  const report = readComplaint(view) ?? readBareStatus(message, classifier);
+  yield;
+  const report = readComplaint(view) ?? (yield* readBareStatus(message, classifier));
   if (report) return report;
-  const bounce = isReplyOfMailbox(view) ? undefined : readKnownBounce(view, classifier);
+  yield;
+  const bounce = isReplyOfMailbox(view) ? undefined : yield* readBounce(view, BOUNCE_PATTERNS, classifier);
   if (bounce) return bounce;
+  yield;
   const dropped = whyDropped(view);
-  return dropped ? ignored(dropped) : (readGenericBounce(view, classifier) ?? ignored(whyUnknown(message)));
+  if (dropped) return ignored(dropped);
+  return (yield* readBounce(view, GENERIC_BOUNCE_PATTERNS, classifier)) ?? ignored(whyUnknown(message));
 }
 
 /** But for the line that the listener added. */
@@ -44,16 +62,18 @@ function hasNoHeader({ fields }: MessagePart): boolean {
   return fields.size === fields.all('return-path').length;
 }
 
-function readStatusPart(message: MessagePart, classifier: ReplyClassifier): Report | undefined {
+function* readStatusPart(message: MessagePart, classifier: ReplyClassifier): Steps<Report | undefined> {
   const part = leavesOf(message).find(({ contentType }) => STATUS_TYPES.includes(contentType.type));
-  return part && readDeliveryStatus(decodedBody(part), classifier, () => groundsIn(viewMessage(message)));
+  if (!part) return undefined;
+  return yield* readDeliveryStatus(decodedBody(part), classifier, () => groundsIn(viewMessage(message)));
 }
 
 /** A delivery status under a wrong type. Copies of our own mail are not searched. */
-function readBareStatus(message: MessagePart, classifier: ReplyClassifier): Report | undefined {
+function* readBareStatus(message: MessagePart, classifier: ReplyClassifier): Steps<Report | undefined> {
   for (const part of leavesOf(message)) {
     if (/^message\/|^text\/(?:html|rfc822-headers)/.test(part.contentType.type)) continue;
-    const report = readBareDeliveryStatus(decodedBody(part), classifier);
+    yield;
+    const report = yield* readBareDeliveryStatus(decodedBody(part), classifier);
     if (report) return report;
   }
   return undefined;
@@ -70,56 +90,58 @@ function ignored(reason: IgnoreReason): Report {
 /** Lines that are read with the one that shows a reply. */
 const REPLY_LINES = 10;
 
-/** Reads a failure from the texts of known mail systems; undefined when the message fits none of their patterns. */
-export function readKnownBounce(view: MessageView, classifier: ReplyClassifier): Report | undefined {
-  return readBounce(view, BOUNCE_PATTERNS, classifier);
-}
-
-/** The same for a message that only resembles a failure. */
-export function readGenericBounce(view: MessageView, classifier: ReplyClassifier): Report | undefined {
-  return readBounce(view, GENERIC_BOUNCE_PATTERNS, classifier);
-}
-
-function readBounce(
+/** Reads a failure from the texts of mail systems; undefined when the message fits none of the patterns. */
+function* readBounce(
   view: MessageView,
   patterns: readonly MessagePattern[],
   classifier: ReplyClassifier,
-): Report | undefined {
-  if (DELAY_PATTERNS.some((pattern) => matchesPattern(pattern, view))) return { kind: 'ignored', reason: 'delay-only' };
-  if (!patterns.some((pattern) => matchesPattern(pattern, view))) return undefined;
+): Steps<Report | undefined> {
+  const fits = (pattern: MessagePattern) => matchesPattern(pattern, view);
+  if (yield* firstOf(DELAY_PATTERNS, fits)) return ignored('delay-only');
+  if (!(yield* firstOf(patterns, fits))) return undefined;
   const [first, ...others] = view.message.fields.first('x-failed-recipients')?.split(',') ?? [];
-  const grounds = { ...groundsIn(view), shared: others.length > 0 };
+  const grounds = { ...(yield* groundsIn(view)), shared: others.length > 0 };
   return { ...evaluateFailure(grounds, classifier), finalRecipient: printable(first, 320) };
 }
 
 /** The cause in a failure's text: a reply first, else a known sentence. Empty without either. */
-export function groundsIn(view: MessageView): FailureGrounds {
+function* groundsIn(view: MessageView): Steps<FailureGrounds> {
   const lines = [...view.lines, view.subject];
-  return replyIn(lines) ?? phraseIn(lines) ?? lineOfTheTable(lines) ?? {};
+  return (yield* replyIn(lines)) ?? (yield* phraseIn(lines)) ?? (yield* lineOfTheTable(lines)) ?? {};
+}
+
+/** The first that passes, one in a step. */
+function* firstOf<T>(candidates: readonly T[], passes: (candidate: T) => boolean): Steps<T | undefined> {
+  for (const candidate of candidates) {
+    yield;
+    if (passes(candidate)) return candidate;
+  }
+  return undefined;
 }
 
 /** The first line with an SMTP reply, and the lines up to the next empty one, as long replies are broken. */
-function replyIn(lines: readonly string[]): FailureGrounds | undefined {
-  const at = lines.findIndex((line) => findReply(line) !== undefined);
-  if (at === -1) return undefined;
+function* replyIn(lines: readonly string[]): Steps<FailureGrounds | undefined> {
+  const found = yield* firstOf(lines, (line) => findReply(line) !== undefined);
+  if (found === undefined) return undefined;
+  const at = lines.indexOf(found);
   const context = lines.slice(at, at + REPLY_LINES);
   const empty = context.indexOf('');
   const text = context.slice(0, empty === -1 ? undefined : empty).join(' ');
   return { text: findReply(text)?.text };
 }
 
-function phraseIn(lines: readonly string[]): FailureGrounds | undefined {
+function* phraseIn(lines: readonly string[]): Steps<FailureGrounds | undefined> {
   const text = lines.join(' ');
-  const phrase = FAILURE_PHRASES.find(({ pattern }) => pattern.test(text));
+  const phrase = yield* firstOf(FAILURE_PHRASES, ({ pattern }) => pattern.test(text));
   return phrase && { text: lines.find((line) => phrase.pattern.test(line)), status: phrase.status };
 }
 
 /** A cause, and not only the mention of a sender, as in `Undelivered Mail Returned to Sender`. */
-function lineOfTheTable(lines: readonly string[]): FailureGrounds | undefined {
+function* lineOfTheTable(lines: readonly string[]): Steps<FailureGrounds | undefined> {
   const isKnown = (text: string): boolean => {
     const { reason, ruleId } = BUILT_IN_CLASSIFIER.classify({ phase: 'final', code: 550, text });
     return reason !== 'unclassified' && ruleId !== ANOTHER_PARTY;
   };
-  const text = lines.find(isKnown);
+  const text = yield* firstOf(lines, isKnown);
   return text === undefined ? undefined : { text };
 }

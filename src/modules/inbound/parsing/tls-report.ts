@@ -9,8 +9,11 @@ import {
 import { printable } from './report';
 import { filesIn, unpack } from './unpack';
 
-/** Of one report, unpacked; those of the largest senders have some kilobytes. JSON of this size is read within milliseconds. */
-const LIMITS = { bytes: 512 * 1024, items: 100_000, policies: 100, details: 500, text: 300 } as const;
+/**
+ * Of one report, unpacked; those of the largest senders have some kilobytes. An object with 40,000 names took 100 ms of a turn of the event
+ * loop, one with 10,000 takes 20.
+ */
+const LIMITS = { bytes: 512 * 1024, items: 10_000, policies: 100, details: 500, text: 300 } as const;
 const FILES = {
   types: /^application\/(?:tlsrpt\+gzip|tlsrpt\+json|gzip|x-gzip|json|octet-stream)$/,
   names: /\.json(?:\.gz)?$/i,
