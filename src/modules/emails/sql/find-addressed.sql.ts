@@ -4,22 +4,17 @@ import type { Statement } from '../../../database/statement';
 import type { DeliveryKey } from '../../../delivery/ports/delivery';
 
 // Finds what was sent to an address, by any organization, in the order of its keys.
-// Reads: email_recipients (email_recipients_address, one form of the address at a time). Locks: none. Rows: up to $7 for each form
-// in each partition.
-// For operators, so over all organizations. Not the ORM: a lateral walk by a composite key.
+// Reads: email_recipients (email_recipients_address). Locks: none. Rows: all of the address after the given key, of which up to $7 are
+// returned.
+// For operators, so over all organizations. Without a lateral subquery, which distributed tables refuse. Not the ORM: a walk by a
+// composite key.
 const FIND_ADDRESSED = `
   select r.organization_id as "organizationId", r.mode, r.email_id as "emailId", r.position
-  from unnest($1::text[]) as form
-  cross join lateral (
-    select organization_id, mode, email_id, position
-    from email_recipients
-    where lower(address) = form and ${lowerInSql('address')} = any ($2::text[])
-      and (organization_id, mode, email_id) >= ($3::uuid, $4::text, $5::uuid)
-      and (organization_id, mode, email_id, position) > ($3::uuid, $4::text, $5::uuid, $6::smallint)
-    order by organization_id, mode, email_id, position
-    limit $7
-  ) r
-  order by 1, 2, 3, 4
+  from email_recipients r
+  where lower(r.address) = any ($1::text[]) and ${lowerInSql('r.address')} = any ($2::text[])
+    and (r.organization_id, r.mode, r.email_id) >= ($3::uuid, $4::text, $5::uuid)
+    and (r.organization_id, r.mode, r.email_id, r.position) > ($3::uuid, $4::text, $5::uuid, $6::smallint)
+  order by r.organization_id, r.mode, r.email_id, r.position
   limit $7`;
 
 /** A place in the order of keys; the mode is empty before the first one of an organization. */
