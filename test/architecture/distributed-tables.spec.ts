@@ -14,6 +14,7 @@ const MAINTENANCE: Record<string, string> = {
   countDefaultRows: 'how many rows lie in the default partitions; as a rule none',
   nthKey: 'where a slice of a default partition ends; read only',
   deleteFrom: 'deletes a slice of a default partition, by the keys alone',
+  FIND_ADDRESSED: 'what an operator looks for in the queue of all organizations, by an address; read only',
 };
 
 /** What updates and deletes may call: nodes refuse functions over columns that are not immutable. `unnest` is only selected from. */

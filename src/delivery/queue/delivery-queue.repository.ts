@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { NIL_ID } from '../../common/ids';
 import { AppConfig } from '../../config/config';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
@@ -47,6 +46,7 @@ import {
   type DeliveryCursor,
   type DeliveryFilter,
   lastMeasure,
+  listAmong,
   listDeliveries,
   type ListedDelivery,
   measureBloat,
@@ -193,9 +193,13 @@ export class DeliveryQueueRepository {
   }
 
   /** For operators: in the order of their keys. @param after the last of the page before */
-  list(filter: DeliveryFilter, after: DeliveryCursor | undefined, limit: number): Promise<ListedDelivery[]> {
-    const start = { organizationId: filter.organizationId ?? NIL_ID, mode: '', emailId: NIL_ID, position: -1 } as const;
-    return this.database.run(listDeliveries(filter, after ?? start, limit));
+  list(filter: DeliveryFilter, after: DeliveryCursor, limit: number): Promise<ListedDelivery[]> {
+    return this.database.run(listDeliveries(filter, after, limit));
+  }
+
+  /** The same among some keys. */
+  listAmong(keys: readonly DeliveryKey[], filter: DeliveryFilter, after: DeliveryCursor, limit: number) {
+    return this.database.run(listAmong(keys, filter, after, limit));
   }
 
   /** Wakes the workers of every process; a hint only, they check for work by themselves too. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { DeliveryKey, EmailKey } from '../../delivery/ports/delivery';
 import type { LastDeferral } from '../../delivery/queue/waiting';
 import { SuppressionsService } from '../suppressions/suppressions.service';
-import { EmailsRepository, type MailRecipient } from './emails.repository';
+import { EmailsRepository, type KeyPlace, type MailRecipient } from './emails.repository';
 import { hasSeen, type LastingOutcome } from './outcomes/email-state';
 import { isErased } from './outcomes/erased-recipient';
 import { OutcomesRepository } from './outcomes/outcomes.repository';
@@ -85,6 +85,11 @@ export class EmailLookupService {
       for (const [recipient, deferral] of lastDeferrals([event])) last.set(`${emailOf(event)} ${recipient}`, deferral);
     }
     return deliveries.map((delivery) => last.get(`${emailOf(delivery)} ${delivery.recipient}`));
+  }
+
+  /** What was sent to an address by any organization, in the order of its keys. @throws UnavailableError */
+  findAddressed(recipient: string, after: KeyPlace, limit: number): Promise<DeliveryKey[]> {
+    return this.emails.findAddressed(recipient, after, limit);
   }
 
   /** Whether a complaint of the email as a whole has been recorded before. @throws UnavailableError */

@@ -18,6 +18,7 @@ import {
   rescheduleEmail,
   rescheduleRecipients,
 } from './sql/change-emails.sql';
+import { findAddressed, type KeyPlace } from './sql/find-addressed.sql';
 import { countIds, listIds, type Page, SEARCH_WINDOW, searchEmails, type SearchTerms } from './sql/list-emails.sql';
 import {
   findMailRecipients,
@@ -75,6 +76,10 @@ export class EmailsRepository {
   /** The events in the order in which they were recorded, since times come from several clocks. */
   async findEvents({ organizationId, mode, emailId }: EmailKey, events = this.events): Promise<EmailEvent[]> {
     return expandEvents(await events.find({ where: { organizationId, mode, emailId }, order: { sequence: 'ASC' } }));
+  }
+
+  findAddressed(recipient: string, after: KeyPlace, limit: number): Promise<DeliveryKey[]> {
+    return this.database.run(findAddressed(recipient, after, limit));
   }
 
   /** The deferred attempts of some emails, per email in the order in which they were recorded. */
@@ -169,7 +174,7 @@ async function readContent(key: EmailKey, { position, size }: EmailAttachment, t
   return content.subarray(0, length);
 }
 
-export type { LoadedMessage, MailRecipient };
+export type { KeyPlace, LoadedMessage, MailRecipient };
 
 export type EmailBodies = Pick<EmailContent, 'emailId' | 'html' | 'text'>;
 

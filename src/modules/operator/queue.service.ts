@@ -4,6 +4,8 @@ import { OrganizationsService } from '../../auth/organizations.service';
 import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
 import { ValidationError } from '../../common/errors/app-error';
+import { NIL_ID } from '../../common/ids';
+import type { DeliveryKey } from '../../delivery/ports/delivery';
 import {
   type DeliveryCursor,
   type DeliveryFilter,
@@ -21,6 +23,8 @@ import { EmailLookupService } from '../emails/email-lookup.service';
 /** Requests within this time get the same count. */
 const CACHE_MS = 2 * SECOND;
 const MAX_SHARES = 500;
+/** Of an address; most have fewer. */
+const KEYS_AT_A_TIME = 2_000;
 
 /** A share of the queue, with the name of the organization that its key identifies. */
 export type NamedShare = QueueShare & { readonly name?: string };
@@ -103,7 +107,8 @@ export class OperatorDeliveriesService {
     after: DeliveryCursor | undefined,
     limit: number,
   ): Promise<{ deliveries: WaitingDelivery[]; hasMore: boolean }> {
-    const found = await this.queue.list(filter, after, limit + 1);
+    const start = { organizationId: filter.organizationId ?? NIL_ID, mode: '', emailId: NIL_ID, position: -1 } as const;
+    const found = await this.find(filter, after ?? start, limit + 1);
     const page = found.slice(0, limit);
     const [last, held] = await Promise.all([this.emails.lastDeferrals(page), this.held.get()]);
     const deliveries = page.map((delivery, index) => {
@@ -111,5 +116,18 @@ export class OperatorDeliveriesService {
       return { ...delivery, waiting: waitingOf(delivery, last[index], destination) };
     });
     return { deliveries, hasMore: found.length > limit };
+  }
+
+  /** Those to an address are looked up by what was sent to it: a walk of a queue of a million took seconds. */
+  private async find(filter: DeliveryFilter, after: DeliveryCursor, limit: number): Promise<ListedDelivery[]> {
+    const { recipient, emailId } = filter;
+    if (recipient === undefined || emailId !== undefined) return this.queue.list(filter, after, limit);
+    const found: ListedDelivery[] = [];
+    for (let place: DeliveryCursor | undefined = after; place !== undefined && found.length < limit;) {
+      const keys: DeliveryKey[] = await this.emails.findAddressed(recipient, place, KEYS_AT_A_TIME);
+      found.push(...(await this.queue.listAmong(keys, filter, place, limit - found.length)));
+      place = keys.length < KEYS_AT_A_TIME ? undefined : keys.at(-1);
+    }
+    return found;
   }
 }

@@ -203,6 +203,27 @@ describe('GET /operator/v1/queue/deliveries', () => {
     expect([refused.status, refused.body.error.details.validation]).toEqual([400, { recipient: [expect.any(String)] }]);
   });
 
+  it('lists what an address gets of all organizations, and of one, page by page', async () => {
+    const other = await app.owner(`Other ${randomUUID()}`);
+    const to = [`shared@${destination}`];
+    const expected = [...(await send(3, { to })), ...(await send(2, { to }, other, await sender(other)))];
+    await send(1);
+    const pages = async (query: string) => {
+      const ids: string[] = [];
+      for (let cursor = ''; ;) {
+        const { body } = await operator.api.get(`/operator/v1/queue/deliveries?limit=2&${query}${cursor}`);
+        ids.push(...body.data.map(({ emailId }: { emailId: string }) => emailId));
+        if (body.nextCursor === undefined) return ids.sort();
+        cursor = `&cursor=${body.nextCursor}`;
+      }
+    };
+    expect(await pages(`recipient=${to[0]}`)).toEqual(expected.toSorted());
+    expect(await pages(`recipient=${to[0]}&organization_id=${other.organizationId}`)).toEqual(expected.slice(3).sort());
+    expect(await pages(`recipient=${to[0]}&state=held`)).toEqual([]);
+    expect(await pages(`email_id=${expected[4]}&organization_id=${other.organizationId}`)).toEqual([expected[4]]);
+    expect(await pages(`email_id=${expected[4]}&organization_id=${acme.organizationId}`)).toEqual([]);
+  });
+
   it('refuses an invented cursor, and an invalid domain', async () => {
     for (const query of ['cursor=abc', `cursor=${Buffer.from('x y z 1').toString('base64url')}`, 'destination=a%20b']) {
       expect((await operator.api.get(`/operator/v1/queue/deliveries?${query}`)).status).toBe(400);
