@@ -198,10 +198,13 @@ async function within(what: string, work: Promise<unknown>, limitMs: number): Pr
   if (!(await endsWithin(failed, limitMs))) Logger.warn(`Not waited for any longer: ${what}`, 'Stop');
 }
 
+const TAKING_MAIL = ['api', 'inbound', 'submission'] as const;
+
 /** Monitors the disks that this process, or its embedded database, writes to. With an external database only workers write: their journal. */
 function diskOf({ roles, dataDir, diskReserveBytes: reserveBytes }: AppConfig, folder: string | undefined): DiskSpace {
   if (folder !== undefined) return new DiskSpace({ folders: [...new Set([folder, dataDir])], reserveBytes });
-  return new DiskSpace({ folders: roles.has('worker') ? [dataDir] : [], reserveBytes });
+  const takesMail = TAKING_MAIL.some((role) => roles.has(role));
+  return new DiskSpace({ folders: roles.has('worker') ? [dataDir] : [], reserveBytes, takesMail });
 }
 
 /** The health routes, with the same responses as over HTTP in the role api. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { open } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { OPERATOR } from '../audit/audit.service';
 import { OrganizationsService } from '../auth/organizations.service';
@@ -124,20 +124,17 @@ async function importFile(
 
 /** One byte more than may be read is enough to refuse it: the file may be a device without an end. */
 async function readText(file: string): Promise<string> {
-  const handle = await open(file, 'r').catch((error: Error) => {
-    throw new CliError('invalid_request', `Cannot read ${file}: ${error.message}`);
-  });
+  const chunks: Buffer[] = [];
+  let length = 0;
   try {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    for await (const chunk of handle.createReadStream({ autoClose: false, end: MAX_IMPORT_BYTES })) {
+    for await (const chunk of createReadStream(file, { end: MAX_IMPORT_BYTES })) {
       chunks.push(chunk as Buffer);
       length += (chunk as Buffer).length;
     }
-    return decode(file, Buffer.concat(chunks, length));
-  } finally {
-    await handle.close();
+  } catch (error) {
+    throw new CliError('invalid_request', `Cannot read ${file}: ${(error as Error).message}`);
   }
+  return decode(file, Buffer.concat(chunks, length));
 }
 
 function decode(file: string, bytes: Buffer): string {

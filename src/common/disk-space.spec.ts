@@ -41,6 +41,16 @@ describe('DiskSpace', () => {
     expect(disk.health).toEqual({ healthy: true, freeBytes: 100 });
   });
 
+  it('logs no refusals for a process that takes no mail in', async () => {
+    const disk = new DiskSpace({ folders: ['/a'], reserveBytes: 100, freeBytes, takesMail: false });
+    for (const bytes of [99, 110]) {
+      free.set('/a', bytes);
+      await disk.read();
+    }
+    const said = [...log.error.mock.calls, ...log.log.mock.calls].map(([message]) => String(message));
+    expect(said).toEqual([expect.stringMatching(/^A full disk would/), expect.stringMatching(/^There is room again/)]);
+  });
+
   it('keeps what it knows while a disk cannot be read, and has no limit without a reserve', async () => {
     free.set('/a', 0).set('/b', undefined);
     const disk = watching();

@@ -25,6 +25,8 @@ export interface DiskSpaceOptions {
   readonly folders: readonly string[];
   /** Less than this free: nothing more is taken in. 0: no limit. */
   readonly reserveBytes: number;
+  /** Whether this process takes mail in; one that does not logs what the lack of room means for it. Default: it does. */
+  readonly takesMail?: boolean;
   /** Default: the free space for this user, from the operating system. */
   readonly freeBytes?: (folder: string) => Promise<number>;
   /** Milliseconds on a clock that never goes back. */
@@ -80,8 +82,9 @@ export class DiskSpace {
     metrics.gauge({ name: 'disk_free_bytes', help: 'Free bytes of the fullest file system in use' }, () => {
       return this.leastBytes;
     });
-    metrics.gauge({ name: 'disk_low', help: '1 while new mail is refused because a disk is nearly full' }, () =>
-      this.isLow ? 1 : 0,
+    metrics.gauge(
+      { name: 'disk_low', help: '1 while a disk is nearly full; a process that takes mail in refuses it then' },
+      () => (this.isLow ? 1 : 0),
     );
     const help = 'What was refused because its organization has stored more lately than is left on a disk';
     this.shareRefusals = metrics.counter({ name: 'disk_share_refusals_total', help });
@@ -176,10 +179,13 @@ export class DiskSpace {
   }
 
   private logState(isLow: boolean): void {
-    const free = `${Math.floor((this.leastBytes ?? 0) / MIB)} MiB are free in ${this.options.folders.join(' or ')}`;
-    if (!isLow) return this.logger.log(`New mail is taken again: ${free}`);
-    const reserve = Math.round(this.options.reserveBytes / MIB);
-    this.logger.error(`New mail is refused until there is room: ${free}, less than DISK_RESERVE_MB (${reserve})`);
+    const { folders, reserveBytes, takesMail = true } = this.options;
+    const free = `${Math.floor((this.leastBytes ?? 0) / MIB)} MiB are free in ${folders.join(' or ')}`;
+    if (!isLow) return this.logger.log(`${takesMail ? 'New mail is taken again' : 'There is room again'}: ${free}`);
+    const effect = takesMail
+      ? 'New mail is refused until there is room'
+      : 'A full disk would keep no results of deliveries while the database is away';
+    this.logger.error(`${effect}: ${free}, less than DISK_RESERVE_MB (${Math.round(reserveBytes / MIB)})`);
   }
 }
 

@@ -107,6 +107,26 @@ describe('loadConfig', () => {
     expect(buffersOf('')).toMatchObject({ embeddedSharedBuffersMegabytes: 32 });
   });
 
+  it.each([
+    ['postgres://h/db?sslmode=require', 'postgres://h/db?sslmode=verify-full'],
+    [
+      'postgres://h/db?sslrootcert=/ca&sslmode=verify-ca&x=1',
+      'postgres://h/db?sslrootcert=/ca&sslmode=verify-full&x=1',
+    ],
+    ['postgres://u:sslmode=require@h/db?sslmode=prefer', 'postgres://u:sslmode=require@h/db?sslmode=verify-full'],
+    ...['postgres://h/db', 'postgres://h/db?sslmode=disable', 'postgres://h/db?sslmode=no-verify'].map((url) => [
+      url,
+      url,
+    ]),
+    ...['postgres://h/db?uselibpqcompat=true&sslmode=require', 'postgres://h/db?sslmode=required'].map((url) => [
+      url,
+      url,
+    ]),
+  ])('gives the driver %s as %s, of which it does not warn', (given, url) => {
+    const urls = { DATABASE_URL: given, DATABASE_DIRECT_URL: given, DATABASE_READ_URL: given };
+    expect(load(urls).database).toMatchObject({ url, directUrl: url, readUrl: url });
+  });
+
   it('listens everywhere outside local mode, and treats empty variables as absent', () => {
     expect(load({ DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.example.com' }).http.host).toBe('0.0.0.0');
     expect(load({ PORT: '', HOST: '' }).http).toMatchObject({ port: 3000, host: '127.0.0.1' });

@@ -110,11 +110,21 @@ function toBaseUrl(url: string): string {
   return (origin + pathname).replace(/\/+$/, '');
 }
 
+/**
+ * A database's URL with the `sslmode` that the driver takes these for. It would warn of them in several lines that are not of the log, and
+ * a later version of it would check less.
+ */
+function withFullVerification(url: string | undefined): string | undefined {
+  const query = parseUrl(url ?? '')?.searchParams;
+  if (query === undefined || query.get('uselibpqcompat') === 'true') return url;
+  return url?.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|#|$)/g, '$1verify-full');
+}
+
 function toDatabase(environment: Environment): AppConfig['database'] {
   return {
-    url: environment.DATABASE_URL,
-    directUrl: environment.DATABASE_DIRECT_URL,
-    readUrl: environment.DATABASE_READ_URL,
+    url: withFullVerification(environment.DATABASE_URL),
+    directUrl: withFullVerification(environment.DATABASE_DIRECT_URL),
+    readUrl: withFullVerification(environment.DATABASE_READ_URL),
     readMaxLagSeconds: environment.DATABASE_READ_MAX_LAG_SECONDS,
     poolSize: environment.DATABASE_POOL_SIZE,
     migrateOnStart: environment.MIGRATE_ON_START,

@@ -65,6 +65,9 @@ const UNAVAILABLE_CODES = [
   '55000',
   '55P03',
   '25006',
+  // A server's own limits of a transaction, which end the connection.
+  '25P03',
+  '25P04',
 ];
 /** The driver and its pool name these conditions only in words. */
 const UNAVAILABLE_MESSAGE =

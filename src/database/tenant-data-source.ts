@@ -87,7 +87,9 @@ export class TenantDataSource extends DataSource {
     const { rowSecurity } = this;
     if (scope === 'everyone' || rowSecurity.state !== 'on') return undefined;
     if (!scope.every((id) => UUID.test(id))) throw new Error('An organization is known by a UUID');
-    return `set local role ${rowSecurity.role}; set local waybill.organizations = '{${[...new Set(scope)].join(',')}}'`;
+    const organizations = [...new Set(scope)].join(',');
+    // Without the second one, a role or a database that has `row_security = off` would refuse every statement.
+    return `set local role ${rowSecurity.role}; set local row_security = on; set local waybill.organizations = '{${organizations}}'`;
   }
 
   override createQueryRunner(mode?: ReplicationMode): QueryRunner {

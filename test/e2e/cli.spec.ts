@@ -50,12 +50,15 @@ async function waybill(...args: string[]): Promise<{ exitCode: number; stdout: s
 }
 
 describe('npm run waybill', () => {
-  it('fails when the result cannot be written: it may be a key that is shown once', async () => {
+  it.each([
+    [[], /^waybill: The result cannot be written: ENOSPC[^\n]*\n$/],
+    [['--json'], /^\{"error":\{"code":"internal_error","message":"The result cannot be written: ENOSPC[^\n]*"\}\}\n$/],
+  ])('fails when the result cannot be written, since it may be a key that is shown once: %j', async (options, said) => {
     const full = await open('/dev/full', 'w');
-    const child = start(['org', 'list'], full.fd);
+    const child = start(['org', 'list', ...options], full.fd);
     const [stderr, [exitCode]] = await Promise.all([text(child.stderr!), once(child, 'close')]);
     await full.close();
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('cannot be written: ENOSPC') });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(said) });
   });
 
   it.each([

@@ -6,6 +6,7 @@ import { masterKeyId } from '../../common/encryption/encryption';
 import { decryptWithPassphrase, encryptWithPassphrase } from '../../common/encryption/passphrase';
 import type { AppConfig } from '../../config/config';
 import { BackupFileError, writeBackupFile } from '../../database/backup/backup-file';
+import { assertFolderOf } from '../../database/backup/backup-folder';
 import { type BackupHeader, readBackupHeader, verifyBackup } from '../../database/backup/backup-format';
 import { describeBytes, dumpDatabase } from '../../database/backup/dump-database';
 import { restoreDatabase } from '../../database/backup/restore-database';
@@ -62,6 +63,7 @@ async function asCliErrors(work: () => Promise<void>): Promise<void> {
 
 async function backUp(session: CliSession, file: string, options: KeyOptions): Promise<void> {
   const { output } = session;
+  await assertFolderOf(file);
   const config = session.config();
   const note = (message: string): void => output.note(message);
   const passphrase = await readPassphrase(options);
@@ -156,7 +158,10 @@ async function readPassphrase({ withMasterKey, passphraseFile }: KeyOptions): Pr
   if (withMasterKey === undefined || passphraseFile === undefined) {
     throw new CliError('invalid_request', '--with-master-key and --passphrase-file belong together');
   }
-  const [line = ''] = (await readFile(passphraseFile, 'utf8')).split(/\r?\n/, 1);
+  const text = await readFile(passphraseFile, 'utf8').catch((error: Error) => {
+    throw new CliError('invalid_request', `--passphrase-file cannot be read: ${error.message}`);
+  });
+  const [line = ''] = text.split(/\r?\n/, 1);
   if (line.length >= MIN_PASSPHRASE) return line;
   throw new CliError('invalid_request', `The pass phrase must have at least ${MIN_PASSPHRASE} characters`);
 }

@@ -75,13 +75,14 @@ export class Output {
 
   /** The process's own streams. A reader that has gone away (`waybill org list | head -1`) is no reason to crash. */
   static ofProcess(this: void, json: boolean): Output {
+    const output = new Output(json, process.stdout, process.stderr);
     process.stderr.on('error', () => undefined);
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') return;
-      process.stderr.write(`waybill: The result cannot be written: ${error.message}\n`);
+      output.error({ code: 'internal_error', message: `The result cannot be written: ${error.message}` });
       process.exitCode = 1;
     });
-    return new Output(json, process.stdout, process.stderr);
+    return output;
   }
 
   result({ json, text }: Report): void {

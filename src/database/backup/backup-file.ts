@@ -56,7 +56,8 @@ export async function writeBackupFile<Checked>(
     await syncFolder(path.dirname(path.resolve(file)));
     return { bytes: output.bytesWritten, checked };
   } catch (error) {
-    await rm(partial, { force: true });
+    // Where the folder is missing or none, the first error says so.
+    await rm(partial, { force: true }).catch(() => undefined);
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOSPC') throw new BackupFileError(`There is not enough room for ${file}; nothing has been left`);
     throw error;

@@ -220,6 +220,17 @@ describe('waybill backup and restore', () => {
     expect((await readdir(folder)).filter((name) => name.startsWith('bad'))).toEqual([]);
   });
 
+  it('say what is wrong with the folder or the pass phrase that is named', async () => {
+    const none = path.join(folder, 'none');
+    const missing = { code: 'invalid_request', message: `The folder ${none} does not exist: make it first` };
+    expect(await cli.failure('backup', path.join(none, 'x'))).toEqual(missing);
+    expect((await cli.failure('backup', path.join(file, 'x'))).message).toBe(`The folder ${file} is no directory`);
+    const secret = ['--with-master-key', '--passphrase-file', none];
+    expect((await cli.failure('backup', none, ...secret)).message).toContain(
+      '--passphrase-file cannot be read: ENOENT',
+    );
+  });
+
   it('take a link for a file, also one that leads nowhere', async () => {
     const to = path.join(folder, 'link.backup');
     await symlink(path.join(folder, 'nowhere'), to);

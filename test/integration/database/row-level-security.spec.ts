@@ -60,6 +60,20 @@ describe('row-level security, table by table', () => {
   const changedBy = (text: string, values: unknown[]) =>
     source.query<[unknown, number]>(text, values).then(([, count]) => count, databaseErrorCode);
 
+  it('is on although the database switches it off for its sessions', async () => {
+    const name = new URL(db.url).pathname.slice(1);
+    await db.query(`alter database "${name}" set row_security = off`);
+    const other = await new TenantDataSource({ ...dataSourceOptions(db.url), rowLevelSecurity: true }).initialize();
+    try {
+      expect(await other.query('show row_security')).toEqual([{ row_security: 'off' }]);
+      const seen = withinTenants([mine], () => other.query<{ id: string }[]>('select id from organizations'));
+      expect(await seen).toEqual([{ id: mine }]);
+    } finally {
+      await other.destroy();
+      await db.query(`alter database "${name}" reset row_security`);
+    }
+  });
+
   it('is on for every table with an organization', async () => {
     expect(source.rowSecurity).toEqual({ state: 'on', role: 'waybill_tenant' });
     expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(['emails', 'organizations', 'audit_log']));

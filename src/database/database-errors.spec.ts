@@ -1,0 +1,14 @@
+import { isUnavailable } from './database-errors';
+
+describe('isUnavailable', () => {
+  const withCode = (code: string) => Object.assign(new Error('what the server says'), { code });
+
+  it.each(['57P01', '53300', '08006', '25006', '25P03', '25P04', 'ECONNRESET'])('holds for %s', (code) => {
+    expect(isUnavailable(withCode(code))).toBe(true);
+    expect(isUnavailable(Object.assign(new Error('query failed'), { driverError: withCode(code) }))).toBe(true);
+  });
+
+  it.each(['23505', '25P02', '42P01', '42501', 'XX000'])('does not hold for %s', (code) => {
+    expect(isUnavailable(withCode(code))).toBe(false);
+  });
+});
