@@ -16,6 +16,8 @@ export class ApiError extends Error {
   readonly details: Record<string, unknown>;
   readonly requestId: string | undefined;
   readonly retryAfterSeconds: number | undefined;
+  /** When to come again, by the clock of this machine, since 1970. */
+  readonly retryAtMs: number | undefined;
 
   constructor({ status, code, message, suggestion, details = {}, requestId, retryAfterSeconds }: Refusal) {
     super(message);
@@ -26,6 +28,7 @@ export class ApiError extends Error {
     this.details = details;
     this.requestId = requestId;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.retryAtMs = retryAfterSeconds === undefined ? undefined : Date.now() + retryAfterSeconds * 1_000;
   }
 
   /** Messages of a failed validation, by field. */
