@@ -80,6 +80,13 @@ export function beginSession(): void {
   generation += 1;
 }
 
+/** There is no response: the network or the service is away. */
+export const unreachable = (): ApiError =>
+  new ApiError({
+    ...{ status: 0, code: 'unreachable', message: 'The service does not answer' },
+    suggestion: 'Check the network, then try again',
+  });
+
 async function request(method: string, path: string, options: CallOptions): Promise<Response> {
   const { query, body, signal, accept, idempotencyKey } = options;
   const begunIn = generation;
@@ -99,10 +106,7 @@ async function request(method: string, path: string, options: CallOptions): Prom
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ApiError({
-      ...{ status: 0, code: 'unreachable', message: 'The service does not answer' },
-      suggestion: 'Check the network, then try again',
-    });
+    throw unreachable();
   }
   const isOfSession = begunIn === generation && !path.startsWith('/console/session');
   if (response.status === 401 && isOfSession) sessionEnded();
