@@ -61,6 +61,43 @@ export function returnStories(sceneOf: () => ConsoleScene): void {
     expect(await read.textContent()).toBe(before);
   });
 
+  it('keeps the mail that is written when the session ends, until it is sent', async () => {
+    const key = await scene.acme.key('live', ['email:send', 'email:read', 'domain:read']);
+    const page = await scene.open();
+    const signIn = async () => {
+      await page.getByLabel('API key').fill(key);
+      await button(page, 'Sign in').click();
+      await heading(page, 'Send a test mail').waitFor();
+    };
+    await page.goto(`${scene.base}/console/send`);
+    await signIn();
+    await field(page, 'To').fill('ada@example.com');
+    await field(page, 'Subject').fill('Written with care');
+    await page.context().clearCookies();
+    await button(page, /^Send$/).click();
+    await page.getByText('a test mail are kept').waitFor();
+    await signIn();
+    expect(await field(page, 'To').inputValue()).toBe('ada@example.com');
+    await button(page, /^Send$/).click();
+    await heading(page, 'Written with care').waitFor();
+    await page.goBack();
+    await waitFor(async () => (await field(page, 'To').inputValue()) === '', { what: 'another mail' });
+  });
+
+  it('shows a page by itself once the network is back, whose script it did not have', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/domains');
+    await page.context().setOffline(true);
+    try {
+      await page.getByRole('link', { name: 'Privacy' }).click();
+      await page.getByRole('alert').getByText('The service does not answer').waitFor();
+      await page.getByText('Check the network, then try again').waitFor();
+    } finally {
+      await page.context().setOffline(false);
+    }
+    await heading(page, 'Privacy').waitFor();
+  });
+
   it('has the button that copies beside what it copies, on a phone too', async () => {
     const { domainId } = scene.acme;
     const page = await scene.signedIn();
