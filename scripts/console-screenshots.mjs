@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeOperatorKey, seed, seedOperator, signedIn, withDemo } from './console/demo.mjs';
+import { makeOperatorKey, pauseDomain, seed, seedOperator, signedIn, withDemo } from './console/demo.mjs';
 
 const target = path.resolve(import.meta.dirname, '../docs/images');
 const LOOKS = [
@@ -39,7 +39,7 @@ mkdirSync(target, { recursive: true });
 await withDemo(async ({ browser, base, dataDir, credentials }) => {
   const operatorKey = makeOperatorKey(dataDir);
   const { live, test, operator } = await seed(base, credentials);
-  await seedOperator(base, operatorKey, credentials.liveKey);
+  pauseDomain(dataDir, await seedOperator(base, operatorKey, credentials.liveKey));
   for (const look of LOOKS) {
     await shoot(browser, base, credentials.liveKey, live, look);
     await shoot(browser, base, credentials.testKey, test, look);

@@ -1,5 +1,7 @@
-import { type ComponentType, useEffect, useState } from 'react';
-import { Loading } from './parts/states';
+import { type ComponentType, useCallback, useEffect, useState } from 'react';
+import { ApiError, unreachable } from './api/client';
+import { waitAfter } from './api/query-client';
+import { Failure, Loading } from './parts/states';
 
 interface Loaded {
   readonly View: ComponentType;
@@ -18,7 +20,10 @@ export class Screen {
 
   /** A second time is free. */
   async load(): Promise<Loaded> {
-    this.loaded ??= { View: (await this.ask()).default };
+    if (!this.loaded) {
+      this.loaded = { View: (await this.ask()).default };
+      sessionStorage.removeItem(LOADED_AGAIN);
+    }
     return this.loaded;
   }
 }
@@ -28,36 +33,65 @@ export class NewRelease extends Error {}
 
 /** The release that a page has been loaded anew for: once, as it might not help. */
 const LOADED_FOR = 'waybill-loaded-for';
+/** Set once the page has been loaded anew for a script of its own release. */
+const LOADED_AGAIN = 'waybill-loaded-again';
+const RELOAD_MS = 5_000;
 
 /**
- * Finds out why a script did not come. After an upgrade the page is loaded anew: this one was just about to show another page.
- * @throws `failed`, or NewRelease where loading anew has not helped
+ * Finds out why a script did not come. After an upgrade the page is loaded anew: this one was just about to show another page. So it is
+ * once the service is back, as a browser does not request a script again that it has failed to load.
+ * @throws `failed`, ApiError where the service does not answer, or NewRelease where loading anew has not helped
  */
 async function recover(failed: Error): Promise<never> {
   const own = document.querySelector('script[type=module]')?.getAttribute('src') ?? '';
   const page = await fetch('/console', { cache: 'no-store' })
     .then(async (response) => (response.ok ? response.text() : undefined))
     .catch(() => undefined);
-  if (page === undefined || page.includes(own)) throw failed;
-  if (sessionStorage.getItem(LOADED_FOR) === own) throw new NewRelease('The console has a new release');
-  sessionStorage.setItem(LOADED_FOR, own);
+  if (page === undefined) throw unreachable();
+  const isSame = page.includes(own);
+  const [mark, value] = isSame ? [LOADED_AGAIN, 'true'] : [LOADED_FOR, own];
+  if (sessionStorage.getItem(mark) === value) {
+    // The user may want to try that again.
+    if (isSame) sessionStorage.removeItem(mark);
+    throw isSame ? failed : new NewRelease('The console has a new release');
+  }
+  sessionStorage.setItem(mark, value);
   window.location.reload();
-  return new Promise(() => undefined);
+  // The browser asks first where there is a draft, and the user may stay.
+  return new Promise((_resolve, reject) => setTimeout(() => reject(failed), RELOAD_MS));
+}
+
+const FIRST_WAIT_MS = 2_000;
+
+interface Failed {
+  readonly error: Error;
+  /** In a row. */
+  readonly failures: number;
 }
 
 /**
  * Shows a page as soon as its script is loaded. React's `lazy` shows the placeholder for at least 300 ms, a third of the time until
- * the first page was visible.
+ * the first page was visible. While the service does not answer, the script is requested again by itself, as data is.
  */
 export function Shown({ screen }: { screen: Screen }) {
   const [shown, setShown] = useState(screen.ready);
-  const [error, setError] = useState<Error>();
-  useEffect(() => {
-    screen
-      .load()
-      .catch(recover)
-      .then(setShown, (failed: Error) => setError(failed));
+  const [failed, setFailed] = useState<Failed>();
+  const load = useCallback(() => {
+    const fail = (error: Error) => setFailed((before) => ({ error, failures: (before?.failures ?? 0) + 1 }));
+    void screen.load().catch(recover).then(setShown, fail);
   }, [screen]);
-  if (error) throw error;
-  return shown ? <shown.View /> : <Loading />;
+  useEffect(load, [load]);
+  useEffect(() => {
+    if (!failed) return undefined;
+    const timer = setTimeout(load, waitAfter(failed.error, FIRST_WAIT_MS, failed.failures));
+    window.addEventListener('online', load);
+    return () => {
+      clearTimeout(timer);
+      window.removeEventListener('online', load);
+    };
+  }, [failed, load]);
+  if (shown) return <shown.View />;
+  if (!failed) return <Loading />;
+  if (!(failed.error instanceof ApiError)) throw failed.error;
+  return <Failure error={failed.error} retry={load} />;
 }

@@ -119,17 +119,20 @@ export async function seed(base, { liveKey, testKey }) {
       ...{ 'operator-overview': '/', queue: '/queue?by=organization', destinations: '/destinations' },
       ...{ destination: '/destinations/mx.maintenance.example', egress: '/egress' },
       ...{ organizations: '/organizations', workers: '/workers', audit: '/audit' },
+      'restricted-domains': '/restricted-domains',
     },
     test: { overview: '/', statistics: '/statistics', events: '/events', suppressions: '/suppressions', send: '/send' },
   };
 }
 
-/** Destinations with something the matter, and mail that waits. */
+/** Destinations with something the matter, and mail that waits. @returns the id of a domain that may be paused */
 export async function seedOperator(base, operatorKey, liveKey) {
   const call = async (method, key, where, body) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const response = await fetch(base + where, { method, headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`${where}: ${await response.text()}`);
+    const answer = await response.json();
+    if (!response.ok) throw new Error(`${where}: ${JSON.stringify(answer)}`);
+    return answer.data;
   };
   const change = (host, body) => call('PATCH', operatorKey, `/operator/v1/destinations/${host}`, body);
   await change('mx1.slowmail.example', { maxConnections: 2, ratePerMinute: 60, reason: 'They asked us to be gentle' });
@@ -143,15 +146,23 @@ export async function seedOperator(base, operatorKey, liveKey) {
       ...{ from: 'hello@waybill.test', to: [to], subject: SUBJECTS[4], html: HTML, scheduledAt },
     });
   }
+  return (await call('POST', liveKey, '/v1/domains', { domain: 'offers.northwind.example' })).id;
 }
 
-/** By the command line, as an operator makes one. */
-export function makeOperatorKey(dataDir) {
-  const cli = path.join(root, 'scripts/waybill.mjs');
+/** Runs the operator's command line. @returns its output */
+function waybill(dataDir, ...args) {
+  const command = [path.join(root, 'scripts/waybill.mjs'), ...args, '--json'];
   const env = { ...process.env, WAYBILL_DATA_DIR: dataDir };
-  const args = [cli, 'operator-key', 'create', '--name', 'On call', '--json'];
-  const output = execFileSync(process.execPath, args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-  return JSON.parse(output).key;
+  return JSON.parse(
+    execFileSync(process.execPath, command, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+  );
+}
+
+export const makeOperatorKey = (dataDir) => waybill(dataDir, 'operator-key', 'create', '--name', 'On call').key;
+
+/** Pauses the sending of a domain, as an operator does. */
+export function pauseDomain(dataDir, id) {
+  waybill(dataDir, 'domain', 'pause-sending', id, '--reason', 'Phishing was reported');
 }
 
 /** A browser's context that a key is signed in to. */

@@ -36,7 +36,7 @@ export interface AuditFilter extends Partial<Pick<AuditEntry, 'actor' | 'action'
 }
 
 /** An operator's filter over one organization or all; `organizationId` is `INSTALLATION` for entries that belong to none. */
-export type OperatorAuditFilter = Partial<Pick<AuditEntry, 'organizationId' | 'action'>>;
+export type OperatorAuditFilter = Partial<Pick<AuditEntry, 'organizationId' | 'action' | 'targetId'>>;
 
 /** The rows of the audit log. Reads of an organization are filtered by it; those of the operator are not. */
 @Injectable()

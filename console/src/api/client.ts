@@ -16,6 +16,8 @@ export class ApiError extends Error {
   readonly details: Record<string, unknown>;
   readonly requestId: string | undefined;
   readonly retryAfterSeconds: number | undefined;
+  /** When to come again, by the clock of this machine, since 1970. */
+  readonly retryAtMs: number | undefined;
 
   constructor({ status, code, message, suggestion, details = {}, requestId, retryAfterSeconds }: Refusal) {
     super(message);
@@ -26,6 +28,7 @@ export class ApiError extends Error {
     this.details = details;
     this.requestId = requestId;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.retryAtMs = retryAfterSeconds === undefined ? undefined : Date.now() + retryAfterSeconds * 1_000;
   }
 
   /** Messages of a failed validation, by field. */
@@ -77,6 +80,13 @@ export function beginSession(): void {
   generation += 1;
 }
 
+/** There is no response: the network or the service is away. */
+export const unreachable = (): ApiError =>
+  new ApiError({
+    ...{ status: 0, code: 'unreachable', message: 'The service does not answer' },
+    suggestion: 'Check the network, then try again',
+  });
+
 async function request(method: string, path: string, options: CallOptions): Promise<Response> {
   const { query, body, signal, accept, idempotencyKey } = options;
   const begunIn = generation;
@@ -96,10 +106,7 @@ async function request(method: string, path: string, options: CallOptions): Prom
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ApiError({
-      ...{ status: 0, code: 'unreachable', message: 'The service does not answer' },
-      suggestion: 'Check the network, then try again',
-    });
+    throw unreachable();
   }
   const isOfSession = begunIn === generation && !path.startsWith('/console/session');
   if (response.status === 401 && isOfSession) sessionEnded();

@@ -80,3 +80,13 @@ export function CopyButton({ text, what, label }: { text: string; what: string; 
     </Button>
   );
 }
+
+/** A text with the button that copies it, which stays beside it however narrow the page is. */
+export function Copied({ text, what }: { text: string; what: string }) {
+  return (
+    <span className="row copied">
+      <code className="break">{text}</code>
+      <CopyButton text={text} what={what} />
+    </span>
+  );
+}

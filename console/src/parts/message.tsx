@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import { Button, CopyButton } from './button';
+import { Button, Copied } from './button';
 import { bytes } from './format';
 import { type Tab } from './tabs';
 import { Foreign } from './text';
@@ -90,11 +90,5 @@ function attachmentList<Attachment extends Attached>(
 
 /** The last line of details: the id to quote, and to search for in a log. */
 export function idFact(id: string): readonly [name: string, value: ReactNode] {
-  return [
-    'Id',
-    <span key="id" className="row">
-      <code className="break">{id}</code>
-      <CopyButton text={id} what="the id" />
-    </span>,
-  ];
+  return ['Id', <Copied key="id" text={id} what="the id" />];
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { ApiError } from '../api/client';
 import { useMay } from '../api/session';
 import { Button } from './button';
-import { span } from './format';
+import { Countdown } from './countdown';
 import { Icon, type IconName } from './icons';
 import { Card, Figures, Page } from './page';
 
@@ -83,7 +83,7 @@ function ErrorFacts({ error }: { error: unknown }) {
   return (
     <>
       {error.suggestion && <p>{error.suggestion}</p>}
-      {error.retryAfterSeconds !== undefined && <p>Try again in {span(error.retryAfterSeconds)}.</p>}
+      {error.retryAtMs !== undefined && <Countdown key={error.retryAtMs} untilMs={error.retryAtMs} />}
       <p className="hint">
         <code>{error.code}</code>
         {error.requestId && (

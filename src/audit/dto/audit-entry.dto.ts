@@ -7,8 +7,8 @@ import type { AuditEntry, AuditFilter } from '../audit.service';
 
 const ACTOR = /^[\w:-]{1,64}$/;
 const NAME = /^[a-z][a-z_.]{0,63}$/;
-/** Visible characters and spaces. */
-const TARGET = /^[\x20-\x7e]{1,300}$/;
+/** An id of a target: visible characters and spaces. */
+export const AUDIT_TARGET = /^[\x20-\x7e]{1,300}$/;
 
 /** Query of `GET /v1/audit-log`. */
 export class ListAuditEntriesQuery extends CursorQuery {
@@ -24,7 +24,7 @@ export class ListAuditEntriesQuery extends CursorQuery {
 
   @ApiPropertyOptional({ example: 'api_key' }) @IsOptional() @Matches(NAME) targetType?: string;
 
-  @ApiPropertyOptional() @IsOptional() @Matches(TARGET) targetId?: string;
+  @ApiPropertyOptional() @IsOptional() @Matches(AUDIT_TARGET) targetId?: string;
 
   @ApiPropertyOptional({ format: 'date-time', type: String, description: 'At or after' })
   @IsOptional()

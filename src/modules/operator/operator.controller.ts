@@ -64,10 +64,11 @@ export class OperatorController {
   })
   @ApiCursorList(OperatorAuditEntryDto)
   @ApiOperatorErrors('invalid_request')
-  async listAudit(@Query() { organization_id, action, limit, cursor }: ListAuditQuery) {
+  async listAudit(@Query() { organization_id, action, target_id, limit, cursor }: ListAuditQuery) {
     const filter = {
       ...(organization_id !== undefined && { organizationId: organization_id.toLowerCase() }),
       ...(action !== undefined && { action }),
+      ...(target_id !== undefined && { targetId: target_id }),
     };
     const { entries, hasMore } = await this.audit.listAll(filter, { limit, after: cursor?.toLowerCase() });
     const last = entries.at(-1);

@@ -4,6 +4,7 @@ import { integrationStories } from './integration-stories';
 import { operatorStories } from './operator-stories';
 import { everyPage } from './pages';
 import { readingStories } from './reading-stories';
+import { returnStories } from './return-stories';
 import { supportStories } from './support-stories';
 import { tenantStories } from './tenant-stories';
 import { writingStories } from './writing-stories';
@@ -25,6 +26,7 @@ describeInBrowser('the console', () => {
   describe('for those who answer questions', () => supportStories(() => scene));
   describe('when something fails', () => failureStories(() => scene));
   describe('when data is old or late', () => readingStories(() => scene));
+  describe('when people return', () => returnStories(() => scene));
   describe('when something is written', () => writingStories(() => scene));
   describe('for operators', () => operatorStories(() => scene));
   describe('on every page', () => everyPage(() => scene));

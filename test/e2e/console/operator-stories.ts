@@ -52,7 +52,7 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
       const domain = page.getByRole('row', { name: /acme\.example.*too many of its mails have bounced/ });
       await domain.getByText('1,200 a day').waitFor();
       await domain.getByRole('link', { name: 'Owner of acme.example' }).waitFor();
-      await domain.getByRole('link', { name: 'History of the organization of acme.example' }).click();
+      await domain.getByRole('link', { name: 'History of acme.example' }).click();
       const row = page.getByRole('row', { name: /The service itself/ });
       await row.getByText('More').click();
       await row.getByText('Reason: bounces').waitFor();

@@ -282,6 +282,17 @@ describe('GET /operator/v1/audit', () => {
     const { body } = await operator.api.get('/operator/v1/audit?action=organization.created&limit=1');
     expect(body.data).toEqual([expect.objectContaining({ organizationId: acme.organizationId })]);
   });
+
+  it('has the history of one target', async () => {
+    const [made, other] = [await operatorOf(app), await operatorOf(app)];
+    const { body } = await operator.api.get(`/operator/v1/audit?target_id=${made.keyId}`);
+    expect(body.data).toEqual([expect.objectContaining({ target: { type: 'operator_key', id: made.keyId } })]);
+    const none = await operator.api.get(
+      `/operator/v1/audit?target_id=${other.keyId}&organization_id=${acme.organizationId}`,
+    );
+    expect(none.body.data).toEqual([]);
+    expect((await operator.api.get('/operator/v1/audit?target_id=')).status).toBe(400);
+  });
 });
 
 describe('/operator/v1/restricted-domains', () => {

@@ -92,19 +92,20 @@ export default function Audit() {
 }
 
 function AuditPage() {
-  const [{ action, organization }, change] = useFilters(['action', 'organization']);
+  const [filters, change] = useFilters(['action', 'organization', 'target']);
+  const { action, organization, target } = filters;
   const query = useInfiniteQuery({
-    queryKey: ['audit', action, organization],
+    queryKey: ['audit', action, organization, target],
     queryFn: ({ pageParam, signal }) =>
       get<Entries>(
         '/operator/v1/audit',
-        { action, organization_id: organization, limit: 50, cursor: pageParam },
+        { action, organization_id: organization, target_id: target, limit: 50, cursor: pageParam },
         signal,
       ),
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
   });
-  const isFiltered = action !== '' || organization !== '';
+  const isFiltered = action !== '' || organization !== '' || target !== '';
   return (
     <Page title="Audit log" lead="Who changed what, in all organizations and in the installation.">
       <FilterBar
@@ -115,8 +116,9 @@ function AuditPage() {
             label: 'Organization (id)',
             hint: organization && <OrganizationName id={organization} />,
           },
+          { name: 'target', label: 'What it was done to (id)' },
         ]}
-        values={{ action, organization }}
+        values={filters}
         change={change}
       />
       <ListCard

@@ -1,5 +1,5 @@
 import type { DnsRecord, Domain } from '../../api/types';
-import { CopyButton } from '../../parts/button';
+import { Copied } from '../../parts/button';
 import { words } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
 import { Card } from '../../parts/page';
@@ -80,15 +80,6 @@ function Found({ record: { verified, purpose, problem, found = [] } }: { record:
         </code>
       ))}
     </>
-  );
-}
-
-function Copied({ text, what }: { text: string; what: string }) {
-  return (
-    <span className="row" style={{ flexWrap: 'nowrap', alignItems: 'flex-start' }}>
-      <code className="break">{text}</code>
-      <CopyButton text={text} what={what} />
-    </span>
   );
 }
 

@@ -56,8 +56,8 @@ const COLUMNS: readonly Column<RestrictedDomain>[] = [
   {
     name: 'History',
     isHidden: true,
-    cell: ({ organizationId, domain }) => (
-      <Link href={`/audit?organization=${organizationId}`} aria-label={`History of the organization of ${domain}`}>
+    cell: ({ organizationId, id, domain }) => (
+      <Link href={`/audit?organization=${organizationId}&target=${id}`} aria-label={`History of ${domain}`}>
         History
       </Link>
     ),

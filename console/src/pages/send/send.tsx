@@ -10,17 +10,8 @@ import { bound, TextArea, TextField, useRefusalFocus } from '../../parts/field';
 import { Card, Page } from '../../parts/page';
 import { InlineError, Requires } from '../../parts/states';
 import { useToast } from '../../parts/toast';
-
-/** The simulator's outcome for each address (README.md). */
-const SIMULATOR: readonly (readonly [local: string, what: string])[] = [
-  ['delivered', 'Delivered'],
-  ['bounced', 'Bounces'],
-  ['soft-bounced', 'Put off twice, then delivered'],
-  ['complained', 'Reported as spam'],
-  ['opened', 'Opened'],
-  ['clicked', 'Clicked'],
-  ['suppressed', 'Suppressed'],
-];
+import { Simulator } from './simulator';
+import { useWritten } from './written';
 
 export default function Send() {
   return (
@@ -73,10 +64,8 @@ function SendForm() {
   const sendOnce = useSendOnce();
   const toast = useToast();
   const [, navigate] = useLocation();
-  const [from, setFrom] = useState<string>();
-  const [to, setTo] = useState('');
-  const [subject, setSubject] = useState('Hello from Waybill');
-  const [html, setHtml] = useState('<h1>It works</h1>\n<p>This is a <strong>test</strong> mail.</p>');
+  const { mail, set, forget } = useWritten();
+  const { from, to, subject, html } = mail;
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const form = useRefusalFocus(error);
@@ -100,6 +89,7 @@ function SendForm() {
         html,
         tags: ['console'],
       });
+      forget();
       toast('Accepted: it is on its way');
       navigate(`/emails/${data.id}`);
     } catch (failed) {
@@ -110,13 +100,13 @@ function SendForm() {
   return (
     <Card>
       <form ref={form} className="form" onSubmit={submit}>
-        {key.mode === 'test' && <Simulator to={to} choose={setTo} />}
+        {key.mode === 'test' && <Simulator to={to} choose={set('to')} />}
         <TextField
           label="From"
           type="text"
           inputMode="email"
           value={from ?? sender ?? ''}
-          onChange={(event) => setFrom(event.target.value)}
+          onChange={(event) => set('from')(event.target.value)}
           error={fieldError('from')}
           hint={
             sender === undefined ? (
@@ -131,15 +121,20 @@ function SendForm() {
           type="text"
           inputMode="email"
           required
-          {...bound(to, setTo, fieldError('to'))}
+          {...bound(to, set('to'), fieldError('to'))}
           placeholder="you@example.com"
           hint="Several addresses: with a comma between them."
         />
-        <TextField label="Subject" required {...bound(subject, setSubject, fieldError('subject'))} maxLength={998} />
+        <TextField
+          label="Subject"
+          required
+          {...bound(subject, set('subject'), fieldError('subject'))}
+          maxLength={998}
+        />
         <TextArea
           label="HTML"
           required
-          {...bound(html, setHtml, fieldError('html'))}
+          {...bound(html, set('html'), fieldError('html'))}
           spellCheck={false}
           className="mono"
           rows={8}
@@ -153,27 +148,5 @@ function SendForm() {
         </div>
       </form>
     </Card>
-  );
-}
-
-/** The simulator's addresses, each with the outcome of a mail to it. */
-function Simulator({ to, choose }: { to: string; choose: (address: string) => void }) {
-  const { simulatorDomain } = useSession().service;
-  return (
-    <fieldset>
-      <legend>Simulate</legend>
-      <div className="row">
-        {SIMULATOR.map(([local, what]) => (
-          <Button
-            key={local}
-            small
-            aria-pressed={to === `${local}@${simulatorDomain}`}
-            onClick={() => choose(`${local}@${simulatorDomain}`)}
-          >
-            {what}
-          </Button>
-        ))}
-      </div>
-    </fieldset>
   );
 }

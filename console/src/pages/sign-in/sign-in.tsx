@@ -62,7 +62,8 @@ export function SignIn() {
           <div className="notice warn" role="status">
             <p>
               <strong>Your session has ended.</strong> It has expired, or its key was revoked or signed out elsewhere.
-              Sign in to return to this page. What you had not saved has to be entered again.
+              Sign in to return to this page. Drafts of templates and of a test mail are kept; what else you had not
+              saved has to be entered again.
             </p>
           </div>
         )}

@@ -75,9 +75,11 @@ export function DeliveryList({ webhook }: { webhook: Webhook }) {
       return pages[0]?.data.some(isMoving) ? 1_000 : 4_000;
     },
   });
+  // What is looked at and closed again is no step of its own.
+  const turn = (id: string) => change({ delivery: id }, { replace: true });
   const look = ({ id, eventType: type }: WebhookDelivery) => {
     setEventType(type);
-    change({ delivery: id });
+    turn(id);
   };
   const actions: Column<WebhookDelivery> = {
     name: 'Actions',
@@ -115,7 +117,7 @@ export function DeliveryList({ webhook }: { webhook: Webhook }) {
           webhook={webhook}
           id={shown}
           title={eventType === '' ? 'Delivery' : words(eventType)}
-          onClose={() => change({ delivery: '' })}
+          onClose={() => turn('')}
         />
       )}
     </>

@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsString, IsUUID, Length, Matches, Max, Min } from 'class-validator';
 import { type AuditEntry, INSTALLATION } from '../../../audit/audit.service';
+import { AUDIT_TARGET } from '../../../audit/dto/audit-entry.dto';
 import { Nullable, QueryInteger } from '../../../common/http/dto-decorators';
 import { CursorQuery } from '../../../common/http/envelope.dto';
 import type { LiveWorker } from '../../../delivery/queue/delivery-queue.repository';
@@ -52,6 +53,11 @@ export class ListAuditQuery extends CursorQuery {
   @IsOptional()
   @Matches(/^[a-z][a-z_.]{0,63}$/)
   action?: string;
+
+  @ApiPropertyOptional({ description: 'What it was done to, by its id: that of a domain, a key, a destination' })
+  @IsOptional()
+  @Matches(AUDIT_TARGET)
+  target_id?: string;
 }
 
 class AuditTargetDto {
