@@ -1,4 +1,4 @@
-import { type ComponentType, useCallback, useEffect, useState } from 'react';
+import { type ComponentType, useCallback, useEffect, useRef, useState } from 'react';
 import { ApiError, unreachable } from './api/client';
 import { waitAfter } from './api/query-client';
 import { Failure, Loading } from './parts/states';
@@ -37,6 +37,11 @@ const LOADED_FOR = 'waybill-loaded-for';
 const LOADED_AGAIN = 'waybill-loaded-again';
 const RELOAD_MS = 5_000;
 
+const textAt = (url: string): Promise<string | undefined> =>
+  fetch(url, { cache: 'no-store' })
+    .then(async (response) => (response.ok ? response.text() : undefined))
+    .catch(() => undefined);
+
 /**
  * Finds out why a script did not come. After an upgrade the page is loaded anew: this one was just about to show another page. So it is
  * once the service is back, as a browser does not request a script again that it has failed to load.
@@ -44,11 +49,11 @@ const RELOAD_MS = 5_000;
  */
 async function recover(failed: Error): Promise<never> {
   const own = document.querySelector('script[type=module]')?.getAttribute('src') ?? '';
-  const page = await fetch('/console', { cache: 'no-store' })
-    .then(async (response) => (response.ok ? response.text() : undefined))
-    .catch(() => undefined);
+  const page = await textAt('/console');
   if (page === undefined) throw unreachable();
   const isSame = page.includes(own);
+  // Anew the page would be blank.
+  if (isSame && (await textAt(own)) === undefined) throw failed;
   const [mark, value] = isSame ? [LOADED_AGAIN, 'true'] : [LOADED_FOR, own];
   if (sessionStorage.getItem(mark) === value) {
     // The user may want to try that again.
@@ -76,9 +81,17 @@ interface Failed {
 export function Shown({ screen }: { screen: Screen }) {
   const [shown, setShown] = useState(screen.ready);
   const [failed, setFailed] = useState<Failed>();
+  const isLoading = useRef(false);
   const load = useCallback(() => {
+    // The second of two failures at once would count as one that loading the page anew has not helped with.
+    if (isLoading.current) return;
+    isLoading.current = true;
     const fail = (error: Error) => setFailed((before) => ({ error, failures: (before?.failures ?? 0) + 1 }));
-    void screen.load().catch(recover).then(setShown, fail);
+    void screen
+      .load()
+      .catch(recover)
+      .then(setShown, fail)
+      .finally(() => (isLoading.current = false));
   }, [screen]);
   useEffect(load, [load]);
   useEffect(() => {

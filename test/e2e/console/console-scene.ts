@@ -6,6 +6,7 @@ import { type Browser, type BrowserContext, type BrowserContextOptions, chromium
 import { WebhookReceiver } from '../../doubles/webhook-receiver';
 import { describeWhere } from '../../setup/describe-where';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+import { waitFor } from '../../setup/wait-for';
 import { ApiClient } from '../kit/api-client';
 import { ServiceProcess } from '../kit/service-process';
 import { type Tenant, TenantFactory } from '../kit/tenant';
@@ -185,22 +186,37 @@ export async function accessibilityProblems(page: Page, rules?: readonly string[
   return (found as Violation[]).flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
 }
 
-/** What follows the window's size, charts among it, does so within two frames. */
-const drawn = (page: Page) =>
-  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))');
+/** What follows the window's size, charts among it, does so within two frames; several tabs have few of them. */
+const SETTLED_MS = 2_000;
+
+/** Measures a page once it has been drawn for its window: until nothing is found, or for a while. */
+async function drawn<Found>(page: Page, measure: string, isNone: (found: Found) => boolean): Promise<Found> {
+  let found: Found | undefined;
+  const look = async (): Promise<boolean> => {
+    await page.evaluate(
+      'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))',
+    );
+    found = await page.evaluate<Found>(measure);
+    return isNone(found);
+  };
+  await waitFor(look, { what: 'a page that fits', timeoutMs: SETTLED_MS }).catch((error: Error) => {
+    if (found === undefined) throw error;
+  });
+  return found as Found;
+}
 
 /** The captions of tables that are wider than the boxes around them. */
-export async function cutTables(page: Page): Promise<string[]> {
-  await drawn(page);
-  return page.evaluate<string[]>(`[...document.querySelectorAll('.table-wrap:has(> .stacking)')]
+export function cutTables(page: Page): Promise<string[]> {
+  const measure = `[...document.querySelectorAll('.table-wrap:has(> .stacking)')]
     .filter((box) => box.scrollWidth > box.clientWidth)
-    .map((box) => box.querySelector('caption')?.textContent ?? '')`);
+    .map((box) => box.querySelector('caption')?.textContent ?? '')`;
+  return drawn<string[]>(page, measure, (cut) => cut.length === 0);
 }
 
 /** By how many pixels the page is wider than the window, once it has been drawn for it. */
-export async function overflow(page: Page): Promise<number> {
-  await drawn(page);
-  return Number(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'));
+export function overflow(page: Page): Promise<number> {
+  const measure = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+  return drawn<number>(page, measure, (pixels) => pixels <= 0);
 }
 
 /** A suite that needs a browser. Without one it is skipped, which is reported. */

@@ -215,7 +215,7 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
         await route.fulfill({ status: 503, headers: { 'retry-after': '3600' }, body: '{}' });
       });
       await scene.turnTo(page, '/emails');
-      await page.getByText('Try again in 60 min.').waitFor();
+      await page.getByText('Try again in 60 min.').last().waitFor();
       expect(asked).toBe(1);
     });
 

@@ -206,6 +206,17 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     expect(file).toContain('50 more lines were refused');
   });
 
+  it('says that a file has no addresses', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/suppressions');
+    await button(page, 'Import CSV').click();
+    await page
+      .getByLabel('File', { exact: true })
+      .setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from('email,reason,notes\n') });
+    await button(page, /^Import$/).click();
+    await page.getByText('There are no addresses in this file').waitFor();
+  });
+
   it('leaves the focus at the button while it is busy, and takes it to the first field that is refused', async () => {
     const page = await scene.signedIn();
     await scene.visit(page, '/domains');

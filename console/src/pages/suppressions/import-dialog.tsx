@@ -97,11 +97,12 @@ function ReportOf({ report: { added, duplicates, invalid, refused } }: { report:
   const box = useRef<HTMLDivElement>(null);
   // The button that had the focus is gone.
   useEffect(() => box.current?.focus(), []);
+  const isEmpty = added + duplicates + invalid === 0;
   return (
-    <div ref={box} tabIndex={-1} className={`notice ${invalid > 0 ? 'warn' : 'good'}`} role="status">
+    <div ref={box} tabIndex={-1} className={`notice ${isEmpty || invalid > 0 ? 'warn' : 'good'}`} role="status">
       <div>
         <strong>
-          {count(added)} added, {count(invalid)} refused
+          {isEmpty ? 'There are no addresses in this file' : `${count(added)} added, ${count(invalid)} refused`}
         </strong>
         {duplicates > 0 && <p>{count(duplicates)} listed already.</p>}
         <ul>
