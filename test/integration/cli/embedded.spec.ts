@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { attachEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres';
 import { loadConfig } from '../../../src/config/load-config';
 import { EmbeddedWorkshop } from '../embedded/support';
@@ -38,7 +37,7 @@ describe('the command line on the embedded database', () => {
 
   it('makes no database to look at, or to back up', async () => {
     const other = await workshop.newDataDir();
-    for (const args of [['doctor'], ['backup', path.join(other, 'a.backup')]]) {
+    for (const args of [['doctor'], ['backup', `${other}.backup`]]) {
       const { exitCode, stdout, stderr } = await runWith({ WAYBILL_DATA_DIR: other }, args);
       expect([exitCode, stdout + stderr]).toEqual([1, expect.stringContaining('There is no database in')]);
     }

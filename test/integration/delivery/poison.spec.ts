@@ -229,9 +229,9 @@ describe('a mail that kills its workers', () => {
     await worker.start();
     const isCleared = async () => Object.values(await crashes()).every((state) => state === '0 waiting');
     await waitFor(isCleared, { what: 'the trials to end' });
-    expect(take).toHaveBeenCalledTimes(2);
-    expect(cutShort).toHaveBeenCalledTimes(2);
-    expect(take.mock.invocationCallOrder[1]).toBeLessThan(cutShort.mock.invocationCallOrder[0] ?? 0);
+    const cutFirst = cutShort.mock.invocationCallOrder[0] ?? 0;
+    const triedBefore = take.mock.calls.filter((_call, at) => (take.mock.invocationCallOrder[at] ?? 0) < cutFirst);
+    expect(new Set(triedBefore.flatMap(([claims]) => claims.map(({ emailId }) => emailId))).size).toBe(2);
     await scene.clear();
     await tarpit.stop();
   });
