@@ -87,7 +87,7 @@ export class EmailLookupService {
     return deliveries.map((delivery) => last.get(`${emailOf(delivery)} ${delivery.recipient}`));
   }
 
-  /** What was sent to an address by any organization, in the order of its keys. @throws UnavailableError */
+  /** Up to `limit` of what was sent to an address by any organization, in no order. @param after keys up to this one are left out @throws UnavailableError */
   findAddressed(recipient: string, after: KeyPlace, limit: number): Promise<DeliveryKey[]> {
     return this.emails.findAddressed(recipient, after, limit);
   }

@@ -5,7 +5,6 @@ import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
 import { ValidationError } from '../../common/errors/app-error';
 import { NIL_ID } from '../../common/ids';
-import type { DeliveryKey } from '../../delivery/ports/delivery';
 import {
   type DeliveryCursor,
   type DeliveryFilter,
@@ -23,8 +22,8 @@ import { EmailLookupService } from '../emails/email-lookup.service';
 /** Requests within this time get the same count. */
 const CACHE_MS = 2 * SECOND;
 const MAX_SHARES = 500;
-/** Of an address; most have fewer. */
-const KEYS_AT_A_TIME = 2_000;
+/** Mails to an address; most have got fewer. */
+const MOST_LOOKED_UP = 2_000;
 
 /** A share of the queue, with the name of the organization that its key identifies. */
 export type NamedShare = QueueShare & { readonly name?: string };
@@ -118,16 +117,15 @@ export class OperatorDeliveriesService {
     return { deliveries, hasMore: found.length > limit };
   }
 
-  /** Those to an address are looked up by what was sent to it: a walk of a queue of a million took seconds. */
+  /**
+   * Those to an address are looked up by what was sent to it: a walk of a queue of a million took seconds. For an address that gets very
+   * much mail the walk is the cheaper way.
+   */
   private async find(filter: DeliveryFilter, after: DeliveryCursor, limit: number): Promise<ListedDelivery[]> {
     const { recipient, emailId } = filter;
     if (recipient === undefined || emailId !== undefined) return this.queue.list(filter, after, limit);
-    const found: ListedDelivery[] = [];
-    for (let place: DeliveryCursor | undefined = after; place !== undefined && found.length < limit;) {
-      const keys: DeliveryKey[] = await this.emails.findAddressed(recipient, place, KEYS_AT_A_TIME);
-      found.push(...(await this.queue.listAmong(keys, filter, place, limit - found.length)));
-      place = keys.length < KEYS_AT_A_TIME ? undefined : keys.at(-1);
-    }
-    return found;
+    const keys = await this.emails.findAddressed(recipient, after, MOST_LOOKED_UP);
+    if (keys.length === MOST_LOOKED_UP) return this.queue.list(filter, after, limit);
+    return this.queue.listAmong(keys, filter, after, limit);
   }
 }

@@ -222,6 +222,15 @@ describe('GET /operator/v1/queue/deliveries', () => {
     expect(await pages(`recipient=${to[0]}&state=held`)).toEqual([]);
     expect(await pages(`email_id=${expected[4]}&organization_id=${other.organizationId}`)).toEqual([expected[4]]);
     expect(await pages(`email_id=${expected[4]}&organization_id=${acme.organizationId}`)).toEqual([]);
+    // Very much has been sent to it.
+    await app.db.query(
+      `insert into email_recipients
+       select (jsonb_populate_record(r, jsonb_build_object('email_id', left(r.email_id::text, 24) || to_char(n, 'fm000000000000')))).*
+       from email_recipients r cross join generate_series(1, 2000) n
+       where r.email_id = $1`,
+      [expected[0]],
+    );
+    expect(await pages(`recipient=${to[0]}`)).toEqual(expected.toSorted());
   });
 
   it('refuses an invented cursor, and an invalid domain', async () => {
