@@ -1,4 +1,5 @@
 import { corpusNames, expectedReports, readCorpus } from '../../../../test/corpus/reports-corpus';
+import { loopTurnsOf } from '../../../../test/setup/loop-turns';
 import { BUILT_IN_CLASSIFIER } from '../../../delivery/policy/classify-reply';
 import { parseReport, parseReportInTurns } from './parse-report';
 import type { Report } from './report';
@@ -31,17 +32,12 @@ describe('parseReportInTurns', () => {
   it('leaves the event loop to others while it searches a long text', async () => {
     const line = `${'user adresse '.repeat(70)}\r\n`;
     const header = 'From: mailer-daemon@example.org\r\nSubject: Undelivered Mail Returned to Sender\r\n\r\n';
-    let othersTurns = 0;
-    let isOver = false;
-    const takeTurn = (): void => {
-      othersTurns += 1;
-      if (!isOver) setImmediate(takeTurn);
-    };
-    setImmediate(takeTurn);
-    const reading = parseReportInTurns(Buffer.from(header + line.repeat(400)), BUILT_IN_CLASSIFIER);
-    expect(await reading.finally(() => (isOver = true))).toMatchObject({ kind: 'bounce' });
+    const turns = await loopTurnsOf(async () => {
+      const report = await parseReportInTurns(Buffer.from(header + line.repeat(400)), BUILT_IN_CLASSIFIER);
+      expect(report).toMatchObject({ kind: 'bounce' });
+    });
     // A reading in one turn leaves two.
-    expect(othersTurns).toBeGreaterThan(4);
+    expect(turns).toBeGreaterThan(4);
   });
 });
 
