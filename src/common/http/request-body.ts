@@ -136,11 +136,18 @@ export function hasBody({ method, headers }: Request): boolean {
 export function readBody(request: Request, maxBytes: number): Buffer | Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   // A small body arrives together with the headers.
-  if (request.complete && request.readableLength <= maxBytes) {
-    return (request.read() as Buffer | null) ?? Buffer.alloc(0);
-  }
+  if (request.complete && request.readableLength <= maxBytes) return readArrived(request);
   if (request.awaitsContinue) request.res?.writeContinue();
   return collect(request, maxBytes);
+}
+
+/** `read` returns all that is there until Node 24, and one of its pieces from Node 26 on. */
+function readArrived(request: Request): Buffer {
+  const first = request.read() as Buffer | null;
+  if (first === null || request.readableLength === 0) return first ?? Buffer.alloc(0);
+  const pieces = [first];
+  while (request.readableLength > 0) pieces.push(request.read() as Buffer);
+  return Buffer.concat(pieces);
 }
 
 function collect(request: Request, maxBytes: number): Promise<Buffer> {

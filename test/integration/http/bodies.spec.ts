@@ -110,6 +110,16 @@ describe('bodies', () => {
     client.close();
   });
 
+  it('reads all pieces of a body that is there when the key has been looked up', async () => {
+    const chunks = '5\r\n{"nam\r\n5\r\ne":"a\r\n4\r\nbc"}\r\n0\r\n\r\n';
+    const headers = [JSON_TYPE, 'Transfer-Encoding: chunked', 'Authorization: Bearer slow'];
+    const client = await RawClient.connect(app.port);
+    const arriving = request('POST /v1/things', headers, chunks);
+    expect((await client.send(arriving).next()).body).toBe('{"data":{"name":"abc"}}');
+    expect((await client.send(arriving).next()).body).toBe('{"data":{"name":"abc"}}');
+    client.close();
+  });
+
   it.each([
     ['no headers', request('POST /v1/things/1/verify')],
     ['a length of 0', request('POST /v1/things/1/verify', ['Content-Length: 0'])],

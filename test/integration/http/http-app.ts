@@ -28,6 +28,7 @@ import { createHttpAdapter, type HttpServerOptions } from '../../../src/common/h
 import { PathId } from '../../../src/common/http/openapi.decorators';
 import { DtoPipe } from '../../../src/common/http/validate-dto';
 import { AppError } from '../../../src/common/errors/app-error';
+import { waitFor } from '../../setup/wait-for';
 
 class ListQuery {
   @IsOptional() @QueryInteger(1, 1_000) page = 1;
@@ -141,12 +142,14 @@ class HealthController {
   }
 }
 
-/** Knows one key; anything else is refused, to show what comes before and after authentication. */
+/** Refuses one key, to show what comes before and after authentication; another takes until all of the request is there. */
 @Injectable()
 class KeyGuard implements CanActivate {
-  canActivate(context: ExecutionContext): boolean {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
-    if (request.headers.authorization === 'Bearer bad') throw new AppError('invalid_api_key', 'Bad key');
+    const { authorization } = request.headers;
+    if (authorization === 'Bearer bad') throw new AppError('invalid_api_key', 'Bad key');
+    if (authorization === 'Bearer slow') await waitFor(() => request.complete, { what: 'the whole request' });
     request.principal = { organizationId: 'o', apiKeyId: 'k', mode: 'live', scopes: new Set(), domainId: undefined };
     return true;
   }
