@@ -2,11 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { masterKeyId } from '../common/encryption/encryption';
+import { UnavailableError } from '../common/errors/app-error';
 import { newId } from '../common/ids';
 import { JobStore, type WorkCondition } from '../common/jobs/periodic-jobs';
 import { AppConfig } from '../config/config';
 import type { BackfillBatch } from './backfill';
 import { BackfillRun, MasterKeyInUse } from './installation.entity';
+import { databaseErrorCode } from './database-errors';
 import { Database } from './database.service';
 import { findWork, releaseJobLease, takeJobLease } from './sql/jobs.sql';
 import { recordMasterKeyId } from './sql/master-key.sql';
@@ -34,9 +36,22 @@ export class JobStoreRepository extends JobStore {
     due: readonly string[],
     now: Date,
   ): Promise<ReadonlySet<string>> {
-    const found = await this.database.run(findWork(conditions, due, now));
-    return new Set(found.map(({ name }) => name));
+    try {
+      const found = await this.database.run(findWork(conditions, due, now));
+      return new Set(found.map(({ name }) => name));
+    } catch (error) {
+      throw causeOfTimeout(error) ?? error;
+    }
   }
+}
+
+/** lock_not_available, query_canceled (by `lock_timeout` and `statement_timeout`) */
+const TIMEOUTS = ['55P03', '57014'];
+
+/** The server responds, only what one of the conditions reads does not: that says nothing about the other jobs. */
+function causeOfTimeout(error: unknown): Error | undefined {
+  const cause = error instanceof UnavailableError ? error.cause : undefined;
+  return cause instanceof Error && TIMEOUTS.includes(databaseErrorCode(cause) ?? '') ? cause : undefined;
 }
 
 /** How far backfills have come. */

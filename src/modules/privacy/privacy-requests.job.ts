@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import type { Counter } from 'prom-client';
-import { Clock, HOUR, MINUTE, SECOND } from '../../common/clock';
+import { BriefCache } from '../../common/async/promises';
+import { Clock, DAY, HOUR, MINUTE, SECOND } from '../../common/clock';
 import { reasonOf } from '../../common/errors/app-error';
 import { deleteInBatches, PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { InstallationGauges } from '../../common/jobs/installation-gauges';
@@ -19,10 +20,19 @@ import {
 
 const TYPES: readonly PrivacyRequestType[] = ['article_15_access', 'article_17_erasure'];
 
-/** Metrics: attempts of this process, and the age of the installation's oldest open request; the GDPR allows a month (article 12). */
+/** Longer than the law allows: after that an answer is late, and the alert has been read. */
+const FAILED_COUNT_MS = 40 * DAY;
+/** Failed requests are looked for in the whole table. */
+const FAILED_CACHE_MS = 5 * MINUTE;
+
+/**
+ * Metrics: attempts of this process, and the age of the installation's oldest request without an answer; the GDPR allows a month
+ * (article 12). One that has failed has none either, until it has been made again.
+ */
 @Injectable()
 export class PrivacyMetrics implements OnModuleInit {
   private readonly runs: Counter;
+  private readonly oldestFailed: BriefCache<Date | null>;
 
   constructor(
     private readonly requests: PrivacyRequestsRepository,
@@ -35,15 +45,21 @@ export class PrivacyMetrics implements OnModuleInit {
       help: 'Attempts at privacy requests',
       labels: { type: TYPES, result: ['ok', 'failed'] },
     });
+    const find = () => requests.oldestFailed(new Date(clock.now().getTime() - FAILED_COUNT_MS));
+    this.oldestFailed = new BriefCache(find, FAILED_CACHE_MS, clock);
   }
 
   onModuleInit(): void {
     const name = 'privacy_oldest_request_seconds';
-    const help = 'How long the oldest open privacy request has waited';
-    this.gauges.showOfWorkers({ name, help }, async () => {
-      const oldest = await this.requests.oldestOpen();
-      return oldest ? (this.clock.now().getTime() - oldest.getTime()) / SECOND : 0;
-    });
+    const help = 'How long the oldest privacy request waits that is open, or has failed and not been made again';
+    this.gauges.showOfWorkers({ name, help }, () => this.oldestSeconds());
+  }
+
+  /** 0 without any. @throws UnavailableError */
+  async oldestSeconds(): Promise<number> {
+    const nowMs = this.clock.now().getTime();
+    const dates = await Promise.all([this.requests.oldestOpen(), this.oldestFailed.get()]);
+    return Math.max(...dates.map((date) => (nowMs - (date?.getTime() ?? nowMs)) / SECOND));
   }
 
   countRun(type: PrivacyRequestType, result: 'ok' | 'failed'): void {
@@ -92,7 +108,8 @@ export class PrivacyRequestsJob implements OnApplicationBootstrap {
     } catch (error) {
       if (error instanceof LeaseLostError) return;
       this.metrics.countRun(handler.type, 'failed');
-      this.logger.warn(`Privacy request ${leased.id} failed: ${reasonOf(error)}`);
+      const { id, organizationId } = leased;
+      this.logger.warn(`Privacy request ${id} of organization ${organizationId} failed: ${reasonOf(error)}`);
       await this.retryLater(leased);
     }
   }

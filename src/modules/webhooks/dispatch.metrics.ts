@@ -57,7 +57,7 @@ export class DispatchMetrics {
     this.gauges.showOfWorkers(pending, async () => (await this.measure.get()).pending);
     const oldest = {
       name: 'webhook_oldest_due_seconds',
-      help: 'How long the oldest webhook that is due has waited',
+      help: 'How long the oldest webhook that is due has waited, without those of failing endpoints while others are sent',
     };
     this.gauges.showOfWorkers(oldest, async () => (await this.measure.get()).oldestDueSeconds);
     const endpoints = { name: 'webhook_endpoints', help: 'Webhook endpoints by state', label: 'state' };

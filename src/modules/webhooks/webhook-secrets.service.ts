@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { Keyring } from '../../common/encryption/encryption';
+import { DecryptionError, Keyring, UnknownKeyError } from '../../common/encryption/encryption';
 import { type EncryptedRecords, masterKeysAfter } from '../../common/encryption/re-encrypt';
 import { AppConfig } from '../../config/config';
 import type { EncryptedSecrets } from './sql/webhook-endpoints.sql';
@@ -50,6 +50,16 @@ export class WebhookSecrets {
   /** @throws DecryptionError */
   decrypt(encrypted: Buffer, owner: SecretOwner): Buffer {
     return this.ring.decrypt(encrypted, contextOf(owner));
+  }
+
+  /** Whether no key will ever decrypt it; one under a key that this process does not have is not damaged. */
+  isDamaged(encrypted: Buffer, owner: SecretOwner): boolean {
+    try {
+      this.decrypt(encrypted, owner);
+      return false;
+    } catch (error) {
+      return error instanceof DecryptionError && !(error instanceof UnknownKeyError);
+    }
   }
 
   /** Whether it is encrypted under the present master key. */

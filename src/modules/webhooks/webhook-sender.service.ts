@@ -38,7 +38,10 @@ export class WebhookSender {
       const answer = toWebhookResponse(outcome.answer, durationMs);
       return { ...decision, settled: { ...decision.settled, answer } };
     } catch (error) {
-      this.logger.error(`Webhook endpoint ${message.endpointId} is not sent to: ${reasonOf(error)}`);
+      const { endpointId, organizationId } = message;
+      this.logger.error(
+        `Webhook endpoint ${endpointId} of organization ${organizationId} is not sent to: ${reasonOf(error)}`,
+      );
       const nextAttemptAt = new Date(this.clock.now().getTime() + UNSENDABLE_PAUSE_MS);
       return { settled: release(message, nextAttemptAt), result: 'unsendable', retryAfterMs: 0 };
     }

@@ -83,15 +83,19 @@ export class WebhooksService {
     });
   }
 
-  /** The secret before signs for another 24 hours, the one before that no longer. @throws NotFoundError */
+  /**
+   * The secret before signs for another 24 hours, the one before that no longer. A damaged one is dropped: while it was in force,
+   * nothing could be sent. @throws NotFoundError
+   */
   rotateSecret(principal: Principal, id: string): Promise<CreatedWebhook> {
     const secret = this.secrets.create();
     return this.changes.change(principal, id, { action: 'webhook.secret_rotated' }, async (endpoint, tx) => {
       const now = this.clock.now();
+      const isKept = !this.secrets.isDamaged(endpoint.secret, endpoint);
       const change = {
         secret: this.secrets.encrypt(secret, endpoint),
-        previousSecret: endpoint.secret,
-        previousSecretUntil: new Date(now.getTime() + SECRET_OVERLAP_MS),
+        previousSecret: isKept ? endpoint.secret : null,
+        previousSecretUntil: isKept ? new Date(now.getTime() + SECRET_OVERLAP_MS) : null,
         updatedAt: now,
       };
       await this.endpoints.update(endpoint, change, tx);

@@ -1,3 +1,4 @@
+import { UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/database.service';
 import { JobStoreRepository } from '../../../src/database/installation.repository';
 import { type Core, startCore } from '../../setup/core-context';
@@ -32,6 +33,20 @@ describe('the store of jobs', () => {
     expect(await one.findWork(conditions, ['never', 'always'], now)).toEqual(new Set(['always']));
     await expect(one.findWork(conditions, [...all, 'broken'], now)).rejects.toThrow('division by zero');
     expect(await one.findWork(conditions.slice(1, 2), all, now)).toEqual(new Set());
+  });
+
+  it('takes a lock that a condition waits for in vain for no outage: other jobs run on', async () => {
+    await one.take('locked', 60);
+    const locked = {
+      name: 'locked',
+      hasWork: "exists (select from job_leases where job = 'locked' for update nowait)",
+    };
+    await core.get(Database).transaction(async (tx) => {
+      await tx.run({ name: 'hold', text: "select from job_leases where job = 'locked' for update", values: [] });
+      const failure = await one.findWork([locked], ['locked'], new Date()).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ message: expect.stringContaining('could not obtain lock') });
+      expect(failure).not.toBeInstanceOf(UnavailableError);
+    });
   });
 
   it('lets a lease be held by one process at a time, which may renew it', async () => {

@@ -62,6 +62,27 @@ describe('the cleaning up of webhooks', () => {
     expect(await measure()).toMatchObject({ pending: 2, oldestDueSeconds: 3_600 });
   });
 
+  it('is not judged by an endpoint that fails, unless nothing has been sent since', async () => {
+    const oldestDue = async () =>
+      (await worker.get(WebhookMessagesRepository).measure(app.clock.now())).oldestDueSeconds;
+    const ago = (ms: number) => new Date(app.clock.now().getTime() - ms);
+    const set = (id: string, column: 'failing_since' | 'last_success_at', at: Date) =>
+      app.db.query(`update webhook_endpoints set ${column} = $2 where id = $1`, [id, at]);
+    await app.db.query('delete from webhook_messages');
+    const [failing, other] = [await app.add(customer.api), await app.add((await app.customer()).api)];
+    await insert(failing.id, 2, HOUR, 'pending');
+    await set(failing.id, 'failing_since', ago(HOUR));
+    expect(await oldestDue()).toBe(3_600);
+    await set(other.id, 'last_success_at', ago(2 * HOUR));
+    expect(await oldestDue()).toBe(3_600);
+    await set(other.id, 'last_success_at', ago(0));
+    expect(await oldestDue()).toBe(0);
+    const served = await app.add(customer.api);
+    await insert(served.id, 1, HOUR / 2, 'pending');
+    expect(await oldestDue()).toBe(1_800);
+    await app.db.query('delete from webhook_messages');
+  });
+
   it('forgets secrets that have run out', async () => {
     const { id } = await app.add(customer.api);
     dataOf(await customer.api.post(`/v1/webhooks/${id}/rotate-secret`));

@@ -132,6 +132,17 @@ describe('/v1/webhooks', () => {
     expect(stored.previous_secret_until.getTime() - app.clock.now().getTime()).toBe(24 * HOUR);
   });
 
+  it('does not keep a secret that is damaged: nothing could be signed as long as it was in force', async () => {
+    const { api } = customer;
+    const [added, other] = [await app.add(api), await app.add(api)];
+    await app.db.query(
+      'update webhook_endpoints set secret = (select secret from webhook_endpoints where id = $2) where id = $1',
+      [added.id, other.id],
+    );
+    dataOf(await api.post(`/v1/webhooks/${added.id}/rotate-secret`));
+    expect(await app.endpoint(added.id)).toMatchObject({ previous_secret: null, previous_secret_until: null });
+  });
+
   it('deletes a webhook at once', async () => {
     const { api } = customer;
     const { id } = await app.add(api);

@@ -22,6 +22,7 @@ import {
   listEncryptedSubjects,
   hasRequests,
   lockTurn,
+  oldestFailed,
 } from './sql/privacy-requests.sql';
 
 const OPEN: readonly PrivacyRequestStatus[] = ['pending', 'processing'];
@@ -68,6 +69,12 @@ export class PrivacyRequestsRepository {
     const open = { status: In([...OPEN]) };
     const oldest = await this.requests.findOne({ where: open, order: { requestedAt: 'ASC' } });
     return oldest && oldest.requestedAt;
+  }
+
+  /** When the oldest request was made that has failed and is not answered; of those made after `since`. Null: there is none. */
+  async oldestFailed(since: Date): Promise<Date | null> {
+    const [row] = await this.database.run(oldestFailed(since));
+    return row?.requestedAt ?? null;
   }
 
   /** When the newest completed erasure of all organizations was made; null without one. */

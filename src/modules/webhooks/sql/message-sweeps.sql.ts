@@ -3,12 +3,13 @@ import type { Statement } from '../../../database/statement';
 import { NO_RESPONSE } from './message-claims.sql';
 
 // What waits to be sent and how many endpoints there are, of the whole installation. Messages of removed endpoints, which
-// remain until the clean-up, do not count.
+// remain until the clean-up, do not count. Those of a failing endpoint are not late as long as others are sent: they wait because of
+// their receiver. When nothing has been sent since it began to fail, the fault may be on this side.
 // Reads: webhook_messages (index webhook_messages_due), webhook_endpoints. Locks: none. Rows: 1.
 // Not the ORM: two aggregates in one round trip.
 export interface DispatchMeasure {
   readonly pending: number;
-  /** How long the message that is due the longest has waited since; 0 when none is due. */
+  /** How long the message that is due the longest has waited since, see the statement; 0 when none is due. */
   readonly oldestDueSeconds: number;
   readonly enabled: number;
   readonly failing: number;
@@ -19,9 +20,12 @@ const TEXT = `
   select m.pending::int, m.oldest_due_seconds::float8 as "oldestDueSeconds", e.enabled, e.failing, e.disabled
   from (
     select count(*) as pending,
-      greatest(0, coalesce(extract(epoch from $1::timestamptz - min(w.next_attempt_at)), 0)) as oldest_due_seconds
+      greatest(0, coalesce(extract(epoch from $1::timestamptz - min(w.next_attempt_at) filter (
+        where e.failing_since is null or s.last_success_at is null or e.failing_since >= s.last_success_at
+      )), 0)) as oldest_due_seconds
     from webhook_messages w
     join webhook_endpoints e on e.organization_id = w.organization_id and e.mode = w.mode and e.id = w.endpoint_id
+    cross join (select max(last_success_at) as last_success_at from webhook_endpoints) s
     where w.state = 'pending'
   ) m
   cross join (

@@ -93,6 +93,21 @@ export function closeRequests(
   return { name: 'close-privacy-requests', text: CLOSE, values: [organizationId, mode, hashes, now, id] };
 }
 
+// The oldest request, made after $1, that has failed and is not answered by a later one of its type or by the erasure of its subject.
+// Reads: privacy_requests, whole. Locks: none. Rows: one, of all organizations. Not the ORM: an anti-join of the table with itself.
+const OLDEST_FAILED = `
+  select min(f.requested_at) as "requestedAt" from privacy_requests f
+  where f.status = 'failed' and f.failure <> 'erased' and f.requested_at > $1
+    and not exists (
+      select from privacy_requests a
+      where a.organization_id = f.organization_id and a.mode = f.mode and a.subject_hash = f.subject_hash
+        and a.status = 'completed' and a.type in (f.type, 'article_17_erasure') and a.completed_at >= f.completed_at
+    )`;
+
+export function oldestFailed(since: Date): Statement<{ requestedAt: Date | null }> {
+  return { name: 'oldest-failed-privacy-request', text: OLDEST_FAILED, values: [since] };
+}
+
 // Lists the encrypted subjects of all organizations' requests in key order, up to $4 after the key ($1, $2, $3).
 // Reads: privacy_requests (primary key). Locks: none. Rows: up to $4.
 // Without organization: the master key belongs to the operator and encrypts the data of all organizations.
