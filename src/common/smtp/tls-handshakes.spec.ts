@@ -23,7 +23,7 @@ const LIMITS: HandshakeLimits = {
 
 async function listen(secure: boolean, limits: Partial<HandshakeLimits>, turns?: SharedTurns): Promise<void> {
   const { key, cert } = TEST_CERTIFICATE;
-  const options = { key, cert, secure, logger: false, disableReverseLookup: true, closeTimeout: 1 };
+  const options = { key, cert, secure, authOptional: true, logger: false, disableReverseLookup: true, closeTimeout: 1 };
   const handshakes = new ServerHandshakes({ ...LIMITS, ...limits });
   server = new BulkSmtpServer(options, handshakes, turns);
   server.on('error', () => undefined);
@@ -112,6 +112,19 @@ describe.each([
     for (const work of held) work();
     expect(isEnded).toBe(false);
     await waitFor(() => server.connections.size === 0, { what: 'the end of the session' });
+  });
+
+  it('are followed by a session in which all commands are processed, however many come at the same moment', async () => {
+    await listen(secure, {});
+    const client = connectTls({ socket: await ready(secure), rejectUnauthorized: false });
+    const count = 8_000;
+    let replies = '';
+    client.on('data', (chunk: Buffer) => (replies += chunk.toString('latin1')));
+    await once(client, 'secureConnect');
+    if (secure) await waitFor(() => replies, { what: 'the banner' });
+    client.write(`EHLO client.example\r\n${'NOOP and some words\r\n'.repeat(count)}QUIT\r\n`);
+    await once(client, 'end');
+    expect(replies.match(/^250 .*OK\r$/gm)).toHaveLength(count);
   });
 
   it('of one client wait while as many are under way as it may have, and the rest are disconnected', async () => {

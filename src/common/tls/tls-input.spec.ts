@@ -106,6 +106,21 @@ describe('what a connection receives for TLS', () => {
     await until(() => sizes().length === 4);
   });
 
+  it('goes on when TLS reads again, although all listeners from before TLS have been removed', async () => {
+    const { stream, turns, pieces } = scene(2);
+    stream.removeAllListeners();
+    stream.on('data', (bytes: Buffer) => pieces.push(bytes));
+    await nextTurn();
+    void turns.next('other');
+    stream.push(Buffer.alloc(4 * KIB));
+    stream.pause();
+    await until(() => turns.isFree());
+    await nextTurn();
+    expect(pieces).toEqual([]);
+    stream.resume();
+    await until(() => Buffer.concat(pieces).length === 4 * KIB);
+  });
+
   it('is dropped with its connection', async () => {
     const { stream, sizes } = scene(2);
     await nextTurn();

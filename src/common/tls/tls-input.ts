@@ -44,13 +44,24 @@ export class TlsInput {
     stream._read = (size) => {
       if (this.held.length === 0) read(size);
     };
-    stream.on('resume', () => this.handOn());
+    this.goOnWhenResumed();
   }
 
   /** Does it after what has come before: a reset must not hide a reply. The last of several counts. */
   afterHeld(work: () => void): void {
     if (this.held.length === 0) work();
     else this.afterwards = work;
+  }
+
+  /** A listener would be lost: the library of our SMTP servers removes all of a connection when TLS begins. */
+  private goOnWhenResumed(): void {
+    const { stream } = this;
+    const resume = stream.resume.bind(stream);
+    stream.resume = () => {
+      resume();
+      if (this.held.length > 0) process.nextTick(() => this.handOn());
+      return stream;
+    };
   }
 
   private take(bytes: Buffer | null): boolean {

@@ -49,13 +49,24 @@ describe('the group of a domain', () => {
     ['the first host', [[10, 'mx1.host.example'], [20, 'mx2.host.example']], 'mx1.host.example'], // prettier-ignore
     ['the first by name, of the same preference', [[5, 'b.host.example'], [5, 'a.host.example']], 'a.host.example'], // prettier-ignore
     ['the first of a receiver with several names', [[1, 'aspmx.l.google.com'], [5, 'aspmx2.googlemail.com']], 'aspmx.l.google.com'], // prettier-ignore
-    ['the domain, where others have a host beside a receiver’s', [[5, 'gmail-smtp-in.l.google.com'], [5, 'zz.evil.example']], 'shop.example'], // prettier-ignore
-    ['the domain, where a backup is run by others', [[5, 'mx.host.example'], [50, 'backup.other.example']], 'shop.example'], // prettier-ignore
-    ['the domain, under a suffix that many register names in', [[5, 'mx.one.co.uk'], [5, 'mx.two.co.uk']], 'shop.example'], // prettier-ignore
+    ['the domain, where others have a host beside a receiver’s', [[5, 'gmail-smtp-in.l.google.com'], [5, 'zz.evil.example']], '@shop.example'], // prettier-ignore
+    ['the domain, where a backup is run by others', [[5, 'mx.host.example'], [50, 'backup.other.example']], '@shop.example'], // prettier-ignore
+    ['the domain, under a suffix that many register names in', [[5, 'mx.one.co.uk'], [5, 'mx.two.co.uk']], '@shop.example'], // prettier-ignore
+    ['the domain, under a name that a company gives its customers', [[5, 'inbound-smtp.us-east-1.amazonaws.com'], [5, 'zz.compute-1.amazonaws.com']], '@shop.example'], // prettier-ignore
     ['the domain, without a host', [[0, '']], 'shop.example'], // prettier-ignore
   ])('is %s', (_what, exchangers, group) => {
     const records = exchangers.map(([preference, exchange]) => ({ preference, exchange }));
     expect(groupOf('shop.example', { kind: 'found', records })).toBe(group);
+  });
+
+  it('is no name that another domain can give as its exchanger', () => {
+    const several = [[5, 'mx.host.example'], [50, 'backup.other.example']] as const; // prettier-ignore
+    const records = several.map(([preference, exchange]) => ({ preference, exchange }));
+    const group = groupOf('shop.example', { kind: 'found', records });
+    for (const exchange of ['shop.example', '@shop.example']) {
+      const named: DnsAnswer<MxRecord> = { kind: 'found', records: [{ preference: 5, exchange }] };
+      expect(groupOf('evil.example', named)).not.toBe(group);
+    }
   });
 });
 

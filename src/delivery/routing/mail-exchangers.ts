@@ -55,8 +55,9 @@ export function chooseCandidates(
 }
 
 /**
- * The first host by preference and name: domains with the same hosts have it in common. The domain itself where its hosts are of
+ * The first host by preference and name: domains with the same hosts have it in common. `@` and the domain where its hosts are of
  * several operators: anyone can name a large receiver's host beside one of their own, whose replies would count against the receiver.
+ * Without the `@` it would also be the group of all domains that give that domain's name as their exchanger.
  */
 export function groupOf(domain: string, answer: DnsAnswer<MxRecord>): string {
   if (answer.kind !== 'found') return domain;
@@ -66,12 +67,15 @@ export function groupOf(domain: string, answer: DnsAnswer<MxRecord>): string {
     .map(({ exchange }) => exchange);
   if (first === undefined) return domain;
   const operator = operatorOf(first);
-  return others.every((host) => operatorOf(host) === operator) ? first : domain;
+  return others.every((host) => operatorOf(host) === operator) ? first : `@${domain}`;
 }
 
-/** Who runs a host: a receiver that has several names, else the registered domain that the host's name is part of. */
+/**
+ * Who runs a host: a receiver that has several names, else the registered domain that the host's name is part of. A name in which
+ * a company's customers get names of their own (`compute-1.amazonaws.com`) counts as a suffix.
+ */
 function operatorOf(host: string): string {
-  return profileOf(host)?.id ?? getDomain(host) ?? host;
+  return profileOf(host)?.id ?? getDomain(host, { allowPrivateDomains: true }) ?? host;
 }
 
 function chooseRecords(

@@ -59,7 +59,7 @@ export interface DestinationChange {
 type Also = (tx: Transaction) => Promise<void>;
 
 const MAX_GROUPS = 5_000;
-const HOST = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/;
+const KEY = /^(?=.{1,254}$)@?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/;
 /** A signal to the workers, who check every two seconds. */
 const RESUMED_FOR_MS = 60_000;
 const EFFECT_WORDS: Readonly<Record<RuleEffect, string>> = {
@@ -199,15 +199,15 @@ function byGroup(rules: readonly ListedRule[]): ReadonlyMap<string, ListedRule[]
 }
 
 /**
- * As groups are called: a name of the DNS, where exchangers may have an underscore, or the next hop of `RELAY_URL`, which may be a
- * single label (a container) or an address. @throws ValidationError
+ * As groups are called: a name of the DNS, where exchangers may have an underscore; `@` and a domain; or the next hop of `RELAY_URL`,
+ * which may be a single label (a container) or an address. @throws ValidationError
  */
 function readKey(text: string): string {
   const parsed = parseDomain(text);
   if (parsed.ok) return parsed.domain;
   const key = text.toLowerCase();
-  if (isIP(key) === 0 && !HOST.test(key)) {
-    throw new ValidationError({ key: ['key must be the name or the address of a mail exchanger'] });
+  if (isIP(key) === 0 && !KEY.test(key)) {
+    throw new ValidationError({ key: ['key must be the name or the address of a mail exchanger, or @ and a domain'] });
   }
   return key;
 }

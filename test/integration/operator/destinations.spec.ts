@@ -134,7 +134,7 @@ describe('PATCH /operator/v1/destinations/{key}', () => {
     expect((await get(`/${key}`)).data.maxConnections).toBe(8);
   });
 
-  it.each(['127.0.0.1', '2001:db8::25', 'postfix', 'mx_1.example.net'])(
+  it.each(['127.0.0.1', '2001:db8::25', 'postfix', 'mx_1.example.net', '@example.net'])(
     'takes the key %s as it is listed',
     async (key) => {
       await tell({ key, mxHosts: [key] });

@@ -47,7 +47,7 @@ describe('a route', () => {
       port: 25,
       final: true,
       // Hosts of two operators: the domain's own.
-      group: 'example.test',
+      group: '@example.test',
       hosts: [
         { hostName: 'a.test', addresses: ['8.8.4.1', '8.8.4.2', '2a00:1450::1'], preference: 10 },
         { hostName: 'b.test', addresses: ['8.8.4.1'], preference: 20 },
