@@ -4,6 +4,7 @@ import { DataSource, type DataSourceOptions, type EntityManager, type EntitySche
 import { DriverClient } from './driver-client';
 import { MIGRATIONS } from './migrations';
 import { MIGRATIONS_TABLE } from './schema-state';
+import type { Statement } from './statement';
 
 type PostgresOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 type EntityClass = new () => object;
@@ -71,15 +72,29 @@ const PLANNED_BY_INDEX = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin
 
 const PLANNED_ONCE = 'set local plan_cache_mode = force_generic_plan';
 
+/** How the statements of a transaction are planned: as of `Statement`. */
+type Planning = 'by index' | 'by index, once' | 'scan';
+
+const PLANNING: Readonly<Record<Planning, string>> = {
+  'by index': PLANNED_BY_INDEX,
+  'by index, once': `${PLANNED_BY_INDEX}; ${PLANNED_ONCE}`,
+  // Pages in their order: all of the table, or those that a bitmap of an index names.
+  scan: 'set local enable_indexscan = off; set local jit = off',
+};
+
+/** How a transaction of these statements is planned. */
+export function planningOf(statements: readonly Statement<unknown>[]): Planning {
+  if (statements.every(({ isScan }) => isScan)) return 'scan';
+  return statements.every(({ isPlannedOnce }) => isPlannedOnce) ? 'by index, once' : 'by index';
+}
+
 /**
  * Begins a transaction of hot statements.
  *
  * @param restriction puts it into a tenant scope
- * @param isPlannedOnce as of `Statement`
  */
-export function beginWith(options = '', restriction?: string, isPlannedOnce = false): string {
-  const settings = isPlannedOnce ? `${PLANNED_BY_INDEX}; ${PLANNED_ONCE}` : PLANNED_BY_INDEX;
-  const begin = `begin ${options}; ${settings}`;
+export function beginWith(options = '', restriction?: string, planning: Planning = 'by index'): string {
+  const begin = `begin ${options}; ${PLANNING[planning]}`;
   return restriction === undefined ? begin : `${begin}; ${restriction}`;
 }
 

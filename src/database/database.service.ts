@@ -5,7 +5,7 @@ import { Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { CommitUnknownError } from '../common/errors/app-error';
-import { beginWith, managerOn, poolOf } from './data-source';
+import { beginWith, managerOn, planningOf, poolOf } from './data-source';
 import { isRetryable, isUnavailable, translateCommitError, translateDatabaseError } from './database-errors';
 import { arrayText } from './pg-array';
 import type { RowSecurity } from './row-security';
@@ -115,8 +115,7 @@ export class Database {
     connection.on('error', ignore);
     let broken: Error | undefined;
     holdWrites(connection);
-    const isPlannedOnce = statements.every((statement) => statement.isPlannedOnce);
-    const begun = connection.query(beginWith('', restriction, isPlannedOnce));
+    const begun = connection.query(beginWith('', restriction, planningOf(statements)));
     const results = statements.map((statement) => connection.query<Row & object>(toQuery(statement, restriction)));
     const ended = connection.query('commit');
     try {

@@ -1,5 +1,5 @@
 import { escapeLiteral, type PoolClient } from 'pg';
-import { beginWith } from '../../src/database/data-source';
+import { beginWith, planningOf } from '../../src/database/data-source';
 import type { Statement } from '../../src/database/statement';
 import { TextArray } from '../../src/database/pg-array';
 
@@ -56,7 +56,7 @@ export async function explainPrepared(
   const known = await client.query('select from pg_prepared_statements where name = $1', [name]);
   if (known.rows.length === 0) await client.query(`prepare "${name}" as ${statement.text}`);
   const values = statement.values.map(literal).join(', ');
-  await client.query(beginWith('', tenants && (await restrictionTo(client, tenants))));
+  await client.query(beginWith('', tenants && (await restrictionTo(client, tenants)), planningOf([statement])));
   try {
     const call = statement.values.length > 0 ? `"${name}"(${values})` : `"${name}"`;
     const { rows } = await client.query(`explain (analyze, costs off, timing off, format json) execute ${call}`);

@@ -43,12 +43,7 @@ import {
 } from './sql/due-deliveries.sql';
 import {
   countQueueBy,
-  type DeliveryCursor,
-  type DeliveryFilter,
   lastMeasure,
-  listAmong,
-  listDeliveries,
-  type ListedDelivery,
   measureBloat,
   measureQueue,
   QUEUE_GROUPS,
@@ -57,6 +52,13 @@ import {
   type QueueMeasure,
   type QueueShare,
 } from './sql/view-queue.sql';
+import {
+  type DeliveryCursor,
+  type DeliveryFilter,
+  listAmong,
+  listDeliveries,
+  type ListedDelivery,
+} from './sql/list-queue.sql';
 import { claimSuspects, hasSuspect } from './sql/suspect-deliveries.sql';
 import { formatCall, type WorkCall } from './work-call';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -67,9 +69,10 @@ import {
   advanceAction,
   type RunningAction,
   HAS_ACTION,
+  reachOfAction,
   takeAction,
   touchDeliveries,
-  type TouchedDelivery,
+  type TouchedBatch,
 } from './sql/queue-actions.sql';
 
 /**
@@ -193,8 +196,10 @@ export class DeliveryQueueRepository {
   }
 
   /** For operators: in the order of their keys. @param after the last of the page before */
-  list(filter: DeliveryFilter, after: DeliveryCursor, limit: number): Promise<ListedDelivery[]> {
-    return this.database.run(listDeliveries(filter, after, limit));
+  async list(filter: DeliveryFilter, after: DeliveryCursor, limit: number): Promise<ListedDelivery[]> {
+    const [first, whole] = listDeliveries(filter, after, limit);
+    const page = await this.database.run(first);
+    return !whole || page.length === limit ? page : this.database.run(whole);
   }
 
   /** The same among some keys. */
@@ -274,9 +279,11 @@ export class QueueActionsRepository {
     return action;
   }
 
-  /** Does it to the next deliveries that it is for, and returns those, changed or not. */
-  touch(action: RunningAction, limit: number, tx: Transaction): Promise<TouchedDelivery[]> {
-    return tx.run(touchDeliveries(action, limit));
+  /** Does it to the next deliveries that it is for. An email is looked up; else so many deliveries are examined at most. */
+  async touch(action: RunningAction, limit: number, tx: Transaction): Promise<TouchedBatch> {
+    const [reach] = action.emailId === null ? await tx.run(reachOfAction(action)) : [];
+    const deliveries = await tx.run(touchDeliveries(action, reach, limit));
+    return { deliveries, end: deliveries.length === limit ? deliveries.at(-1) : reach };
   }
 
   async advance(id: string, progress: ActionProgress, tx: Transaction): Promise<void> {
@@ -290,4 +297,4 @@ export class QueueActionsRepository {
   }
 }
 
-export type { RunningAction, TouchedDelivery };
+export type { RunningAction };

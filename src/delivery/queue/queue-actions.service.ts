@@ -6,7 +6,8 @@ import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { OutcomeSink, RecordedOutcome } from '../ports/outcome';
 import type { QueueAction } from './queue.entity';
-import { QueueActionsRepository, type RunningAction, type TouchedDelivery } from './delivery-queue.repository';
+import { QueueActionsRepository, type RunningAction } from './delivery-queue.repository';
+import type { TouchedDelivery } from './sql/queue-actions.sql';
 import { type NewQueueAction, readFilter } from './queue-filter';
 import { CALL_TO_ALL } from './work-call';
 import { WorkerWaker } from './worker-waker.service';
@@ -36,7 +37,7 @@ const MAX_REFUSED = 50;
  * What operators do with open deliveries. An action is stored and processed in batches, each committed with its progress: a
  * crash leaves nothing undone or done twice, and several processes may share the work.
  *
- *   running ──batch──► running ──a batch finds fewer than it may──► completed
+ *   running ──batch──► running ──a batch reaches the end of the queue──► completed
  */
 @Injectable()
 export class QueueActionsService {
@@ -134,8 +135,9 @@ export class QueueActionsService {
 
   private async advance(action: RunningAction, work: Work, tx: Transaction): Promise<void> {
     const { at, count, error } = work.refused;
-    const aside = at === placeOf(action) ? await this.actions.touch(puttingAside(action), count, tx) : [];
-    const touched = await this.actions.touch(from(action, aside.at(-1)), work.limit, tx);
+    const { deliveries: aside } =
+      at === placeOf(action) ? await this.actions.touch(puttingAside(action), count, tx) : { deliveries: [] };
+    const { deliveries: touched, end } = await this.actions.touch(from(action, aside.at(-1)), work.limit, tx);
     // When none at all can be recorded, the cause is another one, and the action waits until it is mended.
     if (aside.length > 1 && touched.length === 0 && !work.hasRecorded) throw error;
     const changed = touched.filter(({ isChanged }) => isChanged);
@@ -145,8 +147,8 @@ export class QueueActionsService {
     }
     const seen = [...aside, ...touched];
     const claimed = seen.filter(({ isClaimed }) => isClaimed).length;
-    const counts = { matched: seen.length, changed: changed.length, claimed, isCompleted: touched.length < work.limit };
-    await this.actions.advance(action.id, { ...(seen.at(-1) ?? startOf(action)), ...counts }, tx);
+    const counts = { matched: seen.length, changed: changed.length, claimed, isCompleted: end === undefined };
+    await this.actions.advance(action.id, { ...(end ?? startOf(action)), ...counts }, tx);
   }
 
   private failuresOf(deliveries: readonly TouchedDelivery[]): RecordedOutcome[] {

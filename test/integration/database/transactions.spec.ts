@@ -91,6 +91,15 @@ describe('Database', () => {
     expect(await database.run(mode)).toEqual([{ mode: 'auto' }]);
   });
 
+  it('reads a whole table in the order of its pages only where the statement demands it', async () => {
+    const settings = statement<{ scans: string }>(
+      `select current_setting('enable_seqscan') || ' ' || current_setting('enable_indexscan') as scans`,
+    );
+    const scan = { ...settings, isScan: true } as const;
+    expect(await database.run(scan)).toEqual([{ scans: 'on off' }]);
+    expect(await database.runAll([scan, settings])).toEqual([[{ scans: 'off on' }], [{ scans: 'off on' }]]);
+  });
+
   it('continues with the connection of a failed statement', async () => {
     const pid = statement<{ pid: number }>('select pg_backend_pid() as pid');
     const pids = new Set<number>();

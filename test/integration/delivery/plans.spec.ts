@@ -22,7 +22,8 @@ import {
   settleDeliveries,
   withdrawDeliveries,
 } from '../../../src/delivery/queue/sql/settle-deliveries.sql';
-import { listAmong, listDeliveries } from '../../../src/delivery/queue/sql/view-queue.sql';
+import { listAmong, listDeliveries } from '../../../src/delivery/queue/sql/list-queue.sql';
+import { countQueueBy, measureQueue, QUEUE_GROUPS } from '../../../src/delivery/queue/sql/view-queue.sql';
 import { claimSuspects, hasSuspect } from '../../../src/delivery/queue/sql/suspect-deliveries.sql';
 import { applyOutcomes } from '../../../src/modules/emails/outcomes/apply-outcomes';
 import type { EmailState } from '../../../src/modules/emails/outcomes/email-state';
@@ -103,7 +104,7 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
   'search by recipient': ({ emails }) =>
     searchEmails(scopeOf(emails), hourOf(emails), { ...NO_TERMS, recipient: 'r7@x.example' }, PAGE),
   'list the queue of an email': ({ emails: [{ emailId } = { emailId: NIL_ID }] }) =>
-    listDeliveries({ emailId }, QUEUE_START, PAGE.limit),
+    listDeliveries({ emailId }, QUEUE_START, PAGE.limit)[0],
   'list the queue among keys': ({ emails }) =>
     listAmong(
       emails.map((email) => ({ ...email, position: 0 })),
@@ -254,6 +255,22 @@ describe('plans', () => {
     it.each(Object.entries(STATEMENTS))('read by index: %s', async (_name, build) => {
       expectFrugal(await explain('generic', build));
       expectFrugal(await explain('custom', build));
+    });
+
+    it('read the whole queue in the order of its pages, where the rows of organizations lie in between each other', async () => {
+      const [, whole] = listDeliveries({ destination: 'nobody.example' }, QUEUE_START, PAGE.limit);
+      const statements = [...QUEUE_GROUPS.map((group) => countQueueBy(group, BATCH)), measureQueue(1), whole!];
+      for (const statement of statements) {
+        for (const kind of ['generic', 'custom'] as const) {
+          const plan = await explain(kind, () => statement);
+          const scans = plan.filter(
+            (node) =>
+              node['Relation Name'] === 'deliveries' && /(Seq|Index|Index Only|Heap) Scan/.test(node['Node Type']),
+          );
+          const types = scans.map((node) => `${statement.name}: ${node['Node Type']}`);
+          expect(types).toEqual([expect.stringMatching(/Seq Scan|Bitmap Heap Scan/)]);
+        }
+      }
     });
 
     it('find what was sent to an address by index, in each month', async () => {

@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import type { Answer } from '../../e2e/kit/api-client';
 import { newId } from '../../../src/common/ids';
+import { DkimKeyGenerator } from '../../../src/modules/domains/dkim/dkim-keyring';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { DomainsApp, type Owner } from './domains-app';
 
@@ -221,6 +222,7 @@ describe('ids that are unknown, of others, and malformed', () => {
   it('are all the same 404, whatever the request', async () => {
     const { id: foreign } = await add(await app.owner('Other'), 'foreign.example');
     const bodies = new Set<string>();
+    const generate = jest.spyOn(app.get(DkimKeyGenerator), 'generate');
     for (const id of [newId(), foreign, 'nonsense']) {
       for (const [method, path] of [
         ['GET', ''],
@@ -235,6 +237,8 @@ describe('ids that are unknown, of others, and malformed', () => {
       }
     }
     expect(bodies.size).toBe(1);
+    // No key is made in vain.
+    expect(generate).not.toHaveBeenCalled();
   });
 });
 

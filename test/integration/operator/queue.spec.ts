@@ -353,6 +353,40 @@ describe('POST /operator/v1/queue/actions', () => {
     await app.db.query('delete from deliveries where destination = $1', [destination]);
   });
 
+  it('examines a part of the queue at a time, however few it is for, and finds all of those', async () => {
+    const other = `other-${destination}`;
+    const insert = (from: number, count: number, to: string) =>
+      app.db.query(
+        `insert into deliveries (organization_id, mode, email_id, position, domain_id, recipient, destination, category, state, due_at, first_due_at)
+         select $1, 'live', ('01a00000-0000-7000-8000-' || lpad(($4::int + n)::text, 12, '0'))::uuid, 0, gen_random_uuid(), 'a@' || $2, $2, 'bulk', 'held', now(), now()
+         from generate_series(1, $3::int) n`,
+        [acme.organizationId, to, count, from],
+      );
+    await insert(0, 1, destination);
+    await insert(1, 5_100, other);
+    await insert(5_101, 2, destination);
+    await insert(5_103, 5_100, other);
+    await insert(10_203, 1, destination);
+    const filter = { destination, organizationId: acme.organizationId };
+    const actions = app.get(QueueActionsService);
+    const wanted = { action: 'release' as const, filter, reason: 'a test', actor: 'operator' };
+    const { id } = await actions.create(wanted, () => Promise.resolve());
+    const stop = new AbortController();
+    const first = actions.workOff(app.get(OutcomeRecorder), { only: id, signal: stop.signal });
+    stop.abort();
+    await first;
+    expect(await actions.get(id)).toMatchObject({ status: 'running', matched: 1, changed: 1 });
+    await workOff();
+    expect(await actions.get(id)).toMatchObject({ status: 'completed', matched: 4, changed: 4 });
+    const query = `destination=${destination}&state=ready&limit=3`;
+    const page = (await operator.api.get(`/operator/v1/queue/deliveries?${query}`)).body;
+    const next = await operator.api.get(`/operator/v1/queue/deliveries?${query}&cursor=${page.nextCursor}`);
+    expect([page.data.length, next.body.data.length, next.body.nextCursor]).toEqual([3, 1, undefined]);
+    const ids = [...page.data, ...next.body.data].map(({ emailId }: { emailId: string }) => emailId);
+    expect(ids).toEqual([...new Set(ids)].toSorted());
+    await app.db.query('delete from deliveries where organization_id = $1', [acme.organizationId]);
+  });
+
   it('goes on with other actions where one fails', async () => {
     await send(2);
     const actions = app.get(QueueActionsService);

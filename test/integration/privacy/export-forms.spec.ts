@@ -26,7 +26,10 @@ describe('the forms of a result', () => {
       text: '-1+2',
       events: [{ type: 'bounced', data: { recipient: ADA, response: '550 "no", really' } }],
     });
-    await storeEmail(scene.db, { organizationId, to: [ADA], html: null, text: null });
+    const second = await storeEmail(scene.db, { organizationId, to: [ADA], html: null, text: null });
+    await scene.db.query('update emails set tags = $2 where id = $1', [second, ['a, b', 'c']]);
+    const third = await storeEmail(scene.db, { organizationId, to: [ADA], html: null, text: null });
+    await scene.db.query('update emails set tags = $2 where id = $1', [third, ['["a', 'b"]']]);
     await addSuppression(scene.db, { organizationId } as never, { email: 'Ada@example.com', reason: 'hard_bounce' });
     asJson = await scene.request(acme.api, ADA);
     asCsv = await scene.request(acme.api, ADA, { format: 'csv' });
@@ -43,17 +46,19 @@ describe('the forms of a result', () => {
     const { format, exportedData } = await scene.read(acme.api, asCsv);
     const { emails, events, suppressions } = exportedData;
     expect([format, typeof emails, typeof events, typeof suppressions]).toEqual(['csv', 'string', 'string', 'string']);
-    const [first, second] = parseCsv(emails);
+    const [first, second, third] = parseCsv(emails);
     expect(first).toEqual({
       ...{ id: emailId, fromEmail: 'shop@acme.example', toEmails: 'ada@example.com, [redacted]', ccEmails: '' },
       ...{ bccEmails: '', subject: `'=HYPERLINK("http://x.example")`, status: 'delivered' },
       ...{ htmlBody: '<p>"Hi",\r\nAda\u2028 ✉</p>', textBody: "'-1+2", createdAt: expect.any(String) },
       ...{ replyTo: '', tags: '', metadata: '', headers: '', attachments: '' },
     });
-    expect(second).toMatchObject({ htmlBody: '', textBody: '' });
+    expect(second).toMatchObject({ htmlBody: '', textBody: '', tags: '["a, b","c"]' });
+    expect(JSON.parse(third?.tags ?? '')).toEqual(['["a', 'b"]']);
     expect(parseCsv(events).map(({ eventType, eventData }) => [eventType, JSON.parse(eventData ?? '')])).toEqual([
       ['queued', {}],
       ['bounced', { recipient: ADA, response: '550 "no", really' }],
+      ['queued', {}],
       ['queued', {}],
     ]);
     expect(parseCsv(suppressions)).toEqual([

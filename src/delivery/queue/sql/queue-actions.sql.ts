@@ -1,5 +1,6 @@
 // What operators do with open deliveries, a batch at a time along the queue's primary key.
 import { lowerForms, lowerInSql } from '../../../common/address-forms';
+import { LAST_ID } from '../../../common/ids';
 import type { Mode } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { DeliveryKey } from '../../ports/delivery';
@@ -33,6 +34,12 @@ export function takeAction(id: string | undefined, except: readonly string[]): S
   return { name: 'take-queue-action', text: TAKE, values: [id ?? null, except] };
 }
 
+/** A batch, and where it ends unless at the end of the queue. */
+export interface TouchedBatch {
+  readonly deliveries: readonly TouchedDelivery[];
+  readonly end: QueuePlace | undefined;
+}
+
 /** One delivery of a batch, in the order of the primary key. */
 export interface TouchedDelivery extends DeliveryKey {
   readonly domainId: string;
@@ -42,9 +49,33 @@ export interface TouchedDelivery extends DeliveryKey {
   readonly isChanged: boolean;
 }
 
+/** Key of a delivery, where a walk of the queue is; the mode is empty before the first one of an organization. */
+export type QueuePlace = Omit<DeliveryKey, 'mode'> & { readonly mode: Mode | '' };
+
+// Where the walk of one batch ends: so many deliveries may be examined in a transaction, however few of them an action is for.
+// Reads: deliveries (primary key). Locks: none. Rows: one; none when fewer are left. Not the ORM: a composite key.
+const REACH = `
+  select d.organization_id as "organizationId", d.mode, d.email_id as "emailId", d.position
+  from deliveries d
+  where (d.organization_id, d.mode, d.email_id, d.position) > ($1::uuid, $2::text, $3::uuid, $4::smallint)
+    and d.organization_id <= coalesce($5::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+  order by d.organization_id, d.mode, d.email_id, d.position
+  offset $6::int - 1
+  limit 1`;
+
+/** 0.1 s, if each is on a page of its own. */
+const EXAMINED = 5_000;
+
+/** No row: the rest of the queue. */
+export function reachOfAction(action: RunningAction): Statement<QueuePlace> {
+  const { atOrganizationId, atMode, atEmailId, atPosition, organizationId } = action;
+  const values = [atOrganizationId, atMode, atEmailId, atPosition, organizationId, EXAMINED];
+  return { name: 'reach-of-queue-action', text: REACH, values };
+}
+
 // The next deliveries that an action is for, with what it does to them.
-// Reads and writes: deliveries (primary key, from where the last batch ended; an organization bounds the walk). Locks: the
-// rows in primary-key order; a claim under way is waited for. Rows: up to $9.
+// Reads and writes: deliveries (primary key, from where the last batch ended to the reach of this one). Locks: the rows in primary-key
+// order; a claim under way is waited for. Rows: up to $9.
 // retry_now leaves alone what is scheduled for later or put aside; a suspect stays `waiting`, but is due. A delivery that was
 // held goes back to where it was: its time to live has gone on.
 // Not the ORM: a bounded walk that locks, tells apart and writes in one statement.
@@ -54,7 +85,7 @@ const batchOf = (change: string): string => `
       d.first_due_at
     from deliveries d
     where (d.organization_id, d.mode, d.email_id, d.position) > ($1::uuid, $2::text, $3::uuid, $4::smallint)
-      and d.organization_id <= coalesce($5::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+      and (d.organization_id, d.mode, d.email_id, d.position) <= ($10::uuid, $11::text, $12::uuid, $13::smallint)
       and ($5::uuid is null or d.organization_id = $5)
       and ($6::text is null or d.destination = $6)
       and ($7::uuid is null or d.email_id = $7)
@@ -78,7 +109,7 @@ const SAME =
 const BATCHES: Readonly<Record<QueueActionKind, string>> = {
   retry_now: batchOf(`update deliveries d set state = ${READY_STATE}, due_at = now()
     from seen s where ${SAME} and s.state = 'waiting' and s.first_due_at <= now()`),
-  hold: batchOf(`update deliveries d set state = 'held', held_at = now(), held_reason = $10::text
+  hold: batchOf(`update deliveries d set state = 'held', held_at = now(), held_reason = $14::text
     from seen s where ${SAME} and s.state in ('waiting', 'ready')`),
   release: batchOf(`update deliveries d set state = case when s.due_at > now() then 'waiting' else ${READY_STATE} end,
       held_at = null, held_reason = null
@@ -88,10 +119,16 @@ const BATCHES: Readonly<Record<QueueActionKind, string>> = {
 
 /**
  * Applies an operator's action to the next deliveries after its position, and returns those examined, changed or not.
- * @param limit how many are examined
+ * @param reach the last that it may look at; undefined: all
+ * @param limit how many of its own are examined
  */
-export function touchDeliveries(action: RunningAction, limit: number): Statement<TouchedDelivery> {
+export function touchDeliveries(
+  action: RunningAction,
+  reach: QueuePlace | undefined,
+  limit: number,
+): Statement<TouchedDelivery> {
   const { atOrganizationId, atMode, atEmailId, atPosition, organizationId, destination, emailId, recipient } = action;
+  const last = reach ?? { organizationId: LAST_ID, mode: 'test', emailId: LAST_ID, position: 32_767 };
   const own = action.action === 'hold' ? [action.reason] : [];
   return {
     name: `queue-action-${action.action}`,
@@ -99,6 +136,7 @@ export function touchDeliveries(action: RunningAction, limit: number): Statement
     values: [
       ...[atOrganizationId, atMode, atEmailId, atPosition],
       ...[organizationId, destination, emailId, recipient && lowerForms(recipient), limit],
+      ...[last.organizationId, last.mode, last.emailId, last.position],
       ...own,
     ],
   };

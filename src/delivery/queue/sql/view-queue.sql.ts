@@ -1,8 +1,4 @@
-import { lowerForms, lowerInSql } from '../../../common/address-forms';
-import type { Mode } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
-import type { DeliveryKey } from '../../ports/delivery';
-import type { Delivery } from '../queue.entity';
 
 // The queue of every organization, for operators, health and metrics. Nothing here is hot.
 
@@ -45,137 +41,7 @@ const countBy = (group: QueueGroup): string => `
 
 /** Counts open deliveries by a column; the groups with most deliveries come first. @param limit number of groups */
 export function countQueueBy(group: QueueGroup, limit: number): Statement<QueueShare> {
-  return { name: `count-queue-by-${group}`, text: countBy(group), values: [limit] };
-}
-
-/** One open delivery. */
-export interface ListedDelivery extends DeliveryKey {
-  readonly recipient: string;
-  readonly destination: string;
-  readonly state: Delivery['state'];
-  readonly attempts: number;
-  readonly dueAt: Date;
-  readonly firstDueAt: Date;
-  readonly expiresAt: Date | null;
-  /** Of one that an operator holds: why. */
-  readonly heldReason: string | null;
-}
-
-/** An absent property matches everything. */
-export interface DeliveryFilter {
-  readonly organizationId?: string | undefined;
-  readonly destination?: string | undefined;
-  readonly state?: Delivery['state'] | undefined;
-  readonly emailId?: string | undefined;
-  readonly recipient?: string | undefined;
-}
-
-/** The last delivery of the page before; its mode is empty for the first page. */
-export interface DeliveryCursor {
-  readonly organizationId: string;
-  readonly mode: Mode | '';
-  readonly emailId: string;
-  readonly position: number;
-}
-
-// One page of the open deliveries, in the order of their keys.
-// Reads: deliveries (primary key, from the last page on; an organization bounds the walk; an email is looked up in each
-// organization and mode with open deliveries, which are found one by one; given keys are looked up). Locks: none. Rows: up to $10.
-// Not the ORM: a walk by a composite key.
-const list = (source: string) => `
-  ${source}
-  where (d.organization_id, d.mode, d.email_id, d.position) > ($1::uuid, $2::text, $3::uuid, $4::smallint)
-    and d.organization_id <= coalesce($5::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-    and ($5::uuid is null or d.organization_id = $5)
-    and ($6::text is null or d.destination = $6)
-    and ($7::text is null or d.state = $7)
-    and ($8::uuid is null or d.email_id = $8)
-    and ($9::text[] is null or ${lowerInSql('d.recipient')} = any ($9))
-  order by d.organization_id, d.mode, d.email_id, d.position
-  limit $10`;
-
-const COLUMNS_OF_LIST = `
-  select d.organization_id as "organizationId", d.mode, d.email_id as "emailId", d.position, d.recipient, d.destination,
-    d.state, d.attempt as attempts, d.due_at as "dueAt", d.first_due_at as "firstDueAt", d.expires_at as "expiresAt",
-    d.held_reason as "heldReason"`;
-
-const LIST = list(`${COLUMNS_OF_LIST} from deliveries d`);
-
-const LIST_OF_EMAIL = list(`
-  with recursive tenants as (
-    (
-      select organization_id, mode from deliveries
-      where (organization_id, mode) >= ($1::uuid, $2::text)
-      order by organization_id, mode
-      limit 1
-    )
-    union all
-    select next.organization_id, next.mode
-    from tenants t
-    cross join lateral (
-      select organization_id, mode from deliveries
-      where (organization_id, mode) > (t.organization_id, t.mode)
-      order by organization_id, mode
-      limit 1
-    ) next
-  )
-  ${COLUMNS_OF_LIST}
-  from tenants t
-  cross join lateral (
-    select * from deliveries where organization_id = t.organization_id and mode = t.mode and email_id = $8 offset 0
-  ) d`);
-
-const LIST_AMONG = list(`${COLUMNS_OF_LIST}
-  from unnest($11::uuid[], $12::text[], $13::uuid[], $14::smallint[]) as k (organization_id, mode, email_id, position)
-  cross join lateral (
-    select * from deliveries
-    where organization_id = k.organization_id and mode = k.mode and email_id = k.email_id and position = k.position
-    offset 0
-  ) d`);
-
-/**
- * Returns a page of open deliveries that match a filter.
- * @param after the last key of the page before
- * @param limit page size
- */
-export function listDeliveries(
-  filter: DeliveryFilter,
-  after: DeliveryCursor,
-  limit: number,
-): Statement<ListedDelivery> {
-  const values = listValues(filter, after, limit);
-  return filter.emailId === undefined
-    ? { name: 'list-deliveries', text: LIST, values }
-    : { name: 'list-deliveries-of-email', text: LIST_OF_EMAIL, values };
-}
-
-/** The same among some keys, all of which are after `after`. */
-export function listAmong(
-  keys: readonly DeliveryKey[],
-  filter: DeliveryFilter,
-  after: DeliveryCursor,
-  limit: number,
-): Statement<ListedDelivery> {
-  return {
-    name: 'list-deliveries-among',
-    text: LIST_AMONG,
-    values: [
-      ...listValues(filter, after, limit),
-      keys.map((key) => key.organizationId),
-      keys.map((key) => key.mode),
-      keys.map((key) => key.emailId),
-      keys.map((key) => key.position),
-    ],
-  };
-}
-
-function listValues(
-  { organizationId, destination, state, emailId, recipient }: DeliveryFilter,
-  { organizationId: atOrganizationId, mode, emailId: atEmailId, position }: DeliveryCursor,
-  limit: number,
-): unknown[] {
-  const filter = [organizationId, destination, state, emailId, recipient && lowerForms(recipient)];
-  return [atOrganizationId, mode, atEmailId, position, ...filter.map((value) => value ?? null), limit];
+  return { name: `count-queue-by-${group}`, text: countBy(group), values: [limit], isScan: true };
 }
 
 // How much work is open, and the age of the oldest due delivery: for health and metrics, in every process.
@@ -235,7 +101,7 @@ const MEASURE = `
  * @param limit how many open deliveries an organization may have; 0: no limit
  */
 export function measureQueue(limit: number): Statement<QueueMeasure> {
-  return { name: 'measure-queue', text: MEASURE, values: [limit] };
+  return { name: 'measure-queue', text: MEASURE, values: [limit], isScan: true };
 }
 
 // The last count, and whether it is the caller's turn to count again: it is older than two seconds and than fifty times what

@@ -66,7 +66,10 @@ export class DkimKeysService {
    */
   async rotate(organizationId: string, domainId: string, actor: string): Promise<void> {
     // A first check before the expensive part; the same check under the lock decides.
-    refuseWhileRotating(await this.published(organizationId, domainId));
+    const published = await this.published(organizationId, domainId);
+    // Every domain has a key.
+    if (published.length === 0) throw new NotFoundError('Domain');
+    refuseWhileRotating(published);
     const pair = await this.generator.generate(organizationId);
     await this.database.transaction(async (tx) => {
       const { selector } = await this.addSuccessor({ organizationId, domainId }, pair, tx);

@@ -119,11 +119,12 @@ function fieldsOf(section: ExportSection, line: string): string[] {
   return COLUMNS[section].map((column) => toText(item[column]));
 }
 
-/** A CSV value: texts of a list are joined, a missing value is empty, any other non-text is JSON. */
+/** A CSV value: texts of a list are joined if that is unambiguous, a missing value is empty, any other non-text is JSON. */
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
-  const isList = Array.isArray(value) && value.every((element) => typeof element === 'string');
+  const isList =
+    Array.isArray(value) && value.every((element) => typeof element === 'string' && !/^\["|,/.test(element));
   return isList ? value.join(', ') : JSON.stringify(value);
 }
 
