@@ -6,6 +6,7 @@ interface Refusal {
   readonly details?: Record<string, unknown>;
   readonly requestId?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
+  readonly endsSession?: boolean;
 }
 
 /** An error of the service, shown unchanged, so that users can act on it and quote it. */
@@ -18,8 +19,11 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** When to come again, by the clock of this machine, since 1970. */
   readonly retryAtMs: number | undefined;
+  /** It came with the end of the session, of which the page to sign in tells. */
+  readonly endsSession: boolean;
 
-  constructor({ status, code, message, suggestion, details = {}, requestId, retryAfterSeconds }: Refusal) {
+  constructor(refusal: Refusal) {
+    const { status, code, message, suggestion, details = {}, requestId, retryAfterSeconds, endsSession } = refusal;
     super(message);
     this.name = 'ApiError';
     this.status = status;
@@ -29,6 +33,7 @@ export class ApiError extends Error {
     this.requestId = requestId;
     this.retryAfterSeconds = retryAfterSeconds;
     this.retryAtMs = retryAfterSeconds === undefined ? undefined : Date.now() + retryAfterSeconds * 1_000;
+    this.endsSession = endsSession ?? false;
   }
 
   /** Messages of a failed validation, by field. */
@@ -109,8 +114,9 @@ async function request(method: string, path: string, options: CallOptions): Prom
     throw unreachable();
   }
   const isOfSession = begunIn === generation && !path.startsWith('/console/session');
-  if (response.status === 401 && isOfSession) sessionEnded();
-  if (!response.ok) throw toError(response, parse(await response.text()));
+  const endsSession = response.status === 401 && isOfSession;
+  if (endsSession) sessionEnded();
+  if (!response.ok) throw toError(response, parse(await response.text()), endsSession);
   return response;
 }
 
@@ -125,7 +131,7 @@ function parse(text: string): unknown {
 /** A text, or the placeholder for a missing one. */
 const textOf = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
 
-function toError({ status, headers }: Response, answer: unknown): ApiError {
+function toError({ status, headers }: Response, answer: unknown, endsSession: boolean): ApiError {
   const error = (answer as { error?: Record<string, unknown> } | undefined)?.error ?? {};
   const retryAfter = Number(headers.get('retry-after'));
   return new ApiError({
@@ -136,6 +142,7 @@ function toError({ status, headers }: Response, answer: unknown): ApiError {
     details: (error.details ?? {}) as Record<string, unknown>,
     requestId: headers.get('x-request-id') ?? undefined,
     retryAfterSeconds: retryAfter > 0 ? retryAfter : undefined,
+    endsSession,
   });
 }
 
