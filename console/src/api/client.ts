@@ -1,3 +1,4 @@
+import { setClock } from './service-clock';
 interface Refusal {
   readonly status: number;
   readonly code: string;
@@ -63,7 +64,9 @@ export interface CallOptions {
 
 /** One request with the session's cookie. @throws ApiError for every response that is no success */
 export async function call<Answer>(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
-  return parse(await (await request(method, path, options)).text()) as Answer;
+  const text = await (await request(method, path, options)).text();
+  if (text !== '' && parse(text) === undefined) throw foreign();
+  return parse(text) as Answer;
 }
 
 /** The response as a file. @param accept its form, like `application/zip` @throws as `call` */
@@ -85,12 +88,18 @@ export function beginSession(): void {
   generation += 1;
 }
 
+const away = (code: string, message: string, suggestion: string) =>
+  new ApiError({ status: 0, code, message, suggestion });
 /** There is no response: the network or the service is away. */
 export const unreachable = (): ApiError =>
-  new ApiError({
-    ...{ status: 0, code: 'unreachable', message: 'The service does not answer' },
-    suggestion: 'Check the network, then try again',
-  });
+  away('unreachable', 'The service does not answer', 'Check the network, then try again');
+/** A proxy has answered, or the network's own page to sign in. */
+const foreign = (): ApiError =>
+  away(
+    'no_json',
+    'Something else than the service has answered',
+    'Look for a proxy, or a network that asks to sign in',
+  );
 
 async function request(method: string, path: string, options: CallOptions): Promise<Response> {
   const { query, body, signal, accept, idempotencyKey } = options;
@@ -113,6 +122,8 @@ async function request(method: string, path: string, options: CallOptions): Prom
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw unreachable();
   }
+  // Each time the window is returned to.
+  if (path === '/console/session') setClock(response.headers.get('date'));
   const isOfSession = begunIn === generation && !path.startsWith('/console/session');
   const endsSession = response.status === 401 && isOfSession;
   if (endsSession) sessionEnded();

@@ -123,7 +123,67 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
     });
   });
 
+  it('says that a proxy has answered instead of the service, and does not send twice for it', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/send');
+    await field(page, 'To').fill('proxy@example.com');
+    await field(page, 'Subject').fill('Behind a proxy');
+    const keys: unknown[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') keys.push(request.headers()['x-idempotency-key']);
+    });
+    const portal = { contentType: 'text/html', body: '<!doctype html><title>Sign in to the network</title>' };
+    await page.route('**/v1/emails', (route) => route.fulfill(portal), { times: 1 });
+    await button(page, /^Send$/).click();
+    await page.getByRole('alert').getByText('Something else than the service has answered').waitFor();
+    await button(page, /^Send$/).click();
+    await heading(page, 'Behind a proxy').waitFor();
+    expect(keys).toEqual([expect.any(String), keys[0]]);
+    await page.route('**/v1/domains*', (route) => route.fulfill(portal));
+    await scene.turnTo(page, '/domains');
+    await page.getByRole('alert').getByText('Something else than the service has answered').waitFor();
+    await page.unroute('**/v1/domains*');
+    await page.getByRole('link', { name: 'acme.example' }).waitFor();
+  });
+
+  it('counts by the clock of the service where that of the browser is hours behind or ahead', async () => {
+    const subject = 'Now by any clock';
+    await scene.api().send({ from: 'hello@acme.example', to: ['clock@example.com'], subject });
+    for (const hours of [-5, 5]) {
+      const page = await scene.open();
+      await page.clock.install({ time: Date.now() + hours * 3_600_000 });
+      await page.goto(scene.base + (await scene.tenants.signInLink(scene.acme.organizationId)));
+      await heading(page, 'Overview').waitFor();
+      await scene.visit(page, '/emails');
+      await page.getByLabel('Time').selectOption({ label: 'Last hour' });
+      const row = page.getByRole('row', { name: subject });
+      await row.waitFor();
+      expect(await row.locator('time').textContent()).toMatch(/now|sec|min/);
+    }
+  });
+
   describe('of figures and lists', () => {
+    it('moves no row below the pointer when a list is loaded again', async () => {
+      const { body } = await scene.api().post('/v1/webhooks', { url: scene.receiver.url('/still'), events: ['*'] });
+      const path = `/v1/webhooks/${body.data.id}`;
+      const page = await scene.signedIn();
+      await scene.visit(page, `/webhooks/${body.data.id}`);
+      const rows = page.locator('tbody tr');
+      const test = async (count: number) => {
+        await scene.api().post(`${path}/test`);
+        await waitFor(async () => (await rows.count()) === count, { what: `${count} deliveries` });
+      };
+      await test(1);
+      const look = await rows.first().getByRole('button', { name: 'Look' }).elementHandle();
+      const isFirst = () => look?.evaluate((button) => button.closest('tr')?.previousElementSibling === null);
+      await look?.hover();
+      await test(2);
+      expect(await isFirst()).toBe(true);
+      await page.locator('h1').hover();
+      await waitFor(async () => (await isFirst()) === false, { what: 'the newest to be the first' });
+      await scene.api().delete(path);
+    });
+
     it('goes on to the next hour on a page that is left open, without any news', async () => {
       const page = await scene.open();
       await page.clock.install();
