@@ -163,27 +163,6 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
   });
 
   describe('of figures and lists', () => {
-    it('moves no row below the pointer when a list is loaded again', async () => {
-      const { body } = await scene.api().post('/v1/webhooks', { url: scene.receiver.url('/still'), events: ['*'] });
-      const path = `/v1/webhooks/${body.data.id}`;
-      const page = await scene.signedIn();
-      await scene.visit(page, `/webhooks/${body.data.id}`);
-      const rows = page.locator('tbody tr');
-      const test = async (count: number) => {
-        await scene.api().post(`${path}/test`);
-        await waitFor(async () => (await rows.count()) === count, { what: `${count} deliveries` });
-      };
-      await test(1);
-      const look = await rows.first().getByRole('button', { name: 'Look' }).elementHandle();
-      const isFirst = () => look?.evaluate((button) => button.closest('tr')?.previousElementSibling === null);
-      await look?.hover();
-      await test(2);
-      expect(await isFirst()).toBe(true);
-      await page.locator('h1').hover();
-      await waitFor(async () => (await isFirst()) === false, { what: 'the newest to be the first' });
-      await scene.api().delete(path);
-    });
-
     it('goes on to the next hour on a page that is left open, without any news', async () => {
       const page = await scene.open();
       await page.clock.install();

@@ -412,7 +412,7 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     await field(page, 'Description').fill('Ours');
     await scene.api().call('PATCH', path, { url: scene.receiver.url('/theirs'), events: ['bounced'] });
     await dialogOf(page).getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved').waitFor();
+    await dialogOf(page).waitFor({ state: 'detached' });
     const { body } = await scene.api().get(path);
     expect(body.data).toMatchObject({ url: scene.receiver.url('/theirs'), events: ['bounced'], description: 'Ours' });
     await scene.api().call('DELETE', path);
