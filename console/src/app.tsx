@@ -1,14 +1,13 @@
-import { Component, type ReactNode, useEffect } from 'react';
+import { Activity, Component, type ReactNode, useEffect } from 'react';
 import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter';
-import { SessionProvider, useSessionQuery, useSessionRefusal, useSignOut } from './api/session';
+import { holderOf, SessionProvider, useEnded, useSessionQuery } from './api/session';
 import { useLink } from './api/sign-in-link';
 import { Page } from './parts/page';
 import { SecretProvider } from './parts/secret';
 import { Shell } from './parts/shell';
 import { Empty, Failure, Loading } from './parts/states';
 import { Button, ButtonLink } from './parts/button';
-import { useToast } from './parts/toast';
-import { FollowLink, SignIn } from './pages/sign-in/sign-in';
+import { FollowLink, Refused, SignIn } from './pages/sign-in/sign-in';
 import { NewRelease, Screen, Shown } from './screen';
 
 type Kind = 'tenant' | 'operator';
@@ -68,9 +67,8 @@ export function preload(path: string): void {
 
 export function App() {
   const session = useSessionQuery();
+  const ended = useEnded();
   const link = useLink();
-  const [path] = useLocation();
-  const search = useSearch();
   const kind = session.data?.kind;
   useEffect(() => {
     if (kind) localStorage.setItem(KIND, kind);
@@ -80,61 +78,55 @@ export function App() {
     return <Failure error={session.error} retry={() => void session.refetch()} />;
   }
   // Data stays when it cannot be read again, and with it what is open.
-  if (session.data === null) {
-    return (
-      <>
-        <Refused />
-        <SignIn />
-      </>
-    );
-  }
-  if (link !== undefined) {
-    return (
-      <SessionProvider session={session.data}>
-        <FollowLink link={link} />
-      </SessionProvider>
-    );
-  }
+  const shown = session.data ?? ended?.waiting;
   return (
-    // What a page shows or has begun belongs to its session: with another one it begins anew.
-    <SessionProvider key={session.data.key.id} session={session.data}>
-      <SecretProvider>
-        <Shell>
-          <Broken path={`${path}?${search}`}>
-            <Switch>
-              {Object.entries(SCREENS[session.data.kind]).map(([path, screen]) => (
-                <Route key={path} path={path}>
-                  <Shown screen={screen} />
-                </Route>
-              ))}
-              <Route path="/sign-in">
-                <Redirect to="/" />
-              </Route>
-              <Route>
-                <NotFound />
-              </Route>
-            </Switch>
-          </Broken>
-        </Shell>
-      </SecretProvider>
-    </SessionProvider>
+    <>
+      {session.data === null && (
+        <>
+          <Refused />
+          <SignIn />
+        </>
+      )}
+      {session.data && link !== undefined && (
+        <SessionProvider session={session.data}>
+          <FollowLink link={link} />
+        </SessionProvider>
+      )}
+      {shown && (
+        // What a page shows or has begun belongs to who is signed in: with someone else it begins anew.
+        <SessionProvider key={holderOf(shown)} session={shown}>
+          <Activity mode={session.data && link === undefined ? 'visible' : 'hidden'}>
+            <Pages kind={shown.kind} />
+          </Activity>
+        </SessionProvider>
+      )}
+    </>
   );
 }
 
-/** The browser has a session that opens nothing: another one may take its place, and it can be left. */
-function Refused() {
-  const refusal = useSessionRefusal();
-  const signOut = useSignOut();
-  const toast = useToast();
-  if (!refusal) return null;
+function Pages({ kind }: { kind: Kind }) {
+  const [path] = useLocation();
+  const search = useSearch();
   return (
-    <div className="notice bad" role="alert">
-      <div>
-        <strong>{refusal.message}.</strong> You are signed in to it. An operator can open it again; another key or link
-        opens another organization.
-      </div>
-      <Button onClick={() => void signOut(false).catch((error: Error) => toast(error.message))}>Sign out</Button>
-    </div>
+    <SecretProvider>
+      <Shell>
+        <Broken path={`${path}?${search}`}>
+          <Switch>
+            {Object.entries(SCREENS[kind]).map(([path, screen]) => (
+              <Route key={path} path={path}>
+                <Shown screen={screen} />
+              </Route>
+            ))}
+            <Route path="/sign-in">
+              <Redirect to="/" />
+            </Route>
+            <Route>
+              <NotFound />
+            </Route>
+          </Switch>
+        </Broken>
+      </Shell>
+    </SecretProvider>
   );
 }
 

@@ -1,3 +1,4 @@
+import { setClock } from './service-clock';
 interface Refusal {
   readonly status: number;
   readonly code: string;
@@ -6,6 +7,7 @@ interface Refusal {
   readonly details?: Record<string, unknown>;
   readonly requestId?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
+  readonly endsSession?: boolean;
 }
 
 /** An error of the service, shown unchanged, so that users can act on it and quote it. */
@@ -18,8 +20,11 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** When to come again, by the clock of this machine, since 1970. */
   readonly retryAtMs: number | undefined;
+  /** It came with the end of the session, of which the page to sign in tells. */
+  readonly endsSession: boolean;
 
-  constructor({ status, code, message, suggestion, details = {}, requestId, retryAfterSeconds }: Refusal) {
+  constructor(refusal: Refusal) {
+    const { status, code, message, suggestion, details = {}, requestId, retryAfterSeconds, endsSession } = refusal;
     super(message);
     this.name = 'ApiError';
     this.status = status;
@@ -29,6 +34,7 @@ export class ApiError extends Error {
     this.requestId = requestId;
     this.retryAfterSeconds = retryAfterSeconds;
     this.retryAtMs = retryAfterSeconds === undefined ? undefined : Date.now() + retryAfterSeconds * 1_000;
+    this.endsSession = endsSession ?? false;
   }
 
   /** Messages of a failed validation, by field. */
@@ -58,7 +64,9 @@ export interface CallOptions {
 
 /** One request with the session's cookie. @throws ApiError for every response that is no success */
 export async function call<Answer>(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
-  return parse(await (await request(method, path, options)).text()) as Answer;
+  const text = await (await request(method, path, options)).text();
+  if (text !== '' && parse(text) === undefined) throw foreign();
+  return parse(text) as Answer;
 }
 
 /** The response as a file. @param accept its form, like `application/zip` @throws as `call` */
@@ -80,12 +88,18 @@ export function beginSession(): void {
   generation += 1;
 }
 
+const away = (code: string, message: string, suggestion: string) =>
+  new ApiError({ status: 0, code, message, suggestion });
 /** There is no response: the network or the service is away. */
 export const unreachable = (): ApiError =>
-  new ApiError({
-    ...{ status: 0, code: 'unreachable', message: 'The service does not answer' },
-    suggestion: 'Check the network, then try again',
-  });
+  away('unreachable', 'The service does not answer', 'Check the network, then try again');
+/** A proxy has answered, or the network's own page to sign in. */
+const foreign = (): ApiError =>
+  away(
+    'no_json',
+    'Something else than the service has answered',
+    'Look for a proxy, or a network that asks to sign in',
+  );
 
 async function request(method: string, path: string, options: CallOptions): Promise<Response> {
   const { query, body, signal, accept, idempotencyKey } = options;
@@ -108,9 +122,12 @@ async function request(method: string, path: string, options: CallOptions): Prom
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw unreachable();
   }
+  // Each time the window is returned to.
+  if (path === '/console/session') setClock(response.headers.get('date'));
   const isOfSession = begunIn === generation && !path.startsWith('/console/session');
-  if (response.status === 401 && isOfSession) sessionEnded();
-  if (!response.ok) throw toError(response, parse(await response.text()));
+  const endsSession = response.status === 401 && isOfSession;
+  if (endsSession) sessionEnded();
+  if (!response.ok) throw toError(response, parse(await response.text()), endsSession);
   return response;
 }
 
@@ -125,7 +142,7 @@ function parse(text: string): unknown {
 /** A text, or the placeholder for a missing one. */
 const textOf = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
 
-function toError({ status, headers }: Response, answer: unknown): ApiError {
+function toError({ status, headers }: Response, answer: unknown, endsSession: boolean): ApiError {
   const error = (answer as { error?: Record<string, unknown> } | undefined)?.error ?? {};
   const retryAfter = Number(headers.get('retry-after'));
   return new ApiError({
@@ -136,6 +153,7 @@ function toError({ status, headers }: Response, answer: unknown): ApiError {
     details: (error.details ?? {}) as Record<string, unknown>,
     requestId: headers.get('x-request-id') ?? undefined,
     retryAfterSeconds: retryAfter > 0 ? retryAfter : undefined,
+    endsSession,
   });
 }
 

@@ -4,9 +4,8 @@ import { ApiError, beginSession, call, get, newId, post } from './client';
 import type { Data, Session } from './types';
 
 const SESSION = ['session'] as const;
-/** Whether a session has ended without a sign-out in this tab. */
+/** Set once a session has ended without a sign-out in this tab. */
 const ENDED = ['session-ended'] as const;
-
 /** Why the service refuses a session that it knows. */
 const REFUSED = ['session-refused'] as const;
 
@@ -15,6 +14,17 @@ const isSuspended = (error: unknown): error is ApiError =>
 
 /** Tabs share the cookie: the others learn from it that another session has begun, or that theirs has ended. */
 const CHANGED = 'waybill-session-changed';
+/** As this tab's session began, or was read last. */
+let knownChange = localStorage.getItem(CHANGED);
+
+export interface Ended {
+  /** The session whose page waits, hidden, as something was being written in a dialog on it. */
+  readonly waiting?: Session;
+}
+
+/** Whose session it is: a key's, or that of all who make links for an organization and mode, as each link has a key of its own. */
+export const holderOf = ({ kind, organization, key }: Session): string =>
+  key.sessionOnly ? [kind, organization?.id, key.mode].join(' ') : key.id;
 
 /**
  * The session is read again where another tab may have changed it: otherwise this one would show and change another's data. Null when
@@ -50,12 +60,44 @@ export function useSessionQuery() {
 
 /** The session as it was just read. */
 function changed(client: QueryClient, before: Session | null | undefined, session: Session | null): Session | null {
-  if (before !== undefined && before?.key.id !== session?.key.id) {
-    beginSession();
+  const isOther = before !== undefined && before?.key.id !== session?.key.id;
+  if (isOther) beginSession();
+  if (session === null) {
+    if (before) end(client);
+    else if (hasChangedElsewhere()) client.setQueryData<Ended | null>(ENDED, (ended) => ended && {});
+    return null;
+  }
+  knownChange = localStorage.getItem(CHANGED);
+  if (isOther) replace(client, session);
+  return session;
+}
+
+const hasChangedElsewhere = (): boolean => localStorage.getItem(CHANGED) !== knownChange;
+
+/** A session has ended by itself, or in another tab. What was loaded with it is kept only for a page that waits. */
+function end(client: QueryClient): void {
+  const session = client.getQueryData<Session | null>(SESSION);
+  // Another response has told it already, and the dialog is hidden.
+  if (!session) return;
+  const isWriting = document.querySelector('dialog[open] :is(input, select, textarea)') !== null;
+  const waits = isWriting && !hasChangedElsewhere();
+  if (!waits) forgetOthers(client, null);
+  for (const query of client.getQueryCache().findAll({ type: 'active' })) {
+    // A hidden page uses no data, which would be forgotten after minutes, and the dialog with it.
+    query.setOptions({ ...query.options, gcTime: Infinity });
+  }
+  client.setQueryData<Ended>(ENDED, waits ? { waiting: session } : {});
+}
+
+/** A page that waits for this session, or is open, goes on; what was loaded for anyone else is forgotten. */
+function replace(client: QueryClient, session: Session | null): void {
+  const last = client.getQueryData<Session>(SESSION) ?? client.getQueryData<Ended>(ENDED)?.waiting;
+  if (session && last && holderOf(last) === holderOf(session)) {
+    void client.invalidateQueries({ predicate: ({ queryKey: [name] }) => name !== SESSION[0] });
+  } else {
     forgetOthers(client, session);
   }
-  if (before && session === null) client.setQueryData(ENDED, true);
-  return session;
+  client.setQueryData(ENDED, null);
 }
 
 /** Why the browser's session is of no use, if that is so. */
@@ -68,7 +110,7 @@ export const DRAFTS = 'drafts';
 
 /** Data loaded with one key must not be shown with the next. Drafts wait for their organization's next session: theirs may have ended. */
 function forgetOthers(client: QueryClient, session: Session | null): void {
-  const kept: readonly unknown[] = [SESSION[0], REFUSED[0]];
+  const kept: readonly unknown[] = [SESSION[0], REFUSED[0], ENDED[0]];
   const isWanted = ([name, organizationId]: QueryKey) =>
     kept.includes(name) || (name === DRAFTS && (session === null || organizationId === session.organization?.id));
   client.removeQueries({ predicate: ({ queryKey }) => !isWanted(queryKey) });
@@ -78,21 +120,22 @@ function forgetOthers(client: QueryClient, session: Session | null): void {
 async function begin(client: QueryClient, session: Session | null): Promise<void> {
   beginSession();
   await client.cancelQueries({ queryKey: SESSION });
-  forgetOthers(client, session);
+  replace(client, session);
   client.setQueryData(REFUSED, null);
   client.setQueryData(SESSION, session);
-  localStorage.setItem(CHANGED, newId());
+  knownChange = newId();
+  localStorage.setItem(CHANGED, knownChange);
 }
 
 /** The service no longer knows the session: the page says so, and asks to sign in. */
 export function endSession(client: QueryClient): void {
-  if (client.getQueryData(SESSION)) client.setQueryData(ENDED, true);
+  end(client);
   client.setQueryData(SESSION, null);
 }
 
-/** Whether to explain why the page asks to sign in. */
-export function useSessionEnded(): boolean {
-  return useQueryClient().getQueryData(ENDED) === true;
+/** Why the page asks to sign in, if a session has ended. */
+export function useEnded(): Ended | undefined {
+  return useQuery<Ended | null>({ queryKey: ENDED, queryFn: skipToken, staleTime: Infinity }).data ?? undefined;
 }
 
 /** A key, or the token of a sign-in link. */

@@ -19,23 +19,30 @@ export function Dialog({ title, onClose, busy = false, children }: DialogProps) 
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const opener = useRef<Element | null>(null);
+  const isHidden = useRef(true);
   useEffect(() => {
+    const shown = dialog.current;
     opener.current ??= document.activeElement;
-    dialog.current?.showModal();
+    shown?.showModal();
+    isHidden.current = false;
     return () => {
+      // Hidden with its page, it would still cover the page to sign in.
+      isHidden.current = true;
+      shown?.close();
       // The object may be deleted by now, and its button with it.
       const next = opener.current?.isConnected ? opener.current : document.querySelector('h1');
       if (next instanceof HTMLElement) next.focus();
     };
   }, []);
+  const closed = ({ currentTarget }: { currentTarget: HTMLDialogElement }) => {
+    // The browser tells it later: by now the dialog may be hidden, or shown again.
+    if (isHidden.current || currentTarget.open) return;
+    // Escape pressed twice closes it all the same.
+    if (busy) currentTarget.showModal();
+    else onClose();
+  };
   return (
-    <dialog
-      ref={dialog}
-      aria-labelledby={id}
-      onCancel={(event) => busy && event.preventDefault()}
-      // Escape pressed twice closes it all the same.
-      onClose={() => (busy ? dialog.current?.showModal() : onClose())}
-    >
+    <dialog ref={dialog} aria-labelledby={id} onCancel={(event) => busy && event.preventDefault()} onClose={closed}>
       <h2 id={id}>{visible(title)}</h2>
       {children}
       <ToastPlace />

@@ -1,4 +1,5 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from 'react';
+import { useEnded } from '../api/session';
 import { Button, CopyButton } from './button';
 import { Dialog } from './dialog';
 
@@ -23,6 +24,8 @@ const Shows = createContext<Show>(() => undefined);
 export function SecretProvider({ children }: { children: ReactNode }) {
   const [secrets, setSecrets] = useState<readonly Secret[]>([]);
   const show = useCallback<Show>((secret) => setSecrets((before) => [...before, secret]), []);
+  // It is kept for no one, not on a page that waits for its user either.
+  if (useEnded() && secrets.length > 0) setSecrets([]);
   const [first] = secrets;
   return (
     <Shows.Provider value={show}>

@@ -103,7 +103,7 @@ const saidOf = (error: unknown): string[] =>
 
 /** Below a form, or beside a button. */
 export function InlineError({ error }: { error: unknown }) {
-  if (error === null || error === undefined) return null;
+  if (error === null || error === undefined || (error instanceof ApiError && error.endsSession)) return null;
   const said = saidOf(error);
   return (
     <div className="notice bad" role="alert">

@@ -1,4 +1,5 @@
 import { type ComponentProps, Fragment, useSyncExternalStore } from 'react';
+import { now } from '../api/service-clock';
 import { fromNow, moment, partsOf, visible, words } from './format';
 import { type Tone, toneOf } from './tones';
 
@@ -20,7 +21,7 @@ function subscribe(listener: () => void): () => void {
 
 /** The time, of which only whole steps count: what uses it is drawn again when the next one has begun. */
 export function useNow(stepMs: number): number {
-  return useSyncExternalStore(subscribe, () => Math.floor(Date.now() / stepMs) * stepMs);
+  return useSyncExternalStore(subscribe, () => Math.floor(now() / stepMs) * stepMs);
 }
 
 /** How long ago, or until then; the moment itself as a tool tip and for programs. */

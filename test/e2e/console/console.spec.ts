@@ -5,6 +5,7 @@ import { operatorStories } from './operator-stories';
 import { everyPage } from './pages';
 import { readingStories } from './reading-stories';
 import { returnStories } from './return-stories';
+import { sessionStories } from './session-stories';
 import { supportStories } from './support-stories';
 import { tenantStories } from './tenant-stories';
 import { writingStories } from './writing-stories';
@@ -27,6 +28,7 @@ describeInBrowser('the console', () => {
   describe('when something fails', () => failureStories(() => scene));
   describe('when data is old or late', () => readingStories(() => scene));
   describe('when people return', () => returnStories(() => scene));
+  describe('when sessions end', () => sessionStories(() => scene));
   describe('when something is written', () => writingStories(() => scene));
   describe('for operators', () => operatorStories(() => scene));
   describe('on every page', () => everyPage(() => scene));

@@ -33,6 +33,15 @@ const OPERATOR_PAGES = [
     '/audit',
   ],
 ];
+const DIALOGS = [
+  ['/suppressions', 'Import CSV'],
+  ['/suppressions', 'Add an address'],
+  ['/webhooks', 'Add a webhook'],
+  ['/inbound', 'Add a route'],
+  ['/domains', 'Add a domain'],
+  ['/keys', 'Create a key'],
+  ['/privacy', 'Erase a person'],
+] as const;
 /** Some thirty pages, each looked through by axe. */
 const MANY_PAGES_MS = 600_000;
 /** Pages that are looked at together: more are no faster on two cores. */
@@ -146,6 +155,18 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
     await phone.getByRole('link', { name: 'Domains' }).click();
     await phone.getByRole('heading', { name: 'Domains' }).waitFor();
     expect(await phone.getByRole('link', { name: 'Statistics' }).isVisible()).toBe(false);
+  });
+
+  it('has no dialog that is wider than a window of 320 pixels', async () => {
+    const page = await scene.signedIn();
+    await page.setViewportSize({ width: 320, height: 480 });
+    for (const [path, name] of DIALOGS) {
+      await scene.visit(page, path);
+      await page.getByRole('button', { name }).first().click();
+      const dialog = page.getByRole('dialog');
+      const pixels = await dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+      expect([name, pixels]).toEqual([name, 0]);
+    }
   });
 
   it('shows all columns on a laptop and at 200 %, as cards where there is no room for them', () => {

@@ -123,6 +123,45 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
     });
   });
 
+  it('says that a proxy has answered instead of the service, and does not send twice for it', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/send');
+    await field(page, 'To').fill('proxy@example.com');
+    await field(page, 'Subject').fill('Behind a proxy');
+    const keys: unknown[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') keys.push(request.headers()['x-idempotency-key']);
+    });
+    const portal = { contentType: 'text/html', body: '<!doctype html><title>Sign in to the network</title>' };
+    await page.route('**/v1/emails', (route) => route.fulfill(portal), { times: 1 });
+    await button(page, /^Send$/).click();
+    await page.getByRole('alert').getByText('Something else than the service has answered').waitFor();
+    await button(page, /^Send$/).click();
+    await heading(page, 'Behind a proxy').waitFor();
+    expect(keys).toEqual([expect.any(String), keys[0]]);
+    await page.route('**/v1/domains*', (route) => route.fulfill(portal));
+    await scene.turnTo(page, '/domains');
+    await page.getByRole('alert').getByText('Something else than the service has answered').waitFor();
+    await page.unroute('**/v1/domains*');
+    await page.getByRole('link', { name: 'acme.example' }).waitFor();
+  });
+
+  it('counts by the clock of the service where that of the browser is hours behind or ahead', async () => {
+    const subject = 'Now by any clock';
+    await scene.api().send({ from: 'hello@acme.example', to: ['clock@example.com'], subject });
+    for (const hours of [-5, 5]) {
+      const page = await scene.open();
+      await page.clock.install({ time: Date.now() + hours * 3_600_000 });
+      await page.goto(scene.base + (await scene.tenants.signInLink(scene.acme.organizationId)));
+      await heading(page, 'Overview').waitFor();
+      await scene.visit(page, '/emails');
+      await page.getByLabel('Time').selectOption({ label: 'Last hour' });
+      const row = page.getByRole('row', { name: subject });
+      await row.waitFor();
+      expect(await row.locator('time').textContent()).toMatch(/now|sec|min/);
+    }
+  });
+
   describe('of figures and lists', () => {
     it('goes on to the next hour on a page that is left open, without any news', async () => {
       const page = await scene.open();

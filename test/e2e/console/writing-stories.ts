@@ -402,4 +402,33 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     await dialogOf(page).waitFor({ state: 'detached' });
     expect(changes).toEqual([{ maxConnections: 20, reason: 'As it is' }]);
   });
+
+  it('changes only what was changed here, whatever someone else has changed meanwhile', async () => {
+    const made = await scene.api().post('/v1/webhooks', { url: scene.receiver.url('/before'), events: ['*'] });
+    const path = `/v1/webhooks/${made.body.data.id}`;
+    const page = await scene.signedIn();
+    await scene.visit(page, `/webhooks/${made.body.data.id}`);
+    await button(page, 'Change').click();
+    await field(page, 'Description').fill('Ours');
+    await scene.api().call('PATCH', path, { url: scene.receiver.url('/theirs'), events: ['bounced'] });
+    await dialogOf(page).getByRole('button', { name: 'Save' }).click();
+    await dialogOf(page).waitFor({ state: 'detached' });
+    const { body } = await scene.api().get(path);
+    expect(body.data).toMatchObject({ url: scene.receiver.url('/theirs'), events: ['bounced'], description: 'Ours' });
+    await scene.api().call('DELETE', path);
+
+    const key = await scene.tenants.operatorKey();
+    const operator = scene.api(key);
+    const name = 'Two operators';
+    const { id } = (await operator.post('/operator/v1/organizations', { name })).body.data;
+    const desk = await scene.signedIn(key);
+    await scene.visit(desk, '/organizations');
+    await button(desk, `Limits of ${name}`).click();
+    await field(desk, 'Weight').fill('7');
+    await operator.call('PATCH', `/operator/v1/organizations/${id}`, { monthlyRecipients: 1_000 });
+    await dialogOf(desk).getByRole('button', { name: 'Save' }).click();
+    await desk.getByText(`The limits of ${name} hold`).waitFor();
+    const organization = (await operator.get(`/operator/v1/organizations/${id}`)).body.data;
+    expect(organization).toMatchObject({ weight: 7, monthlyRecipients: 1_000 });
+  });
 }

@@ -3,6 +3,7 @@ import { Link, useParams } from 'wouter';
 import { get, isMissing } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, EmailContent, EmailDetail, EmailRecipient } from '../../api/types';
+import { now } from '../../api/service-clock';
 import { ButtonLink } from '../../parts/button';
 import { isFinal } from '../../parts/email-words';
 import { plural, visible } from '../../parts/format';
@@ -53,7 +54,7 @@ function NotRead({ id }: { id: string }) {
 /** How often to load it: opens and late bounces come after the end as well, but users do not wait for them. */
 function freshMs(email: EmailDetail | undefined): number {
   if (email?.recipients.every(({ status }) => isFinal(status))) return 15_000;
-  const isNew = email !== undefined && Date.now() - new Date(email.createdAt).getTime() < NEW_MS;
+  const isNew = email !== undefined && now() - new Date(email.createdAt).getTime() < NEW_MS;
   return isNew ? WATCHED_MS : LIVE_MS;
 }
 

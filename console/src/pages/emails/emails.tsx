@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import { slowing } from '../../api/query-client';
 import { useMay } from '../../api/session';
+import { now } from '../../api/service-clock';
 import { Button, ButtonLink } from '../../parts/button';
 import { useFilters } from '../../parts/filters';
 import { Card, Page } from '../../parts/page';
@@ -124,8 +125,7 @@ function toQuery({ q, status, domain, tag, span }: Filters, page: number) {
     // An id opens its email at once.
     ...(ADDRESS.test(q) ? { recipient: q } : { subject: UUID.test(q) ? '' : q }),
     // To the minute, so that the query keeps its name for a while.
-    from:
-      seconds === undefined ? '' : new Date(Math.floor(Date.now() / 60_000) * 60_000 - seconds * 1_000).toISOString(),
+    from: seconds === undefined ? '' : new Date(Math.floor(now() / 60_000) * 60_000 - seconds * 1_000).toISOString(),
   };
 }
 

@@ -9,6 +9,7 @@ import { useEffect, useMemo, useState } from 'react';
 import { get } from '../../api/client';
 import { waitAfter } from '../../api/query-client';
 import type { FeedEvent } from '../../api/types';
+import { now } from '../../api/service-clock';
 
 /** A request: newer events are read oldest first, from where the page has got to; older ones newest first. */
 interface Turn {
@@ -73,7 +74,7 @@ function isFarBehind({ pages }: InfiniteData<Piece>): boolean {
 /** The events of all emails, the newest first: what happens from now on by itself, and what happened before on request. */
 export function useFeed(isLive: boolean) {
   // Of this visit: what was read at the one before may be hours behind.
-  const [begun, setBegun] = useState(() => Date.now());
+  const [begun, setBegun] = useState(now);
   const client = useQueryClient();
   const query = useInfiniteQuery({
     queryKey: ['feed', begun],
@@ -97,12 +98,12 @@ export function useFeed(isLive: boolean) {
     const readOn = () => {
       // Nobody sees a hidden page: it reads on when it is returned to.
       if (!focusManager.isFocused()) return;
-      if (isFarBehind(data)) setBegun(Date.now());
+      if (isFarBehind(data)) setBegun(now());
       else void fetchPreviousPage();
     };
     const hasMore = first.order === 'asc' && first.pagination.hasMore;
     const last = data.pages.find((page) => page.data.length > 0)?.data[0];
-    const quietMs = Math.min(QUIET_MS, Math.max(LIVE_MS, last ? Date.now() - Date.parse(last.timestamp) : QUIET_MS));
+    const quietMs = Math.min(QUIET_MS, Math.max(LIVE_MS, last ? now() - Date.parse(last.timestamp) : QUIET_MS));
     // After an error too: a refusal comes at once.
     const timer = setTimeout(readOn, isError ? waitAfter(error, QUIET_MS, 1) : hasMore ? 0 : quietMs);
     const unsubscribe = focusManager.subscribe(readOn);

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { del, get } from '../../api/client';
 import { useSession } from '../../api/session';
 import type { ApiKey, Data } from '../../api/types';
+import { now } from '../../api/service-clock';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { Confirm } from '../../parts/dialog';
@@ -23,7 +24,7 @@ export default function Keys() {
 
 function stateOf({ revokedAt, expiresAt }: ApiKey): string {
   if (revokedAt) return 'revoked';
-  return expiresAt && new Date(expiresAt).getTime() <= Date.now() ? 'expired' : 'active';
+  return expiresAt && new Date(expiresAt).getTime() <= now() ? 'expired' : 'active';
 }
 
 const COLUMNS: readonly Column<ApiKey>[] = [

@@ -41,9 +41,17 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
 
 export function LimitsDialog({ organization, onClose }: { organization: Organization; onClose: () => void }) {
   const change = useChange();
-  const [weight, setWeight] = useState(String(organization.weight));
-  const [monthly, setMonthly] = useState(String(organization.monthlyRecipients ?? ''));
-  const body = { weight: Number(weight), monthlyRecipients: monthly === '' ? null : Number(monthly) };
+  const [before] = useState({
+    weight: String(organization.weight),
+    monthly: String(organization.monthlyRecipients ?? ''),
+  });
+  const [weight, setWeight] = useState(before.weight);
+  const [monthly, setMonthly] = useState(before.monthly);
+  // Another operator may have changed the other one meanwhile.
+  const body = {
+    ...(weight !== before.weight && { weight: Number(weight) }),
+    ...(monthly !== before.monthly && { monthlyRecipients: monthly === '' ? null : Number(monthly) }),
+  };
   return (
     <FormDialog
       title={`Limits of ${organization.name}`}

@@ -3,6 +3,7 @@ import { get } from '../../api/client';
 import { useMay } from '../../api/session';
 import { useRights } from '../../parts/rights';
 import type { Data, Suppression, Webhook } from '../../api/types';
+import { now } from '../../api/service-clock';
 import { ButtonLink } from '../../parts/button';
 import { useDomains } from '../../parts/domains';
 import { plural } from '../../parts/format';
@@ -68,7 +69,7 @@ const LOOKED_AT = 100;
 /** Addresses that have put themselves on the list within the last day. */
 async function readNewSuppressions(): Promise<NewSuppressions> {
   const { data } = await get<Data<Suppression[]>>('/v1/suppressions', { limit: LOOKED_AT });
-  const since = Date.now() - DAY_MS;
+  const since = now() - DAY_MS;
   const fresh = data.filter(({ source, suppressedAt }) => source === 'automatic' && Date.parse(suppressedAt) > since);
   return { count: fresh.length, orMore: data.length === LOOKED_AT && fresh.length === LOOKED_AT };
 }

@@ -1,5 +1,5 @@
 import { type FormEvent, type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react';
-import { type Credential, useSession, useSessionEnded, useSignIn } from '../../api/session';
+import { type Credential, useEnded, useSession, useSessionRefusal, useSignIn, useSignOut } from '../../api/session';
 import { takeLink, useLink } from '../../api/sign-in-link';
 import { Button } from '../../parts/button';
 import { bound, TextField } from '../../parts/field';
@@ -27,7 +27,7 @@ export function SignIn() {
   const [key, setKey] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const hasEnded = useSessionEnded();
+  const ended = useEnded();
   const link = useLink();
   const isBusy = busy || link !== undefined;
 
@@ -58,12 +58,13 @@ export function SignIn() {
     <Frame title="Sign in">
       <form className="form" onSubmit={submit}>
         <h1>Sign in</h1>
-        {hasEnded && (
+        {ended && (
           <div className="notice warn" role="status">
             <p>
               <strong>Your session has ended.</strong> It has expired, or its key was revoked or signed out elsewhere.
-              Sign in to return to this page. Drafts of templates and of a test mail are kept; what else you had not
-              saved has to be entered again.
+              Sign in to return to this page. Drafts of templates and of a test mail are kept.
+              {ended.waiting &&
+                ` So is the open dialog, for ${ended.waiting.key.sessionOnly ? 'another sign-in link' : 'the same key'} only.`}
             </p>
           </div>
         )}
@@ -86,6 +87,23 @@ export function SignIn() {
         </p>
       </form>
     </Frame>
+  );
+}
+
+/** The browser has a session that opens nothing: another one may take its place, and it can be left. */
+export function Refused() {
+  const refusal = useSessionRefusal();
+  const signOut = useSignOut();
+  const toast = useToast();
+  if (!refusal) return null;
+  return (
+    <div className="notice bad" role="alert">
+      <div>
+        <strong>{refusal.message}.</strong> You are signed in to it. An operator can open it again; another key or link
+        opens another organization.
+      </div>
+      <Button onClick={() => void signOut(false).catch((error: Error) => toast(error.message))}>Sign out</Button>
+    </div>
   );
 }
 

@@ -1,11 +1,12 @@
 import type { WebhookDelivery } from '../../api/types';
+import { now } from '../../api/service-clock';
 
 const SOON_MS = 10_000;
 
 /** True while it is being sent, and shortly before: something is about to change. */
 export function isMoving({ state, nextAttemptAt }: Pick<WebhookDelivery, 'state' | 'nextAttemptAt'>): boolean {
   if (state !== 'pending') return state === 'sending';
-  return nextAttemptAt === undefined || new Date(nextAttemptAt).getTime() <= Date.now() + SOON_MS;
+  return nextAttemptAt === undefined || new Date(nextAttemptAt).getTime() <= now() + SOON_MS;
 }
 
 /** How often to load a delivery, in milliseconds; not at all once it has ended. */

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { del, patch, post } from '../../api/client';
 import type { Data, Webhook } from '../../api/types';
+import { now } from '../../api/service-clock';
 import { Button } from '../../parts/button';
 import { useChange, useRemoval } from '../../parts/change';
 import { Confirm, FormDialog } from '../../parts/dialog';
@@ -91,7 +92,7 @@ function localMoment(ms: number): string {
 
 function ReplayDialog({ path, onClose }: { path: string; onClose: () => void }) {
   const change = useChange();
-  const [from, setFrom] = useState(() => localMoment(Date.now() - DAY_MS));
+  const [from, setFrom] = useState(() => localMoment(now() - DAY_MS));
   const [to, setTo] = useState('');
   // Only now: a field that has just been emptied holds no time.
   const spanOf = () => ({ from: new Date(from).toISOString(), ...(to !== '' && { to: new Date(to).toISOString() }) });

@@ -16,14 +16,21 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose
   const change = useChange();
   const client = useQueryClient();
   const [, navigate] = useLocation();
-  const [url, setUrl] = useState(webhook?.url ?? '');
-  const [description, setDescription] = useState(webhook?.description ?? '');
-  const [events, setEvents] = useState<readonly string[]>(webhook?.events ?? ['*']);
+  const [before] = useState({ url: '', description: '', events: ['*'], ...webhook });
+  const [url, setUrl] = useState(before.url);
+  const [description, setDescription] = useState(before.description);
+  const [events, setEvents] = useState<readonly string[]>(before.events);
   const showSecret = useShowSecret();
   const save = async () => {
-    const body = { url: url.trim(), events, ...(description !== (webhook?.description ?? '') && { description }) };
+    const body = { url: url.trim(), events, ...(description !== before.description && { description }) };
     if (webhook) {
-      await change(patch(`/v1/webhooks/${webhook.id}`, body), { refresh: REFRESH, said: 'Saved' });
+      // Someone else may have changed the rest meanwhile.
+      const changed = {
+        ...body,
+        ...(url === before.url && { url: undefined }),
+        ...(events === before.events && { events: undefined }),
+      };
+      await change(patch(`/v1/webhooks/${webhook.id}`, changed), { refresh: REFRESH, said: 'Saved' });
       return;
     }
     const { data: created } = await post<Data<CreatedWebhook>>('/v1/webhooks', body);
