@@ -97,7 +97,7 @@ export const unreachable = (): ApiError =>
 const foreign = (): ApiError =>
   away(
     'no_json',
-    'Something else than the service has answered',
+    'Something other than the service has responded',
     'Look for a proxy, or a network that asks to sign in',
   );
 

@@ -135,13 +135,13 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
     const portal = { contentType: 'text/html', body: '<!doctype html><title>Sign in to the network</title>' };
     await page.route('**/v1/emails', (route) => route.fulfill(portal), { times: 1 });
     await button(page, /^Send$/).click();
-    await page.getByRole('alert').getByText('Something else than the service has answered').waitFor();
+    await page.getByRole('alert').getByText('Something other than the service has responded').waitFor();
     await button(page, /^Send$/).click();
     await heading(page, 'Behind a proxy').waitFor();
     expect(keys).toEqual([expect.any(String), keys[0]]);
     await page.route('**/v1/domains*', (route) => route.fulfill(portal));
     await scene.turnTo(page, '/domains');
-    await page.getByRole('alert').getByText('Something else than the service has answered').waitFor();
+    await page.getByRole('alert').getByText('Something other than the service has responded').waitFor();
     await page.unroute('**/v1/domains*');
     await page.getByRole('link', { name: 'acme.example' }).waitFor();
   });
