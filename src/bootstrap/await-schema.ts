@@ -37,7 +37,7 @@ export async function awaitUsableSchema(url: string, options: AwaitSchemaOptions
     if (schema.state === 'newer') logger.warn(schema.sentence);
     return;
   }
-  const probe = new DatabaseProbe(url, new SystemClock());
+  const probe = new DatabaseProbe(url, new SystemClock(), undefined, false);
   const waiting = new Waiting(schema, probe);
   const servers = await openServers(waiting, options);
   const [metricsPort, port] = servers.map((server) => server.port);

@@ -11,6 +11,7 @@ import { Draining } from '../common/http/draining';
 import { createHttpAdapter } from '../common/http/http-server';
 import type { ProbeRoutes } from '../common/http/probe-server';
 import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
+import { stopListening } from '../common/http/stop-listening';
 import { PeriodicJobs } from '../common/jobs/periodic-jobs';
 import { type Logger as Log, observeDroppedLines } from '../common/logging/logger';
 import { NestLogger } from '../common/logging/nest-logger';
@@ -182,8 +183,10 @@ async function drain(app: INestApplicationContext, config: AppConfig, draining: 
 
 /** A proxy sends to another process what it cannot connect for, also a POST; a 503 or the end of a connection it would report. */
 async function closePort(app: NestExpressApplication): Promise<void> {
-  app.getHttpServer().close();
+  const server = app.getHttpServer();
+  await stopListening(server);
   await delay(LAST_REQUESTS_MS);
+  server.closeIdleConnections();
 }
 
 /** Aborts requests that have no complete response in time: they would keep the server open. */

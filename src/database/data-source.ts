@@ -25,13 +25,8 @@ export interface DataSourceSettings {
 /** Connections of a pool for which nothing else is said. */
 export const DEFAULT_POOL_SIZE = 8;
 
-/** Limits of every connection (reliability: a stopped server cannot enforce its own timeouts, so the client does too). */
-const TIME_LIMITS = {
-  query_timeout: 10_000,
-  statement_timeout: 8_000,
-  lock_timeout: 4_000,
-  idle_in_transaction_session_timeout: 10_000,
-};
+/** Beside the limits of `DriverClient`: a stopped server cannot enforce its own, so the client has one too. */
+const QUERY_TIMEOUT_MS = 10_000;
 
 /** Requests are refused then. */
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -114,7 +109,7 @@ export function dataSourceOptions(url: string, settings: DataSourceSettings = {}
     logger: 'debug',
     extra: {
       ...CONNECTION,
-      ...(!settings.withoutTimeLimits && TIME_LIMITS),
+      ...(!settings.withoutTimeLimits && { query_timeout: QUERY_TIMEOUT_MS }),
       onConnect: settings.withoutTimeLimits ? openWithoutLimits : ignoreErrors,
       connectionTimeoutMillis: settings.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     },

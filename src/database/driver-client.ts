@@ -1,8 +1,25 @@
-import { Client } from 'pg';
+import { Client, type ClientConfig } from 'pg';
 import { ConnectError } from './database-errors';
+
+/** Milliseconds. In place of those of the role or the database; `LIFT_TIME_LIMITS` lifts them. */
+const TIME_LIMITS = { statement_timeout: 8_000, lock_timeout: 4_000, idle_in_transaction_session_timeout: 10_000 };
+
+/**
+ * Part of the startup message, where a setting takes precedence over those of the role and the database, and which poolers know: the
+ * driver reads no other dates. Written as the server reports it, so that a pooler need not set it again.
+ */
+const SETTINGS = { DateStyle: 'ISO, MDY' };
+
+type Startup = Readonly<Record<string, string>>;
+/** Missing in the driver's types. */
+const { getStartupConf } = Client.prototype as Client & { getStartupConf: (this: Client) => Startup };
 
 /** The driver's client. Where it cannot connect, the error is a `ConnectError`. */
 export class DriverClient extends Client {
+  constructor(config: ClientConfig) {
+    super({ ...TIME_LIMITS, ...config });
+  }
+
   override connect(): Promise<Client>;
   override connect(done: (error: Error) => void): void;
   override connect(done?: (error: Error) => void): Promise<Client> | void {
@@ -11,5 +28,10 @@ export class DriverClient extends Client {
     return super.connect().catch((error: Error) => {
       throw new ConnectError(error);
     });
+  }
+
+  /** Called by the driver. */
+  protected getStartupConf(): Startup {
+    return { ...getStartupConf.call(this), ...SETTINGS };
   }
 }

@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../config/load-config';
-import { ConnectError, isRefusal, unlessDenied } from './database-errors';
-import { connectOnce } from './embedded/server-monitor';
+import { COMMAND_CONNECT_TIMEOUT_MS } from './data-source';
+import { isRefusal, unlessDenied } from './database-errors';
+import { DriverClient } from './driver-client';
 
 /** The same on a primary and its standbys, and at each way to them: the server's identifier, and the database's number within it. */
 export const IDENTITY = `
@@ -33,7 +34,7 @@ export async function assertUsable(
   ]);
 }
 
-/** The driver reads others as nothing: every answer with a time would be a failure. */
+/** `DriverClient` asks for ISO; a pooler may not pass that on. The driver reads others as nothing: every answer with a time would be a failure. */
 function styleFault(style: string): string | undefined {
   if (style.startsWith('ISO')) return undefined;
   const remedy = `run \`alter database … set datestyle = 'ISO'\`, or the same for the role that has it, and start again`;
@@ -58,9 +59,14 @@ interface Inspected {
 }
 
 async function inspect(url: string): Promise<Inspected> {
-  const client = await connectOnce(url).catch((error: Error) => {
-    throw new ConnectError(error);
+  const client = new DriverClient({
+    connectionString: url,
+    application_name: 'waybill-start',
+    connectionTimeoutMillis: COMMAND_CONNECT_TIMEOUT_MS,
   });
+  // A connection that breaks fails the statement that is under way.
+  client.on('error', () => undefined);
+  await client.connect();
   try {
     const { rows } = await client.query<Pick<Inspected, 'style' | 'encoding'>>(
       `select current_setting('datestyle') as style, current_setting('server_encoding') as encoding`,

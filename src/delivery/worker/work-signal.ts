@@ -1,7 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { SECOND } from '../../common/clock';
 import { DatabaseUrl } from '../../database/database.service';
+import { DriverClient } from '../../database/driver-client';
 import { isCallFor, parseCall, type WorkCall, type WorkerRank } from '../queue/work-call';
 import { WORK_CHANNEL, WorkerWaker } from '../queue/worker-waker.service';
 
@@ -128,7 +129,7 @@ export class WorkSignal {
   }
 
   private async connect(): Promise<void> {
-    const client = new Client({
+    const client = new DriverClient({
       connectionString: this.database.direct,
       application_name: 'waybill-listen',
       connectionTimeoutMillis: 2 * SECOND,

@@ -1,14 +1,24 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { type Clock, SECOND } from '../../common/clock';
-import { AppError } from '../../common/errors/app-error';
-import { databaseErrorCode } from '../../database/database-errors';
+import { DriverClient } from '../../database/driver-client';
+import { type DatabaseFault, databaseFault, NO_TABLE, READ_ONLY } from './database-fault';
 
 const TIMEOUT_MS = 2 * SECOND;
-/** True on a standby too: after a failover the address may still point at the former primary. */
-const WRITABLE = `select current_setting('transaction_read_only') = 'on' as "isReadOnly"`;
-/** read_only_sql_transaction */
-const READ_ONLY = '25006';
+/** A session keeps the settings of its beginning, such as `search_path`, when those of its role or database change. */
+const RENEW_AFTER_MS = 30 * SECOND;
+/**
+ * Read-only is a standby too: after a failover the address may still point at the former primary. The look-up of a table takes no
+ * lock, so that it does not wait for a migration.
+ */
+const USABLE = `
+  select current_setting('transaction_read_only') = 'on' as "isReadOnly", to_regclass('emails') is not null as "hasTables"`;
+
+interface Usable {
+  readonly isReadOnly: boolean;
+  /** Statements find the tables: they exist, and the `search_path` leads to their schema. */
+  readonly hasTables: boolean;
+}
 
 export interface DatabaseHealth {
   readonly healthy: boolean;
@@ -26,12 +36,15 @@ export interface DatabaseHealth {
  */
 export class DatabaseProbe implements OnApplicationShutdown {
   private client: Client | undefined;
+  private openedMs = 0;
   private running: Promise<DatabaseHealth> | undefined;
 
+  /** @param needsTables false before the schema is made */
   constructor(
     private readonly url: string,
     private readonly clock: Clock,
     private readonly timeoutMs = TIMEOUT_MS,
+    private readonly needsTables = true,
   ) {}
 
   /** Never rejects; takes little longer than the time limit. */
@@ -60,8 +73,21 @@ export class DatabaseProbe implements OnApplicationShutdown {
   }
 
   private async query(leftMs: () => number): Promise<void> {
+    await this.renew(leftMs() / 2);
     if (this.client && (await this.isAlive(this.client, leftMs()))) return;
     await this.ping(await this.open(leftMs()), leftMs());
+  }
+
+  /**
+   * Opens another connection in place of an old one. That stays where this fails: a server that is full, or slow to let anybody in,
+   * still serves the connections of the pool.
+   */
+  private async renew(timeoutMs: number): Promise<void> {
+    const kept = this.client;
+    if (!kept || this.clock.monotonicMs() - this.openedMs < RENEW_AFTER_MS) return;
+    this.openedMs = this.clock.monotonicMs();
+    const discardKept = (): void => this.discard(kept);
+    await this.open(timeoutMs).then(discardKept, () => undefined);
   }
 
   /** @returns false when the connection is lost. @throws when the reply is late: another connection would be no faster. */
@@ -77,9 +103,11 @@ export class DatabaseProbe implements OnApplicationShutdown {
 
   private async ping(client: Client, timeoutMs: number): Promise<void> {
     try {
-      const query = { text: WRITABLE, query_timeout: timeoutMs };
-      const { rows } = await client.query<{ isReadOnly: boolean }>(query);
-      if (rows[0]?.isReadOnly) throw Object.assign(new Error('the database is read-only'), { code: READ_ONLY });
+      const query = { text: USABLE, query_timeout: timeoutMs };
+      const { rows } = await client.query<Usable>(query);
+      const [{ isReadOnly = false, hasTables = true } = {}] = rows;
+      if (isReadOnly) throw withCode(READ_ONLY);
+      if (this.needsTables && !hasTables) throw withCode(NO_TABLE);
     } catch (error) {
       this.discard(client);
       throw error;
@@ -87,7 +115,7 @@ export class DatabaseProbe implements OnApplicationShutdown {
   }
 
   private async open(timeoutMs: number): Promise<Client> {
-    const client = new Client({
+    const client = new DriverClient({
       connectionString: this.url,
       application_name: 'waybill-health',
       connectionTimeoutMillis: timeoutMs,
@@ -102,6 +130,7 @@ export class DatabaseProbe implements OnApplicationShutdown {
       throw error;
     }
     this.client = client;
+    this.openedMs = this.clock.monotonicMs();
     return client;
   }
 
@@ -114,54 +143,6 @@ export class DatabaseProbe implements OnApplicationShutdown {
   }
 }
 
-export const DATABASE_FAULTS = [
-  'timeout',
-  'unreachable',
-  'unavailable',
-  'refused',
-  'read-only',
-  'overloaded',
-  'failed',
-] as const;
-
-/** Why the database did not reply, without hosts, users or statements: the text is public. */
-export type DatabaseFault = (typeof DATABASE_FAULTS)[number];
-
-/** By SQLSTATE, or its class (PostgreSQL appendix A), or Node's code. */
-const FAULTS: Readonly<Record<string, DatabaseFault>> = {
-  '08': 'unreachable',
-  [READ_ONLY]: 'read-only',
-  '28': 'refused',
-  '3D': 'refused',
-  '53': 'overloaded',
-  // object_not_in_prerequisite_state: not currently accepting connections.
-  '55000': 'refused',
-  '57014': 'timeout',
-  // operator_intervention: starting, stopping, recovering.
-  '57': 'unavailable',
-  ECONNREFUSED: 'unreachable',
-  ECONNRESET: 'unreachable',
-  EPIPE: 'unreachable',
-  ENOENT: 'unreachable',
-  ENOTFOUND: 'unreachable',
-  EAI_AGAIN: 'unreachable',
-  EHOSTUNREACH: 'unreachable',
-  ENETUNREACH: 'unreachable',
-  ETIMEDOUT: 'timeout',
-};
-
-/** Errors that the driver identifies by message only. */
-const BY_MESSAGE: readonly (readonly [pattern: RegExp, fault: DatabaseFault])[] = [
-  [/timeout/i, 'timeout'],
-  [/connection terminated|not queryable|connection error/i, 'unreachable'],
-];
-
-/** The kind of a database error, by SQLSTATE, else by its message. */
-export function databaseFault(error: unknown): DatabaseFault {
-  if (error instanceof AppError && error.cause !== undefined) return databaseFault(error.cause);
-  const code = databaseErrorCode(error) ?? '';
-  const known = FAULTS[code] ?? (code.length === 5 ? FAULTS[code.slice(0, 2)] : undefined);
-  if (known) return known;
-  const message = error instanceof Error ? error.message : '';
-  return BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1] ?? 'failed';
+function withCode(code: string): Error {
+  return Object.assign(new Error(`the database is not usable: SQLSTATE ${code}`), { code });
 }

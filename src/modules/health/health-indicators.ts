@@ -12,7 +12,8 @@ import type { RowSecurity } from '../../database/row-security';
 import { AppConfig } from '../../config/config';
 import { type HeldBack, HeldDestinations } from '../../delivery/shaping/held-destinations.service';
 import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
-import { type DatabaseFault, databaseFault, DatabaseProbe } from './database-probe';
+import { type DatabaseFault, databaseFault } from './database-fault';
+import { DatabaseProbe } from './database-probe';
 
 const TIMEOUT_MS = 2 * SECOND;
 /** Any number of requests costs one statement per this time. */

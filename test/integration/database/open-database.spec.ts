@@ -13,6 +13,7 @@ import { attachEmbeddedPostgres } from '../../../src/database/embedded/embedded-
 import { MIGRATIONS } from '../../../src/database/migrations';
 import { openDatabase } from '../../../src/database/open-database';
 import { TcpProxy } from '../../doubles/tcp-proxy';
+import { TransactionPooler } from '../../doubles/transaction-pooler';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { waitFor } from '../../setup/wait-for';
 import { EmbeddedWorkshop, query } from '../embedded/support';
@@ -105,16 +106,31 @@ describe('an external database', () => {
     await expect(attempt).rejects.toThrow(/^The database at 127\.0\.0\.1:\d+\/waybill cannot be reached: connect/);
   });
 
-  it('whose dates the driver cannot read is refused, with what to do', async () => {
+  it('is read as without the settings of its role, which would change dates and end statements', async () => {
     const own = await createTestDatabase();
+    const name = new URL(own.url).pathname.slice(1);
+    const alter = `alter database ${name} set`;
+    await query(own.url, `${alter} datestyle = 'SQL, DMY'; ${alter} statement_timeout = '1ms'`);
+    await openDatabase(config(own.url), { log: silent });
+    const pool = await createDataSource(own.url).initialize();
+    const [{ date }] = await pool.query(`select timestamptz '2026-02-01 00:00Z' as date from pg_sleep(0.01)`);
+    expect(date).toEqual(new Date('2026-02-01T00:00:00Z'));
+    await pool.destroy();
+    await own.drop();
+  });
+
+  it('whose dates the driver cannot read is refused, with what to do, behind a pooler that passes on no settings', async () => {
+    const own = await createTestDatabase();
+    await query(own.url, `alter database ${new URL(own.url).pathname.slice(1)} set datestyle = 'SQL, DMY'`);
+    const pooler = await TransactionPooler.start(own.url, 1);
     try {
-      await query(own.url, `alter database ${new URL(own.url).pathname.slice(1)} set datestyle = 'SQL, DMY'`);
-      const opening = openDatabase(config(own.url), { log: silent });
+      const opening = openDatabase(config(pooler.url), { log: silent });
       await expect(opening).rejects.toThrow(
         /writes dates in the style "SQL, DMY": run `alter database … set datestyle = 'ISO'`/,
       );
       await expect(opening).rejects.toBeInstanceOf(ConfigurationError);
     } finally {
+      await pooler.stop();
       await own.drop();
     }
   });

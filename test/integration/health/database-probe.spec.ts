@@ -2,6 +2,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { Client } from 'pg';
 import { SystemClock } from '../../../src/common/clock';
 import { DatabaseProbe } from '../../../src/modules/health/database-probe';
+import { FakeClock } from '../../doubles/fake-clock';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { waitFor } from '../../setup/wait-for';
 
@@ -64,6 +65,42 @@ describe('DatabaseProbe', () => {
       await set('off');
       expect(await check()).toMatchObject({ healthy: true });
       await administrator.end();
+    });
+
+    it('finds no tables where a changed search path leads elsewhere, as new connections of the pool do', async () => {
+      const administrator = new Client(database.url);
+      await administrator.connect();
+      const alter = (change: string) => administrator.query(`alter database ${administrator.database} ${change}`);
+      const time = new FakeClock();
+      const probe = new DatabaseProbe(database.url, time);
+      const checkLater = () => {
+        time.advance(60_000);
+        return probe.check();
+      };
+      expect(await probe.check()).toMatchObject({ healthy: true });
+      await alter('set search_path = nowhere');
+      expect(await checkLater()).toMatchObject({ healthy: false, error: 'no-tables' });
+      await alter('reset search_path');
+      expect(await checkLater()).toMatchObject({ healthy: true });
+      await administrator.end();
+      probe.onApplicationShutdown();
+    });
+
+    it('keeps an old connection that works where the server takes no further one', async () => {
+      const elsewhere = new URL(database.url);
+      elsewhere.pathname = '/postgres';
+      const administrator = new Client(elsewhere.toString());
+      await administrator.connect();
+      const name = new URL(database.url).pathname.slice(1);
+      const time = new FakeClock();
+      const probe = new DatabaseProbe(database.url, time);
+      expect(await probe.check()).toMatchObject({ healthy: true });
+      await administrator.query(`alter database ${name} allow_connections false`);
+      time.advance(60_000);
+      expect(await probe.check()).toMatchObject({ healthy: true });
+      await administrator.query(`alter database ${name} allow_connections true`);
+      await administrator.end();
+      probe.onApplicationShutdown();
     });
 
     it('keeps its connection, and closes it with the process', async () => {

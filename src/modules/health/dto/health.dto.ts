@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { SmtpHealth } from '../health-indicators';
-import { DATABASE_FAULTS, type DatabaseFault } from '../database-probe';
+import { DATABASE_FAULTS, type DatabaseFault } from '../database-fault';
 
 const WHY = { enum: DATABASE_FAULTS, description: 'Absent when healthy' };
 

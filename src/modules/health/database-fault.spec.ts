@@ -1,5 +1,5 @@
 import { UnavailableError } from '../../common/errors/app-error';
-import { type DatabaseFault, databaseFault } from './database-probe';
+import { type DatabaseFault, databaseFault } from './database-fault';
 
 const withCode = (code: string) => Object.assign(new Error('host db.internal, password hunter2'), { code });
 
@@ -16,6 +16,7 @@ describe('databaseFault', () => {
     ['refused', withCode('3D000')],
     ['refused', withCode('55000')],
     ['overloaded', withCode('53300')],
+    ['no-tables', withCode('42P01')],
     ['failed', withCode('XX000')],
     ['failed', withCode('other')],
     ['failed', 'not an error'],

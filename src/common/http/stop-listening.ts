@@ -1,0 +1,30 @@
+import type { Server } from 'node:http';
+import { Server as NetServer } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+
+/** A turn of the event loop that takes less has served nothing, so that hardly anything can have come in it unseen. */
+const QUIET_MS = 0.25;
+/** Connections may come without end. */
+const LONGEST_MS = 500;
+
+/**
+ * Closes the port; open connections stay. The system resets connections that it has made and the process has not accepted, and a proxy
+ * may not send their requests again. Therefore it first takes what has come, until a turn of the event loop brings nothing;
+ * `setImmediate` follows the reading.
+ */
+export async function stopListening(server: Server): Promise<void> {
+  let came = 0;
+  const count = (): void => void (came += 1);
+  server.on('connection', count);
+  const startedMs = performance.now();
+  // The first turn may end before anything is read in it.
+  await turn();
+  for (let isQuiet = false; !isQuiet && performance.now() - startedMs < LONGEST_MS;) {
+    const [before, beganMs] = [came, performance.now()];
+    await turn();
+    isQuiet = came === before && performance.now() - beganMs < QUIET_MS;
+  }
+  server.off('connection', count);
+  // That of HTTP also ends connections whose request it has not read yet.
+  NetServer.prototype.close.call(server);
+}
