@@ -3,9 +3,8 @@ import { Clock, DAY, HOUR } from '../common/clock';
 import { parseTimestamp } from '../common/http/timestamps';
 import { StatsCheckService } from '../modules/emails/outcomes/stats-check.service';
 import { CliError, fields, type Output, type Report, table } from './session/output';
-import { type CliSession, numberUpTo, parseId, type Services } from './session/cli-session';
+import { assertUsableSchema, type CliSession, numberUpTo, parseId, type Services } from './session/cli-session';
 import { applyCluster, type ClusterPlan, planCluster } from '../database/cluster/distribute';
-import { readSchemaState } from '../database/schema-state';
 import { MONTHLY_TABLES } from '../modules/emails/retention/months';
 
 /** `waybill migrate` */
@@ -22,10 +21,14 @@ async function applyMigrations(session: CliSession): Promise<void> {
     migrate: true,
     log: (message) => output.note(message),
   });
-  await database.stop();
-  const { applied } = database;
-  const text = applied.length > 0 ? applied.join('\n') : 'The schema is up to date.';
-  output.result({ json: { applied }, text });
+  try {
+    const { sentence } = await assertUsableSchema(database.url);
+    const { applied } = database;
+    const text = applied.length > 0 ? applied.join('\n') : `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
+    output.result({ json: { applied }, text });
+  } finally {
+    await database.stop();
+  }
 }
 
 const MAX_DAYS = 31;
@@ -125,8 +128,7 @@ async function withDatabase(session: CliSession, work: (url: string) => Promise<
     waitSeconds: 0,
   });
   try {
-    const { isUsable, sentence } = await readSchemaState(database.url);
-    if (!isUsable) throw new CliError('unhealthy', `Nothing can be done: ${sentence}`);
+    await assertUsableSchema(database.url);
     await work(database.directUrl);
   } finally {
     await database.stop();

@@ -11,7 +11,7 @@ import { readMasterKeyFrom } from '../../config/master-key';
 import { isVariableSet, loadConfig, variableOf } from '../../config/load-config';
 import { COMMAND_CONNECT_TIMEOUT_MS } from '../../database/data-source';
 import { type OpenDatabase, openDatabase, type OpenDatabaseOptions } from '../../database/open-database';
-import { readSchemaState } from '../../database/schema-state';
+import { readSchemaState, type SchemaState } from '../../database/schema-state';
 import { DeliveryQueueModule } from '../../delivery/delivery.module';
 import { DomainsModule } from '../../modules/domains/domains.module';
 import { EmailsModule } from '../../modules/emails/emails.module';
@@ -127,9 +127,11 @@ export class CliSession {
 }
 
 /** @throws CliError unhealthy, with what to do */
-async function assertUsableSchema(url: string): Promise<void> {
-  const { isUsable, sentence, pending } = await readSchemaState(url);
+export async function assertUsableSchema(url: string): Promise<SchemaState> {
+  const schema = await readSchemaState(url);
+  const { isUsable, sentence, pending } = schema;
   if (!isUsable) throw new CliError('unhealthy', `Nothing can be done: ${sentence}`, { pending });
+  return schema;
 }
 
 /** The services of the commands, on a database whose schema is up to date; to be closed. */

@@ -135,8 +135,7 @@ export class QueueActionsService {
 
   private async advance(action: RunningAction, work: Work, tx: Transaction): Promise<void> {
     const { at, count, error } = work.refused;
-    const { deliveries: aside } =
-      at === placeOf(action) ? await this.actions.touch(puttingAside(action), count, tx) : { deliveries: [] };
+    const aside = at === placeOf(action) ? (await this.actions.touch(puttingAside(action), count, tx)).deliveries : [];
     const { deliveries: touched, end } = await this.actions.touch(from(action, aside.at(-1)), work.limit, tx);
     // When none at all can be recorded, the cause is another one, and the action waits until it is mended.
     if (aside.length > 1 && touched.length === 0 && !work.hasRecorded) throw error;

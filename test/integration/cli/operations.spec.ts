@@ -34,6 +34,21 @@ describe('waybill migrate', () => {
     expect((await cli.run('migrate')).stdout).toBe('The schema is up to date.\n');
   });
 
+  it('refuses the schema of a later release, and names one that runs on it', async () => {
+    await query(cli.url, `insert into schema_migrations ("timestamp", name) values (9999, 'FromTheFuture9999')`);
+    const made = (oldest: string) =>
+      query(cli.url, `comment on table schema_migrations is 'Made by release 99.1.0, for releases from ${oldest} on'`);
+    await made('99.0.0');
+    const refused = await cli.run('migrate');
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(refused.stderr).toContain('start release 99.0.0 or later');
+    await made('0.1.0');
+    expect(await cli.run('migrate')).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('still runs on it'),
+    });
+  });
+
   it('is done by the first other command as well, unless the operator wants it otherwise', async () => {
     await emptyDatabase();
     const answer = await runWith({ ...cli.environment, MIGRATE_ON_START: 'false' }, ['org', 'list']);

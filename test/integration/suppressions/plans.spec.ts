@@ -18,6 +18,7 @@ import { SOFT_BOUNCE_RULE } from '../../../src/modules/suppressions/suppression'
 import { SuppressionsRepository } from '../../../src/modules/suppressions/suppressions.repository';
 import { explainBoth, explainPrepared, type PlanNode } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+import { waitFor } from '../../setup/wait-for';
 
 const OWNER = { organizationId: newId(), mode: 'live' } as const;
 const NOW = new Date('2026-01-05T12:00:00.000Z');
@@ -75,13 +76,22 @@ describe('on a long list', () => {
     await db.query('set synchronous_commit = on');
     await db.query(ENTRIES, [OWNER.organizationId, NOW]);
     await db.query(SOFT_BOUNCES, [OWNER.organizationId, NOW]);
-    await db.query('vacuum analyze suppressions, soft_bounces');
+    await waitFor(() => isVacuumed(), { what: 'a vacuum that marks all pages' });
     client = await poolOf(db.dataSource).connect();
   });
   afterAll(async () => {
     client?.release();
     await db.drop();
   });
+
+  /** A connection that another test opens at the same moment may hold some pages back. */
+  async function isVacuumed(): Promise<boolean> {
+    await db.query('vacuum analyze suppressions, soft_bounces');
+    const [row] = await db.query<{ isWhole: boolean }>(
+      `select relallvisible = relpages as "isWhole" from pg_class where oid = 'suppressions'::regclass`,
+    );
+    return row?.isWhole === true;
+  }
 
   const entry = { ...OWNER, addressKey: ADDRESS.key, reason: 'hard_bounce', id: newId(), email: ADDRESS.key } as const;
   const given = { ...entry, source: 'api', notes: null, suppressedAt: NOW, expiresAt: null } as const;
