@@ -4,7 +4,10 @@ const OURS = Date.parse('2026-03-29T01:30:00Z');
 
 describe('the clock of the service', () => {
   beforeEach(() => jest.spyOn(Date, 'now').mockReturnValue(OURS));
-  afterEach(() => setClock(new Date(OURS).toUTCString()));
+  afterEach(() => {
+    setClock(new Date(OURS).toUTCString());
+    jest.restoreAllMocks();
+  });
 
   it.each([-5, 5])('is followed where that of this machine is wrong by %i hours', (hours) => {
     const theirs = OURS + hours * 3_600_000;
