@@ -14,7 +14,7 @@ const MAX_BYTES = 8 * 1024;
  * from a connection at once: eight connections of a client that changed its keys all the time held the event loop for 26 s, eighteen
  * that sent records of one byte for 0.3 s. Meanwhile nothing more is read, so it holds what one read returned, at most 64 KiB.
  *
- * Overrides methods that Node documents for those who implement streams: to TLS it is as if its transport were slower.
+ * Overrides `resume`, and methods that Node documents for those who implement streams: to TLS it is as if its transport were slower.
  *
  * @param stream below TLS: a stream, or a connection on which TLS is put by `asStream`
  * @param holder whom to count as one: a client, an organization
