@@ -6,7 +6,7 @@ describe('waybill audit list', () => {
   let org: string;
   let key: string;
   beforeAll(async () => {
-    cli = await CliKit.create();
+    cli = await CliKit.createWarm();
     org = (await cli.json('org', 'create', 'Acme')).id;
     key = (await cli.json('key', 'create', '--org', org, '--mode', 'live', '--scopes', 'all')).id;
     await cli.json('key', 'revoke', key);

@@ -5,7 +5,7 @@ describe('waybill inbound-route', () => {
   let cli: CliKit;
   let org: string;
   beforeAll(async () => {
-    cli = await CliKit.create();
+    cli = await CliKit.createWarm();
     org = (await cli.json('org', 'create', 'Inbound')).id;
     await cli.json('domain', 'add', org, 'example.org');
   });

@@ -7,7 +7,7 @@ describe('waybill inbound', () => {
   const ids = [newId(), newId(), newId()];
 
   beforeAll(async () => {
-    cli = await CliKit.create();
+    cli = await CliKit.createWarm();
     const hostile = "E'Return-Path: <a@x.example>\\r\\nSubject: \\033[31mred\\r\\n\\r\\nHello\\r\\n'::bytea";
     const rows = ids.map(
       (id, n) =>

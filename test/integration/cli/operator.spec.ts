@@ -6,7 +6,7 @@ import { CliKit, runWith } from './cli-kit';
 let cli: CliKit;
 let org: string;
 beforeAll(async () => {
-  cli = await CliKit.create();
+  cli = await CliKit.createWarm();
   org = (await cli.json('org', 'create', 'Queue')).id;
 });
 afterAll(() => cli.destroy());

@@ -2,7 +2,7 @@ import { newId } from '../../../src/common/ids';
 import { CliKit } from './cli-kit';
 
 let cli: CliKit;
-beforeAll(async () => (cli = await CliKit.create()));
+beforeAll(async () => (cli = await CliKit.createWarm()));
 afterAll(() => cli.destroy());
 
 describe('waybill org', () => {

@@ -3,7 +3,7 @@ import { CliKit } from './cli-kit';
 let cli: CliKit;
 let org: string;
 beforeAll(async () => {
-  cli = await CliKit.create();
+  cli = await CliKit.createWarm();
   org = (await cli.json('org', 'create', 'Templates')).id;
 });
 afterAll(() => cli.destroy());

@@ -5,7 +5,7 @@ import { CliKit } from './cli-kit';
 let cli: CliKit;
 let org: string;
 beforeAll(async () => {
-  cli = await CliKit.create();
+  cli = await CliKit.createWarm();
   org = (await cli.json('org', 'create', 'Warm-up')).id;
 });
 afterAll(() => cli.destroy());
