@@ -1,0 +1,24 @@
+import { rawNeedsSmtpUtf8 } from './raw-message';
+
+describe('rawNeedsSmtpUtf8', () => {
+  const needs = (to: string) =>
+    rawNeedsSmtpUtf8(Buffer.from(`From: Jörg <a@b.example>\r\nTo: ${to}\r\nX: ü@b.example\r\n\r\nTo: ü@b.example`));
+
+  it.each(['jörg@b.example', 'a@b.example,\r\n Jörg <jörg@b.example>', '"a" <ü@b.example> (ü)', 'a@bücher.example'])(
+    'finds an address that needs it in %j',
+    (to) => expect(needs(to)).toBe(true),
+  );
+
+  it.each([
+    ...['Übung <u@b.example>', '"jörg@home.example" <a@b.example>', 'jörg@home.example <a@b.example>'],
+    ...['"a \\"ü@x\\"" <a@b.example>', 'a@b.example (jörg@home.example)', 'jörg@home.example\r\n\t<a@b.example>'],
+  ])('takes no name for an address: %j', (to) => expect(needs(to)).toBe(false));
+
+  it('reads fields of any sender in time that grows with their length', () => {
+    // Where each @ was sought from every place of its word, this would take half an hour.
+    const hostile = ['a@', '"\\', '(a', 'a'].map((part) => `To: ${part.repeat(15_000)}\r\n`.repeat(20)).join('');
+    expect(rawNeedsSmtpUtf8(Buffer.from(`From: Jörg <a@b.example>\r\n${hostile}\r\nHello`))).toBe(false);
+    const utf8 = `To: ${'a@'.repeat(15_000)}ü\r\n`.repeat(20);
+    expect(rawNeedsSmtpUtf8(Buffer.from(`From: Jörg <a@b.example>\r\n${utf8}\r\nHello`))).toBe(true);
+  });
+});
