@@ -1,6 +1,15 @@
-import { rawNeedsSmtpUtf8 } from './raw-message';
+import { extensionsNeededBy } from './raw-message';
 
-describe('rawNeedsSmtpUtf8', () => {
+const rawNeedsSmtpUtf8 = (message: Buffer): boolean => extensionsNeededBy(message).smtpUtf8;
+
+describe('the extensions that a raw message needs', () => {
+  it.each([
+    ['Subject: Hello\r\n\r\nHello', { smtpUtf8: false, eightBit: false }],
+    ['Subject: Hello\r\n\r\nGrüße an jörg@b.example', { smtpUtf8: false, eightBit: true }],
+    ['Subject: Grüße\r\nTo: a@b.example\r\n\r\nHello', { smtpUtf8: false, eightBit: true }],
+    ['To: jörg@b.example\r\n\r\nHello', { smtpUtf8: true, eightBit: true }],
+  ])('of %j', (message, needed) => expect(extensionsNeededBy(Buffer.from(message))).toEqual(needed));
+
   const needs = (to: string) =>
     rawNeedsSmtpUtf8(Buffer.from(`From: Jörg <a@b.example>\r\nTo: ${to}\r\nX: ü@b.example\r\n\r\nTo: ü@b.example`));
 

@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { needsSmtpUtf8 } from '../../common/mail-address';
 import { withoutNames } from '../../common/mime/address-field';
-import { parseHeader } from '../../common/mime/header-fields';
+import { type FieldRange, parseHeader } from '../../common/mime/header-fields';
 import { signatureOf, type SignOptions } from '../dkim/sign-message';
 import type { OutgoingMessage, SigningKey } from '../ports/sources';
 import { formatDate, messageId, plainField } from './header-field';
@@ -46,26 +46,29 @@ const ADDRESS_FIELDS = ['from', 'sender', 'reply-to', 'to', 'cc'];
 const WORD = /([^\s<>",;:()]+)([ \t\r\n]{0,10}<)?/g;
 const MAX_FIELD = 32 * 1024;
 
-/**
- * Whether an address has a non-ASCII local part (RFC 6531), in the first bytes of its field; other UTF-8 is sent as it is. Takes linear
- * time: the fields are the sender's.
- */
-export function rawNeedsSmtpUtf8(message: Buffer): boolean {
-  const { fields, bodyStart } = parseHeader(message);
-  if (!hasHighBytes(message.subarray(0, bodyStart))) return false;
-  return ADDRESS_FIELDS.flatMap((name) => fields.get(name) ?? []).some(({ colon, end }) => {
-    const value = message.toString('utf8', colon + 1, Math.min(end, colon + 1 + MAX_FIELD));
-    if (!needsSmtpUtf8(value)) return false;
-    const words = withoutNames(value).matchAll(WORD);
-    return [...words].some(([, word = '', bracket]) => bracket === undefined && isAddress(word) && needsSmtpUtf8(word));
-  });
+/** What of SMTP a server must offer to be given a message as it is. */
+export interface NeededExtensions {
+  /** An address in the header has a non-ASCII local part (RFC 6531), in the first bytes of its field; other UTF-8 needs nothing. */
+  readonly smtpUtf8: boolean;
+  /** It has bytes over 0x7f (RFC 6152). */
+  readonly eightBit: boolean;
+}
+
+/** Of a raw message. Takes linear time, whatever its fields hold: they are the sender's. */
+export function extensionsNeededBy(message: Buffer): NeededExtensions {
+  if (isAscii(message)) return { smtpUtf8: false, eightBit: false };
+  const { fields } = parseHeader(message);
+  const ranges = ADDRESS_FIELDS.flatMap((name) => fields.get(name) ?? []);
+  return { smtpUtf8: ranges.some((range) => hasUtf8Address(message, range)), eightBit: true };
+}
+
+function hasUtf8Address(message: Buffer, { colon, end }: FieldRange): boolean {
+  const value = message.toString('utf8', colon + 1, Math.min(end, colon + 1 + MAX_FIELD));
+  if (!needsSmtpUtf8(value)) return false;
+  const words = withoutNames(value).matchAll(WORD);
+  return [...words].some(([, word = '', bracket]) => bracket === undefined && isAddress(word) && needsSmtpUtf8(word));
 }
 
 function isAddress(word: string): boolean {
   return word.slice(1, -1).includes('@');
-}
-
-/** Bytes over 0x7f: a server that takes them offers 8BITMIME (RFC 6152). */
-export function hasHighBytes(bytes: Buffer): boolean {
-  return !isAscii(bytes);
 }
