@@ -54,11 +54,11 @@ export class SourceTransmitter {
       const choice = await this.sources.choose(claim, group, families);
       if (choice.kind !== 'source') return best ?? unsent(choice);
       const { source } = choice;
-      const came = await this.transmitFrom(source, claim, message, target);
-      best = better(best, came);
+      const attempted = await this.transmitFrom(source, claim, message, target);
+      best = better(best, attempted);
       if (source === undefined) return best;
-      const others = familiesAfter(came, source, families);
-      if (!came.isSourceRefused && others === families) return best;
+      const others = familiesAfter(attempted, source, families);
+      if (!attempted.isSourceRefused && others === families) return best;
       families = others;
     }
   }
@@ -84,8 +84,8 @@ export class SourceTransmitter {
 }
 
 /** That no server replied to another address says less than the reply to the one before. */
-function better(before: Attempted | undefined, came: Attempted): Attempted {
-  return before && isUnanswered(came.sent) && !isUnanswered(before.sent) ? before : came;
+function better(before: Attempted | undefined, attempted: Attempted): Attempted {
+  return before && isUnanswered(attempted.sent) && !isUnanswered(before.sent) ? before : attempted;
 }
 
 /** The next addresses: when no server replies by the family of this one, the other family if there is one. */
