@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
-import type { Unroutable } from '../routing/router';
+import type { Route, Unroutable } from '../routing/router';
 import { Conversation } from '../smtp/smtp-connection';
 import { type AttemptResult, AttemptService, RELEASED } from './attempt.service';
 import { ClaimPlanner, type Expected } from './claim-plan';
@@ -64,21 +64,34 @@ export class AttemptDispatcher {
     const entered = this.planner.expect(claim);
     const startedMs = this.clock.monotonicMs();
     const { destination, organizationId: holder } = claim;
-    const route = await this.transmitter.routeTo(destination, { isExempt: message.isExempt, holder });
+    let route: Route;
+    try {
+      route = await this.transmitter.routeTo(destination, { isExempt: message.isExempt, holder });
+    } catch (error) {
+      // A fault of this side: what is counted for the claim would be counted for ever.
+      this.forget(entered, message);
+      return this.attempts.fail(claim, error);
+    }
     const readyMs = this.clock.monotonicMs();
     const dnsMs = readyMs - startedMs;
-    if (route.kind === 'hosts') this.slots.learnGroup(claim.destination, route);
+    if (route.kind === 'hosts') this.slots.learnGroup(destination, route);
     const expected = this.planner.regroup(entered);
     if (route.kind === 'hosts' && !this.isClosed) {
+      const isLarge = !message.isPresent;
+      const ready = { claim, message, route, dnsMs, expected, isLarge, readyMs };
       return new Promise((resolve) => {
-        const isLarge = !message.isPresent;
-        this.room.add({ claim, message, route, dnsMs, expected, resolve, isLarge, readyMs });
+        this.room.add({ ...ready, resolve });
         this.schedule();
       });
     }
+    this.forget(expected, message);
+    return route.kind === 'hosts' ? RELEASED : this.withoutRoute(claim, route, dnsMs);
+  }
+
+  /** Its attempt does not begin. */
+  private forget(expected: Expected, message: PreparedMessage): void {
     this.planner.leave(expected);
     message.drop();
-    return route.kind === 'hosts' ? RELEASED : this.withoutRoute(claim, route, dnsMs);
   }
 
   /** That the one hop for everything is not found now concerns no mail in particular: none of them has been tried. */
@@ -168,8 +181,7 @@ export class AttemptDispatcher {
 
   private turnAway(item: Ready): void {
     this.keepNoRoom(item);
-    this.planner.leave(item.expected);
-    item.message.drop();
+    this.forget(item.expected, item.message);
     item.resolve(RELEASED);
   }
 
