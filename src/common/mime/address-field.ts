@@ -76,6 +76,7 @@ const BRACKETS = /<([^<>]{0,1000})>/;
 
 /** A list of mailboxes, or one, without quoted strings, other than local parts, and without comments. */
 export function withoutNames(list: string): string {
+  if (!/["(]/.test(list)) return list;
   const tokens = tokensOf(list);
   const isName = (token: string, next: string | undefined): boolean =>
     token.length > 1 && (token.startsWith('(') || (token.startsWith('"') && next !== '@'));
