@@ -117,14 +117,14 @@ export class WarmUpVolumes {
 
   /**
    * Gives back what is not needed. When that fails it is kept; where it may have happened it is not, as the volume is never exceeded.
-   * @param all true: whatever is left, at the end of the worker
+   * @param what has not been used for a while; `all`: whatever is left, at the end of the worker
    * @throws UnavailableError
    */
-  async giveBack(all = false): Promise<void> {
+  async giveBack(what: 'unused' | 'all'): Promise<void> {
     const nowMs = this.clock.monotonicMs();
     const unused: Unused[] = [];
     for (const [key, account] of this.accounts.entries()) {
-      const isIdle = all || nowMs - account.usedAtMs > UNUSED_AFTER_MS;
+      const isIdle = what === 'all' || nowMs - account.usedAtMs > UNUSED_AFTER_MS;
       if (account.left === 0 || !isIdle || account.dayEndsMs <= nowMs) continue;
       const [address = '', provider = ''] = key.split(' ');
       unused.push({ address, provider, amount: account.left, account, dayEndsMs: account.dayEndsMs });

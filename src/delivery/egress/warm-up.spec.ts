@@ -94,7 +94,7 @@ describe('the volume of a new address', () => {
           let sent = 0;
           for (const worker of order) if (await take(worker % workers)) sent += 1;
           expect(sent).toBeLessThanOrEqual(volume);
-          for (const one of all) await one.giveBack(true);
+          for (const one of all) await one.giveBack('all');
           for (let left = 0; left < 400; left += 1) if (await take(0)) sent += 1;
           expect(sent).toBeLessThanOrEqual(volume);
           // A worker that has been told of a used-up day asks again a minute later.
@@ -134,10 +134,10 @@ describe('the volume of a new address', () => {
     await take(0);
     all[0]?.refund(ADDRESS, 'google');
     expect(ledger.ofToday('google')).toBe(3);
-    await all[0]?.giveBack();
+    await all[0]?.giveBack('unused');
     expect(ledger.ofToday('google')).toBe(3);
     clock.advance(MINUTE + 1);
-    await all[0]?.giveBack();
+    await all[0]?.giveBack('unused');
     expect(ledger.ofToday('google')).toBe(1);
   });
 
@@ -145,18 +145,18 @@ describe('the volume of a new address', () => {
     const { clock, ledger, all, take } = setUp({ volume: 100 });
     for (let sent = 0; sent < 2; sent += 1) await take();
     ledger.failure = new UnavailableError();
-    await expect(all[0]?.giveBack(true)).rejects.toThrow(UnavailableError);
+    await expect(all[0]?.giveBack('all')).rejects.toThrow(UnavailableError);
     ledger.failure = undefined;
-    await all[0]?.giveBack(true);
+    await all[0]?.giveBack('all');
     expect(ledger.ofToday('google')).toBe(2);
     for (let sent = 0; sent < 2; sent += 1) await take();
     const yesterday = ledger.ofToday('google');
     ledger.failure = new UnavailableError();
-    const failing = all[0]?.giveBack(true);
+    const failing = all[0]?.giveBack('all');
     clock.advance(DAY);
     await expect(failing).rejects.toThrow(UnavailableError);
     ledger.failure = undefined;
-    await all[0]?.giveBack(true);
+    await all[0]?.giveBack('all');
     expect([yesterday, ledger.ofToday('google')]).toEqual([6, undefined]);
   });
 
@@ -164,9 +164,9 @@ describe('the volume of a new address', () => {
     const { ledger, all, take } = setUp({ volume: 100 });
     for (let sent = 0; sent < 2; sent += 1) await take();
     ledger.failure = new CommitUnknownError(new Error('Connection terminated'));
-    await expect(all[0]?.giveBack(true)).rejects.toThrow(CommitUnknownError);
+    await expect(all[0]?.giveBack('all')).rejects.toThrow(CommitUnknownError);
     ledger.failure = undefined;
-    await all[0]?.giveBack(true);
+    await all[0]?.giveBack('all');
     expect(ledger.ofToday('google')).toBe(3);
   });
 
