@@ -124,7 +124,7 @@ export class SmtpTransmitter {
       if (elapsedMs > NEXT_ADDRESS_MS || findings.inVain >= MAX_ADDRESSES) break;
       const pool = this.poolTo(endpoint, target);
       if (!pool.hasRoom) continue;
-      const attemptSeconds = (target.attemptSeconds ?? SMTP_TIMEOUTS.attempt) - elapsedMs / SECOND;
+      const attemptSeconds = secondsFor(target) - elapsedMs / SECOND;
       const sent = await pool.send({ ...job, endpoint, attemptSeconds });
       this.dead.note(endpoint.address, endpoint.port, sent);
       const result = toTransmission(sent, route.final, this.classifier);
@@ -176,6 +176,10 @@ export class SmtpTransmitter {
     const live = all.filter(({ address }) => !this.dead.has(address, port));
     return live.length > 0 ? live : all;
   }
+}
+
+function secondsFor({ attemptSeconds = SMTP_TIMEOUTS.attempt }: Target): number {
+  return attemptSeconds;
 }
 
 /** The last server's reply is final; a relay's is only the first step. */
