@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
-import { type Clock, SECOND } from '../../common/clock';
+import { type Clock, DAY, SECOND } from '../../common/clock';
 import { CommitUnknownError } from '../../common/errors/app-error';
 import { ConfigurationError } from '../../config/load-config';
 import type { AddressProgress, DestinationsRepository, UnusedVolume } from '../shaping/destinations.repository';
@@ -109,10 +109,10 @@ export class WarmUpVolumes {
     return undefined;
   }
 
-  /** It did not leave. */
-  refund(address: string, provider: string): void {
+  /** It did not leave. @param takenAtMs monotonic, not after it was counted: what was counted yesterday is not today's */
+  refund(address: string, provider: string, takenAtMs: number): void {
     const account = this.accounts.get(keyOf(address, provider));
-    if (account !== undefined) account.left += 1;
+    if (account !== undefined && takenAtMs >= account.dayEndsMs - DAY) account.left += 1;
   }
 
   /**

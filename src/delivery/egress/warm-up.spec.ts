@@ -132,13 +132,24 @@ describe('the volume of a new address', () => {
     const { clock, ledger, all, take } = setUp({ volume: 100, workers: 2 });
     await take(0);
     await take(0);
-    all[0]?.refund(ADDRESS, 'google');
+    all[0]?.refund(ADDRESS, 'google', clock.monotonicMs());
     expect(ledger.ofToday('google')).toBe(3);
     await all[0]?.giveBack('unused');
     expect(ledger.ofToday('google')).toBe(3);
     clock.advance(MINUTE + 1);
     await all[0]?.giveBack('unused');
     expect(ledger.ofToday('google')).toBe(1);
+  });
+
+  it('gets back nothing of a day that is over: that of today is never exceeded', async () => {
+    const { clock, all, take } = setUp({ volume: 1 });
+    clock.set(new Date('2026-03-01T23:59:00Z'));
+    const yesterdayMs = clock.monotonicMs();
+    expect(await take()).toBe(true);
+    clock.advance(2 * MINUTE);
+    expect(await take()).toBe(true);
+    all[0]?.refund(ADDRESS, 'google', yesterdayMs);
+    expect(await take()).toBe(false);
   });
 
   it('is kept when it could not be given back, and given back later', async () => {
@@ -171,10 +182,10 @@ describe('the volume of a new address', () => {
   });
 
   it('gets back what did not leave while more was asked for', async () => {
-    const { ledger, all, take } = setUp({ volume: 4 });
+    const { clock, ledger, all, take } = setUp({ volume: 4 });
     await take();
     const asked = take();
-    all[0]?.refund(ADDRESS, 'google');
+    all[0]?.refund(ADDRESS, 'google', clock.monotonicMs());
     expect(await asked).toBe(true);
     let sent = 1;
     while (await take()) sent += 1;

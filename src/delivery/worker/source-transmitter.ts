@@ -55,12 +55,14 @@ export class SourceTransmitter {
     const startedMs = this.clock.monotonicMs();
     let best: Attempted | undefined;
     for (;;) {
-      const attemptSeconds = SMTP_TIMEOUTS.attempt - (this.clock.monotonicMs() - startedMs) / SECOND;
+      const nowMs = this.clock.monotonicMs();
+      const attemptSeconds = SMTP_TIMEOUTS.attempt - (nowMs - startedMs) / SECOND;
       if (best && attemptSeconds <= 0) return best;
       const choice = await this.sources.choose(claim, group, families);
       if (choice.kind !== 'source') return best ?? unsent(choice);
       const { source } = choice;
       const attempted = await this.transmitFrom(source, claim, message, { ...target, attemptSeconds });
+      if (isUnused(attempted.sent)) this.sources.refund(source, group, nowMs);
       best = better(best, attempted);
       if (source === undefined) return best;
       const others = familiesAfter(attempted, source, families);
@@ -77,7 +79,6 @@ export class SourceTransmitter {
   ): Promise<Attempted> {
     const mayFinish = (): boolean => this.session.holds(claim.sessionId);
     const sent = await this.transmitter.transmit(claim, message, { ...target, source }, mayFinish);
-    if (isUnused(sent)) this.sources.refund(source, target.group);
     return { kind: 'sent', sent, isSourceRefused: this.isRefused(source, target.group, sent) };
   }
 
