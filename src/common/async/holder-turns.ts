@@ -107,8 +107,32 @@ export class OwnerQueue<Item extends object> {
   }
 }
 
+/** Counts by name, as of a holder; a name that counts nothing takes no memory. */
+export class Tally {
+  private readonly counts = new Map<string, number>();
+
+  /** Names that count something. */
+  get size(): number {
+    return this.counts.size;
+  }
+
+  of(name: string): number {
+    return this.counts.get(name) ?? 0;
+  }
+
+  add(name: string, by = 1): void {
+    const count = this.of(name) + by;
+    if (count === 0) this.counts.delete(name);
+    else this.counts.set(name, count);
+  }
+
+  entries(): IterableIterator<[string, number]> {
+    return this.counts.entries();
+  }
+}
+
 /** Whether a holder with `own` places taken may take another one, while all holders have `total`. */
-export type MayBegin = (own: number, total: number) => boolean;
+export type MayBegin = (own: number, total: number, holder: string) => boolean;
 
 /**
  * At most as many places as are left to the others: half of all for a holder that is alone, a third beside another one that needs as many.
@@ -124,7 +148,7 @@ export function leavingOthers(places: number, always = 0): MayBegin {
  * rotation.
  */
 export class HolderTurns {
-  private readonly running = new Map<string, number>();
+  private readonly running = new Tally();
   private readonly waiting = new HolderQueue<() => void>();
   private total = 0;
 
@@ -199,13 +223,11 @@ export class HolderTurns {
   }
 
   private isFreeFor(holder: string): boolean {
-    return this.mayBegin(this.running.get(holder) ?? 0, this.total);
+    return this.mayBegin(this.running.of(holder), this.total, holder);
   }
 
   private change(holder: string, by: 1 | -1): void {
     this.total += by;
-    const own = (this.running.get(holder) ?? 0) + by;
-    if (own > 0) this.running.set(holder, own);
-    else this.running.delete(holder);
+    this.running.add(holder, by);
   }
 }

@@ -1,16 +1,5 @@
 import { HolderQueue } from './holder-turns';
 
-/**
- * Group commit: collects items of concurrent callers and hands them to one function.
- *
- * A batch starts at once when nothing is running; while one runs, further items gather, so the batch size follows the
- * load by itself and an idle service adds no waiting. Up to `concurrency` batches run at a time, each with its share of
- * all that is under way, so that one is being made while another one is being written: a single large batch would have
- * event loop and database wait for each other. A further batch starts when its share has gathered or `patience` has ended:
- * many small ones cost more than few large ones, and a slow one holds up no caller for long.
- * Every caller gets the result at its own position, or the batch's error. Where items have holders, these come in turn: however many
- * items of one wait, those of another one are in the next batches.
- */
 export interface MicroBatcherOptions<Item> {
   /** A batch stops growing once its items weigh this much; the first item always fits. */
   readonly maxWeight: number;
@@ -44,8 +33,15 @@ interface Waiting<Item, Result> {
 const PATIENCE: Patience = { weight: 16, ms: 5 };
 
 /**
- * Collects items of many callers and passes them to one function in batches, so that they share a transaction. Each caller gets
- * its own result; a batch that fails rejects all of its callers.
+ * Group commit: collects items of concurrent callers and passes them to one function in batches, so that they share a transaction.
+ *
+ * A batch starts at once when nothing is running; while one runs, further items gather, so the batch size follows the
+ * load by itself and an idle service adds no waiting. Up to `concurrency` batches run at a time, each with its share of
+ * all that is under way, so that one is being made while another one is being written: a single large batch would have
+ * event loop and database wait for each other. A further batch starts when its share has gathered or `patience` has ended:
+ * many small ones cost more than few large ones, and a slow one holds up no caller for long.
+ * Every caller gets the result at its own position, or the batch's error. Where items have holders, these come in turn: however
+ * many items of one wait, those of another one are in the next batches.
  */
 export class MicroBatcher<Item, Result> {
   private readonly waiting = new HolderQueue<Waiting<Item, Result>>();

@@ -32,7 +32,7 @@ function setUp() {
     await nextTurn();
   };
   const of = (holder: string) => begun.filter((one) => one.holder === holder);
-  return { shares, clock, ask, askOften, of };
+  return { begun, clock, ask, askOften, of };
 }
 
 const ORDINARY = 5;
@@ -74,12 +74,12 @@ describe('LookUpShares', () => {
   });
 
   it('leaves places for further holders beside those with much to look up', async () => {
-    const { shares, askOften, of } = setUp();
+    const { begun, askOften, of } = setUp();
     for (let holder = 0; holder < 15; holder += 1) {
       await askOften(`holder ${holder}`, 100);
       for (let time = 0; time < 28; time += 1) await of(`holder ${holder}`)[0]?.reply(ORDINARY);
     }
-    expect(shares.underWay).toBeLessThan(512);
+    expect(begun.length).toBeLessThan(512);
     await askOften('further', 1);
     expect(of('further')).toHaveLength(1);
   });

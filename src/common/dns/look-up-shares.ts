@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../bounded-cache';
-import { HolderQueue } from '../async/holder-turns';
+import { HolderTurns } from '../async/holder-turns';
 import { MINUTE } from '../clock';
+import { ClientGoneError, TooManyAtATimeError } from '../errors/app-error';
 
 /** Look-ups at a time: each holds a socket, at a silent server for seconds. */
 const AT_A_TIME = 512;
@@ -40,17 +41,13 @@ const UNKNOWN: Conduct = { usualReplies: 0, isSlowUntilMs: -Infinity };
  *   begun (4) ──usual replies──► trusted (32) ──a long reply──► slow (2, a thread for these) ──ten minutes without──► begun
  */
 export class LookUpShares {
-  private readonly active = new Map<string, number>();
-  private readonly waiting = new HolderQueue<() => void>();
+  private readonly turns = new HolderTurns(
+    (own, total, holder) => own < this.placesOf(holder) && own < AT_A_TIME - total,
+    MOST_WAITING,
+  );
   private readonly conduct = new LRUCache<string, Conduct>(atMost(MAX_REMEMBERED));
-  private total = 0;
 
   constructor(private readonly nowMs: () => number = () => performance.now()) {}
-
-  /** Look-ups that have begun, of all holders. */
-  get underWay(): number {
-    return this.total;
-  }
 
   /** @throws LookUpNotBegunError */
   async run<Found>(
@@ -58,44 +55,17 @@ export class LookUpShares {
     lookUp: (lane: Lane) => Promise<WeighedReply<Found>>,
     signal?: AbortSignal,
   ): Promise<Found> {
-    // The signal of an abort that has happened fires no event.
-    if (signal?.aborted) throw new LookUpNotBegunError('ECANCELLED');
-    if (this.mayBegin(holder) && this.waiting.sizeOf(holder) === 0) this.begin(holder);
-    else await this.turn(holder, signal);
-    try {
+    const work = async (): Promise<Found> => {
       const { found, records } = await lookUp(this.laneOf(holder));
       this.weigh(holder, records);
       return found;
-    } finally {
-      this.end(holder);
+    };
+    try {
+      return await this.turns.run(holder, work, signal);
+    } catch (error) {
+      if (error instanceof TooManyAtATimeError) throw new LookUpNotBegunError('EBUSY');
+      throw error instanceof ClientGoneError ? new LookUpNotBegunError('ECANCELLED') : error;
     }
-  }
-
-  private turn(holder: string, signal: AbortSignal | undefined): Promise<void> {
-    if (this.waiting.sizeOf(holder) >= MOST_WAITING) return Promise.reject(new LookUpNotBegunError('EBUSY'));
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        this.waiting.remove(holder, begin);
-        reject(new LookUpNotBegunError('ECANCELLED'));
-      };
-      const begin = (): void => {
-        signal?.removeEventListener('abort', leave);
-        this.begin(holder);
-        resolve();
-      };
-      this.waiting.add(holder, begin);
-      signal?.addEventListener('abort', leave, { once: true });
-    });
-  }
-
-  private serve(): void {
-    const next = (): (() => void) | undefined => this.waiting.take((holder) => this.mayBegin(holder));
-    for (let begin = next(); begin; begin = next()) begin();
-  }
-
-  private mayBegin(holder: string): boolean {
-    const own = this.active.get(holder) ?? 0;
-    return own < this.placesOf(holder) && own < AT_A_TIME - this.total;
   }
 
   private placesOf(holder: string): number {
@@ -116,19 +86,6 @@ export class LookUpShares {
     const { usualReplies, isSlowUntilMs } = this.conductOf(holder);
     if (isLong) this.conduct.set(holder, { usualReplies: 0, isSlowUntilMs: this.nowMs() + AFTER_LONG_REPLY.forMs });
     else if (usualReplies < OF_ONE.most) this.conduct.set(holder, { usualReplies: usualReplies + 1, isSlowUntilMs });
-  }
-
-  private begin(holder: string): void {
-    this.total += 1;
-    this.active.set(holder, (this.active.get(holder) ?? 0) + 1);
-  }
-
-  private end(holder: string): void {
-    this.total -= 1;
-    const own = (this.active.get(holder) ?? 1) - 1;
-    if (own > 0) this.active.set(holder, own);
-    else this.active.delete(holder);
-    this.serve();
   }
 }
 

@@ -74,9 +74,10 @@ function escaped(words: string): string {
 
 const BRACKETS = /<([^<>]{0,1000})>/;
 
-/** Without quoted strings, other than local parts, and without comments. */
-function withoutNames(mailbox: string): string {
-  const tokens = tokensOf(mailbox);
+/** A list of mailboxes, or one, without quoted strings, other than local parts, and without comments. */
+export function withoutNames(list: string): string {
+  if (!/["(]/.test(list)) return list;
+  const tokens = tokensOf(list);
   const isName = (token: string, next: string | undefined): boolean =>
     token.length > 1 && (token.startsWith('(') || (token.startsWith('"') && next !== '@'));
   return tokens.map((token, index) => (isName(token, tokens[index + 1]) ? ' ' : token)).join('');

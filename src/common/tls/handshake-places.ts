@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { HolderQueue } from '../async/holder-turns';
+import { HolderQueue, Tally } from '../async/holder-turns';
 import { CONNECTION_TURNS } from '../async/shared-turns';
 
 export interface Shares {
@@ -42,8 +42,8 @@ export function endInTurn({ client, top }: Handshake): void {
 export class HandshakePlaces {
   private readonly waiting = new HolderQueue<Handshake>();
   private readonly underWay = new Set<Handshake>();
-  private readonly ofClients = new Counts();
-  private readonly ofOwners = new Counts();
+  private readonly ofClients = new Tally();
+  private readonly ofOwners = new Tally();
 
   constructor(private readonly limits: PlaceLimits) {}
 
@@ -155,19 +155,5 @@ export class HandshakePlaces {
     this.ofClients.add(handshake.client, -1);
     this.ofOwners.add(handshake.owner, -1);
     return true;
-  }
-}
-
-class Counts {
-  private readonly counts = new Map<string, number>();
-
-  of(name: string): number {
-    return this.counts.get(name) ?? 0;
-  }
-
-  add(name: string, by: 1 | -1): void {
-    const count = this.of(name) + by;
-    if (count > 0) this.counts.set(name, count);
-    else this.counts.delete(name);
   }
 }

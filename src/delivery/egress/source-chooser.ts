@@ -50,9 +50,9 @@ export class SourceChooser {
     return this.config.delivery.mode === 'direct' ? this.volumes.take(address, providerOf(key)) : undefined;
   }
 
-  /** The mail was not sent. */
-  refund(source: EgressSource | undefined, key: string): void {
-    if (source) this.volumes.refund(source.address, providerOf(key));
+  /** The mail was not sent. @param chosenAtMs monotonic, not after the choice */
+  refund(source: EgressSource | undefined, key: string, chosenAtMs: number): void {
+    if (source) this.volumes.refund(source.address, providerOf(key), chosenAtMs);
   }
 
   /** The receiver refuses the address for its reputation. */

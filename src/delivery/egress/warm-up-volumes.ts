@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
-import { type Clock, SECOND } from '../../common/clock';
+import { type Clock, DAY, SECOND } from '../../common/clock';
 import { CommitUnknownError } from '../../common/errors/app-error';
 import { ConfigurationError } from '../../config/load-config';
 import type { AddressProgress, DestinationsRepository, UnusedVolume } from '../shaping/destinations.repository';
@@ -109,22 +109,22 @@ export class WarmUpVolumes {
     return undefined;
   }
 
-  /** It did not leave. */
-  refund(address: string, provider: string): void {
+  /** It did not leave. @param takenAtMs monotonic, not after it was counted: what was counted yesterday is not today's */
+  refund(address: string, provider: string, takenAtMs: number): void {
     const account = this.accounts.get(keyOf(address, provider));
-    if (account !== undefined) account.left += 1;
+    if (account !== undefined && takenAtMs >= account.dayEndsMs - DAY) account.left += 1;
   }
 
   /**
    * Gives back what is not needed. When that fails it is kept; where it may have happened it is not, as the volume is never exceeded.
-   * @param all true: whatever is left, at the end of the worker
+   * @param what has not been used for a while; `all`: whatever is left, at the end of the worker
    * @throws UnavailableError
    */
-  async giveBack(all = false): Promise<void> {
+  async giveBack(what: 'unused' | 'all'): Promise<void> {
     const nowMs = this.clock.monotonicMs();
     const unused: Unused[] = [];
     for (const [key, account] of this.accounts.entries()) {
-      const isIdle = all || nowMs - account.usedAtMs > UNUSED_AFTER_MS;
+      const isIdle = what === 'all' || nowMs - account.usedAtMs > UNUSED_AFTER_MS;
       if (account.left === 0 || !isIdle || account.dayEndsMs <= nowMs) continue;
       const [address = '', provider = ''] = key.split(' ');
       unused.push({ address, provider, amount: account.left, account, dayEndsMs: account.dayEndsMs });

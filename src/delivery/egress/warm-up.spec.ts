@@ -94,7 +94,7 @@ describe('the volume of a new address', () => {
           let sent = 0;
           for (const worker of order) if (await take(worker % workers)) sent += 1;
           expect(sent).toBeLessThanOrEqual(volume);
-          for (const one of all) await one.giveBack(true);
+          for (const one of all) await one.giveBack('all');
           for (let left = 0; left < 400; left += 1) if (await take(0)) sent += 1;
           expect(sent).toBeLessThanOrEqual(volume);
           // A worker that has been told of a used-up day asks again a minute later.
@@ -132,31 +132,42 @@ describe('the volume of a new address', () => {
     const { clock, ledger, all, take } = setUp({ volume: 100, workers: 2 });
     await take(0);
     await take(0);
-    all[0]?.refund(ADDRESS, 'google');
+    all[0]?.refund(ADDRESS, 'google', clock.monotonicMs());
     expect(ledger.ofToday('google')).toBe(3);
-    await all[0]?.giveBack();
+    await all[0]?.giveBack('unused');
     expect(ledger.ofToday('google')).toBe(3);
     clock.advance(MINUTE + 1);
-    await all[0]?.giveBack();
+    await all[0]?.giveBack('unused');
     expect(ledger.ofToday('google')).toBe(1);
+  });
+
+  it('gets back nothing of a day that is over: that of today is never exceeded', async () => {
+    const { clock, all, take } = setUp({ volume: 1 });
+    clock.set(new Date('2026-03-01T23:59:00Z'));
+    const yesterdayMs = clock.monotonicMs();
+    expect(await take()).toBe(true);
+    clock.advance(2 * MINUTE);
+    expect(await take()).toBe(true);
+    all[0]?.refund(ADDRESS, 'google', yesterdayMs);
+    expect(await take()).toBe(false);
   });
 
   it('is kept when it could not be given back, and given back later', async () => {
     const { clock, ledger, all, take } = setUp({ volume: 100 });
     for (let sent = 0; sent < 2; sent += 1) await take();
     ledger.failure = new UnavailableError();
-    await expect(all[0]?.giveBack(true)).rejects.toThrow(UnavailableError);
+    await expect(all[0]?.giveBack('all')).rejects.toThrow(UnavailableError);
     ledger.failure = undefined;
-    await all[0]?.giveBack(true);
+    await all[0]?.giveBack('all');
     expect(ledger.ofToday('google')).toBe(2);
     for (let sent = 0; sent < 2; sent += 1) await take();
     const yesterday = ledger.ofToday('google');
     ledger.failure = new UnavailableError();
-    const failing = all[0]?.giveBack(true);
+    const failing = all[0]?.giveBack('all');
     clock.advance(DAY);
     await expect(failing).rejects.toThrow(UnavailableError);
     ledger.failure = undefined;
-    await all[0]?.giveBack(true);
+    await all[0]?.giveBack('all');
     expect([yesterday, ledger.ofToday('google')]).toEqual([6, undefined]);
   });
 
@@ -164,17 +175,17 @@ describe('the volume of a new address', () => {
     const { ledger, all, take } = setUp({ volume: 100 });
     for (let sent = 0; sent < 2; sent += 1) await take();
     ledger.failure = new CommitUnknownError(new Error('Connection terminated'));
-    await expect(all[0]?.giveBack(true)).rejects.toThrow(CommitUnknownError);
+    await expect(all[0]?.giveBack('all')).rejects.toThrow(CommitUnknownError);
     ledger.failure = undefined;
-    await all[0]?.giveBack(true);
+    await all[0]?.giveBack('all');
     expect(ledger.ofToday('google')).toBe(3);
   });
 
   it('gets back what did not leave while more was asked for', async () => {
-    const { ledger, all, take } = setUp({ volume: 4 });
+    const { clock, ledger, all, take } = setUp({ volume: 4 });
     await take();
     const asked = take();
-    all[0]?.refund(ADDRESS, 'google');
+    all[0]?.refund(ADDRESS, 'google', clock.monotonicMs());
     expect(await asked).toBe(true);
     let sent = 1;
     while (await take()) sent += 1;

@@ -11,7 +11,7 @@ import {
   message,
 } from '../../../test/factories/composed-messages';
 import type { CompleteMessage } from '../ports/sources';
-import { composeMessage, rawNeedsSmtpUtf8 } from './compose-message';
+import { composeMessage } from './compose-message';
 import { headerNeedsSmtpUtf8 } from './header-field';
 
 const NAMES = ['From', 'To', 'Subject', 'Date', 'Message-ID', 'MIME-Version', 'Content-Type'];
@@ -184,19 +184,4 @@ describe('composeMessage', () => {
     expect(headerNeedsSmtpUtf8(message(parts))).toBe(true);
     expect(headerNeedsSmtpUtf8(message())).toBe(false);
   });
-});
-
-describe('rawNeedsSmtpUtf8', () => {
-  const needs = (to: string) =>
-    rawNeedsSmtpUtf8(Buffer.from(`From: Jörg <a@b.example>\r\nTo: ${to}\r\nX: ü@b.example\r\n\r\nTo: ü@b.example`));
-
-  it.each(['jörg@b.example', 'a@b.example,\r\n Jörg <jörg@b.example>', '"a" <ü@b.example> (ü)', 'a@bücher.example'])(
-    'finds an address that needs it in %j',
-    (to) => expect(needs(to)).toBe(true),
-  );
-
-  it.each([
-    ...['Übung <u@b.example>', '"jörg@home.example" <a@b.example>', 'jörg@home.example <a@b.example>'],
-    ...['"a \\"ü@x\\"" <a@b.example>', 'a@b.example (jörg@home.example)', 'jörg@home.example\r\n\t<a@b.example>'],
-  ])('takes no name for an address: %j', (to) => expect(needs(to)).toBe(false));
 });

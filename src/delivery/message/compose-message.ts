@@ -1,15 +1,11 @@
-import { isAscii } from 'node:buffer';
 import { Readable } from 'node:stream';
 import MailComposer, { type MailComposerAttachment } from 'nodemailer/lib/mail-composer';
 import { EVENT_LOOP, OUTGOING, slicesInTurns } from '../../common/async/fair-turns';
-import { needsSmtpUtf8 } from '../../common/mail-address';
 import { concatInTurns } from '../../common/mime/body-parts';
-import { parseHeader } from '../../common/mime/header-fields';
 import { crlfChunks, toCrlfInTurns } from '../../common/mime/line-ends';
-import { signatureOf, type SignOptions } from '../dkim/sign-message';
-import type { CompleteMessage, MessageAttachment, OutgoingMessage, SigningKey } from '../ports/sources';
+import type { CompleteMessage, MessageAttachment } from '../ports/sources';
 import { contentEntity, contentInTurn, textEntity } from './content';
-import { formatDate, headerBlock, type HeaderField, messageId, plainField } from './header-field';
+import { headerBlock, type HeaderField, messageId } from './header-field';
 
 /**
  * Composes the bytes of a message (RFC 5322, MIME): CRLF only, no line over 998 octets, 7-bit throughout except for the
@@ -121,60 +117,4 @@ function withoutMessageHeader(chunks: readonly Buffer[]): Buffer[] {
   const fields = start.toString('latin1', 0, end).split(/\r\n(?![\t ])/);
   const kept = fields.filter((field) => /^content-/i.test(field)).join('\r\n');
   return [Buffer.from(kept, 'latin1'), start.subarray(end), ...chunks.slice(used)];
-}
-
-/** Room for what goes before a raw message: a signature, Date and Message-ID take about one kilobyte. */
-export const RAW_ROOM = 4 * 1024;
-
-/**
- * A raw message ready for the wire: as it came, with Date and Message-ID where it has none, signed. The same email gives the
- * same bytes every time. A large message is not copied, as there is room before it.
- *
- * @param buffer the message behind `room` free bytes
- */
-export async function signRawMessage(
-  buffer: Buffer,
-  room: number,
-  email: Pick<OutgoingMessage, 'emailId' | 'from' | 'date'>,
-  key: SigningKey,
-): Promise<Buffer> {
-  const { fields } = parseHeader(buffer.subarray(room));
-  const hasMessageId = fields.has('message-id');
-  const missing = [
-    fields.has('date') ? '' : plainField('Date', formatDate(email.date)),
-    hasMessageId ? '' : plainField('Message-ID', messageId(email)),
-  ].join('');
-  const whole = putBefore(buffer, room, Buffer.from(missing, 'latin1'));
-  const options: SignOptions = { signedAt: email.date, ...(hasMessageId && { identity: email.emailId }) };
-  const signature = await signatureOf(whole.buffer.subarray(whole.room), key, options);
-  const signed = putBefore(whole.buffer, whole.room, signature);
-  return signed.buffer.subarray(signed.room);
-}
-
-function putBefore(buffer: Buffer, room: number, start: Buffer): { buffer: Buffer; room: number } {
-  // Of a header with hundreds of equal fields the signature has as many names.
-  if (start.length > room) return { buffer: Buffer.concat([start, buffer.subarray(room)]), room: 0 };
-  start.copy(buffer, room - start.length);
-  return { buffer, room: room - start.length };
-}
-
-const ADDRESS_FIELDS = ['from', 'sender', 'reply-to', 'to', 'cc'];
-/** No name before angle brackets, and no quoted one, which no @ follows, nor a comment (RFC 5322 section 3.4). */
-const ADDRESS = /[^\s<>",;:()]{1,320}@[^\s<>",;:()]{1,320}(?![^\s<>",;:()]|[ \t\r\n]{0,10}<)/g;
-const NO_ADDRESS = /"(?:[^"\\]|\\.){0,1000}"(?!@)|\([^()]{0,1000}\)/gs;
-const MAX_FIELD = 32 * 1024;
-
-/** Whether an address has a non-ASCII local part (RFC 6531), in the first bytes of its field; other UTF-8 is sent as it is. */
-export function rawNeedsSmtpUtf8(message: Buffer): boolean {
-  const { fields, bodyStart } = parseHeader(message);
-  if (!hasHighBytes(message.subarray(0, bodyStart))) return false;
-  return ADDRESS_FIELDS.flatMap((name) => fields.get(name) ?? []).some(({ colon, end }) => {
-    const value = message.toString('utf8', colon + 1, Math.min(end, colon + 1 + MAX_FIELD));
-    return (value.replace(NO_ADDRESS, ' ').match(ADDRESS) ?? []).some(needsSmtpUtf8);
-  });
-}
-
-/** Bytes over 0x7f: a server that takes them offers 8BITMIME (RFC 6152). */
-export function hasHighBytes(bytes: Buffer): boolean {
-  return !isAscii(bytes);
 }

@@ -90,6 +90,14 @@ export class DestinationLog {
     return keys;
   }
 
+  /** What is new of these could not be reported. */
+  restoreChanges(keys: readonly string[]): void {
+    for (const key of keys) {
+      const entry = this.entries.peek(key);
+      if (entry) entry.isNews = true;
+    }
+  }
+
   factsOf(key: string): GroupFacts {
     const { mxHosts = [], domains = new Set<string>(), parts = [], lastResponse } = this.entries.get(key) ?? {};
     const counts = { delivered: 0, deferred: 0, bounced: 0 };

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
@@ -126,7 +127,7 @@ export class MtaStsPolicies {
       if (fetching) await endsWithin(fetching, LOOK_AGAIN_MS);
       const now = await this.reads.add(domain);
       if (now !== undefined && !now.isBeingFetched) return now;
-      if (!fetching) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS).unref());
+      if (!fetching) await delay(LOOK_AGAIN_MS, undefined, { ref: false });
     }
     return undefined;
   }

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
-import type { Unroutable } from '../routing/router';
+import type { Route, Unroutable } from '../routing/router';
 import { Conversation } from '../smtp/smtp-connection';
 import { type AttemptResult, AttemptService, RELEASED } from './attempt.service';
 import { ClaimPlanner, type Expected } from './claim-plan';
 import type { PreparedMessage } from './message-composer';
+import { SilentAttempts } from './silent-attempts';
 import { type Hosts, SmtpTransmitter } from './smtp-transmitter';
 import { type Taken, type Waiting, WaitingRoom } from './waiting-room';
 import { WorkSignal } from './work-signal';
@@ -63,28 +64,41 @@ export class AttemptDispatcher {
     const entered = this.planner.expect(claim);
     const startedMs = this.clock.monotonicMs();
     const { destination, organizationId: holder } = claim;
-    const route = await this.transmitter.routeTo(destination, { isExempt: message.isExempt, holder });
+    let route: Route;
+    try {
+      route = await this.transmitter.routeTo(destination, { isExempt: message.isExempt, holder });
+    } catch (error) {
+      // A fault of this side: what is counted for the claim would be counted for ever.
+      this.forget(entered, message);
+      return this.attempts.fail(claim, error);
+    }
     const readyMs = this.clock.monotonicMs();
     const dnsMs = readyMs - startedMs;
-    if (route.kind === 'hosts') this.slots.learnGroup(claim.destination, route);
+    if (route.kind === 'hosts') this.slots.learnGroup(destination, route);
     const expected = this.planner.regroup(entered);
     if (route.kind === 'hosts' && !this.isClosed) {
+      const isLarge = !message.isPresent;
+      const ready = { claim, message, route, dnsMs, expected, isLarge, readyMs };
       return new Promise((resolve) => {
-        const isLarge = !message.isPresent;
-        this.room.add({ claim, message, route, dnsMs, expected, resolve, isLarge, readyMs });
+        this.room.add({ ...ready, resolve });
         this.schedule();
       });
     }
+    this.forget(expected, message);
+    return route.kind === 'hosts' ? RELEASED : this.withoutRoute(claim, route, dnsMs);
+  }
+
+  /** Its attempt does not begin. */
+  private forget(expected: Expected, message: PreparedMessage): void {
     this.planner.leave(expected);
     message.drop();
-    return route.kind === 'hosts' ? RELEASED : this.withoutRoute(claim, route, dnsMs);
   }
 
   /** That the one hop for everything is not found now concerns no mail in particular: none of them has been tried. */
   private withoutRoute(claim: ClaimedDelivery, route: Unroutable, dnsMs: number): AttemptResult {
     if (!this.slots.isSharedHop || route.permanent) return this.attempts.unroutable(claim, route, dnsMs);
     this.slots.pause();
-    this.slots.hop.miss(route.reason);
+    this.slots.hop.noteMissing(route.reason);
     return RELEASED;
   }
 
@@ -114,7 +128,7 @@ export class AttemptDispatcher {
       const reason = this.reasonOf(item);
       if (reason !== 'slots' && reason !== 'tenant' && reason !== 'bytes') continue;
       served.add(organizationId);
-      if (this.underWay.makeRoomFor(organizationId, reason === 'bytes')) ended += 1;
+      if (this.underWay.makeRoomFor(organizationId, reason === 'bytes' ? 'large' : 'all')) ended += 1;
     }
     return ended;
   }
@@ -167,8 +181,7 @@ export class AttemptDispatcher {
 
   private turnAway(item: Ready): void {
     this.keepNoRoom(item);
-    this.planner.leave(item.expected);
-    item.message.drop();
+    this.forget(item.expected, item.message);
     item.resolve(RELEASED);
   }
 
@@ -220,68 +233,5 @@ export class AttemptDispatcher {
   private reasonOf({ claim, route, message }: Ready): WaitReason {
     const refusal = this.slots.refusalOf(claim, this.transmitter.firstHosts(route));
     return refusal ?? (message.mayBegin ? 'turn' : 'bytes');
-  }
-}
-
-/** Few servers delay a reply for longer on purpose; the limits of SMTP hold as long as no other mail waits. */
-const SILENT_MS = 30 * SECOND;
-
-/** An attempt that holds a slot. */
-export interface Holder {
-  readonly claim: Pick<ClaimedDelivery, 'organizationId'>;
-  /** Its bytes are on the account of large mail. */
-  readonly isLarge: boolean;
-  readonly conversation: Pick<Conversation, 'waitingMs' | 'silentMs' | 'cutShort'>;
-}
-
-/**
- * What tenants hold beyond their share for as long as no other needs it, or all of them together, comes back when one with
- * less needs it: the attempt of the tenant with the most whose server has been silent for longest ends as after a time limit.
- * Never one whose final dot is out, which would make a duplicate.
- */
-export class SilentAttempts {
-  private readonly holders = new Set<Holder>();
-
-  add(holder: Holder): void {
-    this.holders.add(holder);
-  }
-
-  remove(holder: Holder): void {
-    this.holders.delete(holder);
-  }
-
-  /** How long the attempt for a claim has been waiting for its server; 0 without an attempt. */
-  waitingMs(claim: ClaimedDelivery): number {
-    for (const holder of this.holders) if (holder.claim === claim) return holder.conversation.waitingMs;
-    return 0;
-  }
-
-  /** Ends the attempt for a claim if its server is silent. */
-  end(claim: ClaimedDelivery): void {
-    for (const holder of this.holders) {
-      if (holder.claim === claim && holder.conversation.silentMs > 0) holder.conversation.cutShort();
-    }
-  }
-
-  /**
-   * Ends one attempt of a tenant that holds more than twice as many.
-   * @param large of large mail only
-   * @returns false when there is none
-   */
-  makeRoomFor(organizationId: string, large: boolean): boolean {
-    const holders = [...this.holders].filter(({ isLarge }) => isLarge || !large);
-    const held = new Map<string, number>();
-    const countOf = (id: string): number => held.get(id) ?? 0;
-    for (const { claim } of holders) held.set(claim.organizationId, countOf(claim.organizationId) + 1);
-    const [victim] = holders
-      .map((holder) => ({
-        holder,
-        count: countOf(holder.claim.organizationId),
-        silentMs: holder.conversation.silentMs,
-      }))
-      .filter(({ count, silentMs }) => silentMs >= SILENT_MS && count > 2 * countOf(organizationId))
-      .sort((a, b) => b.count - a.count || b.silentMs - a.silentMs);
-    victim?.holder.conversation.cutShort();
-    return victim !== undefined;
   }
 }

@@ -88,11 +88,11 @@ export class AttemptService {
   private async make(claim: ClaimedDelivery, message: PreparedMessage, target: GroupTarget): Promise<EndedAttempt> {
     const started = { at: this.clock.now(), ms: this.clock.monotonicMs() };
     try {
-      const came = await message.use((signed) => this.transmitter.transmit(claim, signed, target));
-      if (came.kind === 'warming') {
-        return { result: this.end(claim, this.untilNextDay(claim, came.until)), ...NOT_MADE };
+      const attempted = await message.use((signed) => this.transmitter.transmit(claim, signed, target));
+      if (attempted.kind === 'warming') {
+        return { result: this.end(claim, this.untilNextDay(claim, attempted.until)), ...NOT_MADE };
       }
-      const { sent, isSourceRefused } = came;
+      const { sent, isSourceRefused } = attempted;
       const durationMs = Math.round(this.clock.monotonicMs() - started.ms);
       const ended = this.resolve(claim, sent, traceOf(sent, { startedAt: started.at, durationMs }, target.dnsMs));
       // The receiver has nothing against what leaves from elsewhere.

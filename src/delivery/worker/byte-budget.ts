@@ -1,3 +1,5 @@
+import { Tally } from '../../common/async/holder-turns';
+
 /** The rest is for connections, batches of rows and garbage not collected yet. */
 const PART_OF_MEMORY = 0.75;
 /** Of the budget, for small messages that are composed ahead of their connection. */
@@ -27,7 +29,7 @@ type Kind = 'ahead' | 'large';
 export class ByteBudget {
   readonly limit: number;
   private readonly used: Record<Kind, number> = { ahead: 0, large: 0 };
-  private readonly byTenant = new Map<string, number>();
+  private readonly byTenant = new Tally();
   private highest = 0;
   /** The tenant that freed bytes are kept for, and how many it needs. */
   private next: { readonly organizationId: string; readonly bytes: number } | undefined;
@@ -59,7 +61,7 @@ export class ByteBudget {
     const kept = this.next && this.next.organizationId !== organizationId ? this.next.bytes : 0;
     if (this.used.large === 0 && kept === 0) return true;
     const free = this.limit * (1 - AHEAD_PART) - this.used.large - kept - bytes;
-    const held = this.byTenant.get(organizationId) ?? 0;
+    const held = this.byTenant.of(organizationId);
     return free >= 0 && (held === 0 || held + bytes <= free);
   }
 
@@ -70,7 +72,7 @@ export class ByteBudget {
 
   /** Keeps freed bytes for a large message; false when they are kept for another tenant's, or this one holds some. */
   reserveNext(organizationId: string, bytes: number): boolean {
-    if (this.next !== undefined || this.byTenant.has(organizationId)) return false;
+    if (this.next !== undefined || this.byTenant.of(organizationId) > 0) return false;
     this.next = { organizationId, bytes };
     return true;
   }
@@ -84,16 +86,10 @@ export class ByteBudget {
     const resize = (to: number): void => {
       this.used[kind] += to - held;
       this.highest = Math.max(this.highest, this.inUse);
-      if (organizationId !== undefined) this.charge(organizationId, to - held);
+      if (organizationId !== undefined) this.byTenant.add(organizationId, to - held);
       held = to;
     };
     resize(bytes);
     return { resize, free: () => resize(0) };
-  }
-
-  private charge(organizationId: string, bytes: number): void {
-    const held = (this.byTenant.get(organizationId) ?? 0) + bytes;
-    if (held === 0) this.byTenant.delete(organizationId);
-    else this.byTenant.set(organizationId, held);
   }
 }

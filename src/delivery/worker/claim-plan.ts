@@ -1,7 +1,7 @@
+import { Tally } from '../../common/async/holder-turns';
 import { type Clock, SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
-import { Tally } from './tally';
 import type { Load } from '../policy/destination-bounds';
 import type { WorkerSlots } from './worker-slots';
 

@@ -61,10 +61,10 @@ export class Claimer {
     if (organizationIds && ![...organizationIds].some((id) => this.planner.isNewcomer(id))) return [];
     const { limit, blockedDestinations: blocked, destinationLimits: limits } = this.planner.planForNewcomers();
     if (limit === 0 || !this.clock.isReliable) return [];
-    const { claimed } =
+    const claimed =
       organizationIds === undefined
-        ? { claimed: await this.claim(sessionId, limit, blocked, limits) }
-        : await this.claimTurns({ sessionId, limit, blocked, limits });
+        ? await this.claim(sessionId, limit, blocked, limits)
+        : (await this.claimTurns({ sessionId, limit, blocked, limits })).claimed;
     this.planner.noteNewcomers(claimed);
     return claimed;
   }

@@ -141,7 +141,7 @@ export class DeliveryPipeline {
   }
 
   /** True once a condition holds, which is checked whenever something ends; false after `limitMs`. */
-  private async until(isMet: () => boolean, limitMs?: number): Promise<boolean> {
+  private async until(isMet: () => boolean, limitMs: number): Promise<boolean> {
     if (isMet()) return true;
     return new Promise((resolve) => {
       const end = (met: boolean): void => {
@@ -152,7 +152,7 @@ export class DeliveryPipeline {
       const look = (): void => {
         if (isMet()) end(true);
       };
-      const timer = limitMs === undefined ? undefined : setTimeout(() => end(false), limitMs);
+      const timer = setTimeout(() => end(false), limitMs);
       this.waiting.add(look);
     });
   }

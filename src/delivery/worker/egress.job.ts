@@ -105,7 +105,7 @@ export class WarmUpSyncJob implements OnApplicationBootstrap {
     metrics: Metrics,
   ) {
     session.onBegin(() => this.sync());
-    session.onEnd(() => this.volumes.giveBack(true).catch((error: unknown) => this.warn(error)));
+    session.onEnd(() => this.volumes.giveBack('all').catch((error: unknown) => this.warn(error)));
     if (egress.pools.length === 0) return;
     const help = 'Day of the warm-up that an address of ours is in; absent once it is over';
     metrics.gauge({ name: 'egress_warm_up_day', help, labels: ['address'] }, () => this.dayByAddress());
@@ -124,7 +124,7 @@ export class WarmUpSyncJob implements OnApplicationBootstrap {
     try {
       await this.register();
       if (this.egress.pools.length === 0) return;
-      await this.volumes.giveBack();
+      await this.volumes.giveBack('unused');
       this.known = await this.destinations.listAddresses();
       this.volumes.apply(this.known);
     } catch (error) {

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
+import { FakeClock } from '../../../test/doubles/fake-clock';
 import { SECOND } from '../../common/clock';
 import { UnavailableError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
@@ -14,7 +15,7 @@ import { ResultJournal } from './result-journal';
 describe('JournalTakeover', () => {
   let dataDir: string;
   let folder: string;
-  let nowMs: number;
+  let clock: FakeClock;
   let tries: number;
   let committed: number[];
   /** Fails for a batch, or lets it be committed. */
@@ -25,11 +26,10 @@ describe('JournalTakeover', () => {
     dataDir = mkdtempSync(join(tmpdir(), 'waybill-takeover-'));
     folder = join(dataDir, 'journal');
     mkdirSync(folder);
-    nowMs = 1_000_000;
+    clock = new FakeClock();
     tries = 0;
     committed = [];
     commit = () => undefined;
-    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     for (const level of ['log', 'warn', 'error'] as const) jest.spyOn(Logger.prototype, level).mockImplementation();
     const results = {
       commit: async (batch: readonly Settlement[]) => {
@@ -42,7 +42,7 @@ describe('JournalTakeover', () => {
     };
     const sessions = { findLeases: () => Promise.resolve(new Map()) };
     const journal = new ResultJournal({ dataDir } as AppConfig, new Metrics());
-    takeover = new JournalTakeover(journal, sessions as never, results as never);
+    takeover = new JournalTakeover(journal, sessions as never, results as never, clock);
   });
   afterEach(() => rmSync(dataDir, { recursive: true }));
 
@@ -80,7 +80,7 @@ describe('JournalTakeover', () => {
     expect(committed).toEqual([1, 3]);
     expect(readdirSync(folder)).toEqual([name]);
     commit = () => undefined;
-    nowMs += SECOND;
+    clock.advance(SECOND);
     await takeover.takeDying();
     expect(committed).toContain(2);
     expect(readdirSync(folder)).toEqual([]);
@@ -91,7 +91,7 @@ describe('JournalTakeover', () => {
     commit = (positions) => {
       if (positions.includes(1)) throw new Error('no such partition');
     };
-    for (let second = 0; second < 600; second += 1, nowMs += SECOND) await takeover.takeDying();
+    for (let second = 0; second < 600; second += 1, clock.advance(SECOND)) await takeover.takeDying();
     expect(tries).toBeLessThan(15);
     leave(2);
     await takeover.takeDying();

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { MINUTE, SECOND } from '../../common/clock';
+import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { AppError, reasonOf } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
 import type { Settlement } from '../ports/outcome';
@@ -36,6 +36,7 @@ export class JournalTakeover {
     private readonly journal: ResultJournal,
     private readonly sessions: WorkerSessionsRepository,
     private readonly results: ResultCommit,
+    private readonly clock: Clock,
   ) {}
 
   /** Every journal there is: that of a predecessor killed just now, too, whose lease lasts a while. @throws UnavailableError */
@@ -51,11 +52,14 @@ export class JournalTakeover {
   /** Reading is free, as everything in a journal is true and fenced. Removing it takes the end of its session. */
   private async take(mostSecondsLeft: number): Promise<void> {
     const journals = this.journal.foreign();
+    for (const name of this.postponed.keys()) {
+      if (!journals.some((journal) => journal.name === name)) this.postponed.delete(name);
+    }
     if (journals.length === 0) return;
     const leases = await this.sessions.findLeases(journals.map(({ sessionId }) => sessionId).filter(isUuid));
     for (const journal of journals) {
       const secondsLeft = leases.get(journal.sessionId) ?? -Infinity;
-      const isPostponed = performance.now() < (this.postponed.get(journal.name)?.untilMs ?? 0);
+      const isPostponed = this.clock.monotonicMs() < (this.postponed.get(journal.name)?.untilMs ?? -Infinity);
       if (secondsLeft > mostSecondsLeft || isPostponed) continue;
       await this.takeOver(journal, secondsLeft < 0);
     }
@@ -77,7 +81,7 @@ export class JournalTakeover {
   private postpone({ name }: ForeignJournal): void {
     const last = this.postponed.get(name);
     const waitMs = last ? Math.min(MAX_RETRY_MS, 2 * last.waitMs) : RETRY_MS;
-    this.postponed.set(name, { waitMs, untilMs: performance.now() + waitMs });
+    this.postponed.set(name, { waitMs, untilMs: this.clock.monotonicMs() + waitMs });
   }
 
   /** False when a result could not be committed. @throws UnavailableError, or the operating system's error */

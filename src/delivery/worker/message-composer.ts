@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { needsSmtpUtf8 } from '../../common/mail-address';
 import { AppConfig } from '../../config/config';
-import { composeMessage, hasHighBytes, RAW_ROOM, rawNeedsSmtpUtf8, signRawMessage } from '../message/compose-message';
+import { composeMessage } from '../message/compose-message';
 import { type HeaderField, headerNeedsSmtpUtf8 } from '../message/header-field';
+import { extensionsNeededBy, type NeededExtensions, RAW_ROOM, signRawMessage } from '../message/raw-message';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { type CompleteMessage, MessageSource, type OutgoingMessage, type SigningKey } from '../ports/sources';
 import { signMessage } from '../dkim/sign-message';
@@ -58,6 +59,8 @@ export interface PreparedMessage {
 interface Shared {
   readonly composed: ComposedMessage;
   owners: number;
+  /** Of its bytes, the same for each owner; from the first use on. */
+  needed?: NeededExtensions;
 }
 
 /**
@@ -96,12 +99,12 @@ export class MessageComposer {
     const shared = this.share(id, parts, ownFields);
     const isAhead = this.composeAhead(shared.composed, parts, ownFields);
     const address = (bytes: Buffer): SignedMessage => {
-      const header = isRaw ? rawNeedsSmtpUtf8(bytes) : headerNeedsSmtpUtf8(message);
+      shared.needed ??= isRaw ? extensionsNeededBy(bytes) : { smtpUtf8: headerNeedsSmtpUtf8(message), eightBit: false };
       return {
         bytes,
         returnPath: this.headers.envelopeSender(claim, ordinal, key.returnPathHost),
-        smtpUtf8: header || needsSmtpUtf8(claim.recipient),
-        eightBit: isRaw && hasHighBytes(bytes),
+        smtpUtf8: shared.needed.smtpUtf8 || needsSmtpUtf8(claim.recipient),
+        eightBit: shared.needed.eightBit,
         requiresTls: key.requiresTls,
       };
     };

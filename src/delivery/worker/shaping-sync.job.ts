@@ -42,7 +42,8 @@ export class ShapingSync implements OnApplicationBootstrap {
   private readonly learned = new Map<string, WantedRule>();
   /** Reported with something under way, which has to be corrected later. */
   private publishedActive = new Set<string>();
-  private toldMissing = false;
+  /** The last report said that the name of the one next hop is not found. */
+  private wasHopMissing = false;
   private lookedAtMs = -Infinity;
   /** The rules `resumed` that hold and have been applied. */
   private resumed: ReadonlySet<string> = new Set();
@@ -112,15 +113,20 @@ export class ShapingSync implements OnApplicationBootstrap {
   private async publish(sessionId: string): Promise<void> {
     const { hop } = this.slots;
     const isMissing = hop.fault !== undefined;
-    const keys = new Set([...this.log.drainChanges(), ...this.publishedActive]);
-    if (isMissing || this.toldMissing) keys.add(hop.key);
+    const changes = this.log.drainChanges();
+    const keys = new Set([...changes, ...this.publishedActive]);
+    if (isMissing || this.wasHopMissing) keys.add(hop.key);
     const groups = [...keys].map((key) => this.reportOf(key));
     const learned = [...this.learned];
-    await this.destinations.report(sessionId, groups);
+    await this.destinations.report(sessionId, groups).catch((error: unknown) => {
+      // A group that is paused has no attempt that would make it news again.
+      this.log.restoreChanges(changes);
+      throw error;
+    });
     await this.destinations.writeRules(learned.map(([, rule]) => rule));
     // What could not be reported is reported the next time, with newer findings.
     for (const [name, rule] of learned) if (this.learned.get(name) === rule) this.learned.delete(name);
-    this.toldMissing = isMissing;
+    this.wasHopMissing = isMissing;
     this.publishedActive = new Set(groups.filter(({ active }) => active > 0).map(({ key }) => key));
   }
 

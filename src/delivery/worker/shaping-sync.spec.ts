@@ -41,6 +41,35 @@ it('what a worker has learned of a reply is told once the database is back, with
   expect(reported.at(-1)).toMatchObject({ key: KEY, lastResponse: words });
 });
 
+it('a pause that was found while the database was away is told once it is back, without a further attempt', async () => {
+  const reported: ReportedGroup[] = [];
+  let isAway = true;
+  const destinations = {
+    report: (_session: string, groups: ReportedGroup[]) =>
+      isAway ? Promise.reject(new Error('away')) : Promise.resolve(void reported.push(...groups)),
+    findShared: () => Promise.resolve({ changes: [], rank: undefined, rules: [] }),
+    writeRules: () => Promise.resolve(),
+  } as unknown as DestinationsRepository;
+  const change = { pausedForMs: 60_000, pauses: 1, limit: 1, cause: 'suspended', agoMs: 0 };
+  const learned = { loadOf: () => ({ limit: 1, active: 0 }), lastChange: () => change };
+  const sync = new ShapingSync(
+    destinations,
+    { learned, isSharedHop: false, hop: new SharedHop(new FakeClock()) } as unknown as WorkerSlots,
+    { id: 'worker', onBegin: () => undefined } as unknown as WorkerSession,
+    {} as WorkSignal,
+    {} as PeriodicJobs,
+    new FakeClock(),
+  );
+  const smtp = { code: 554, response: '554 5.7.1 blocked' };
+  sync.end(KEY, { outcomes: [{ outcome: { kind: 'deferred', smtp } }] } as unknown as Settlement, 'neutral');
+  await sync.sync();
+  isAway = false;
+  await sync.sync();
+  expect(reported).toMatchObject([{ key: KEY, pausedForMs: 60_000, pauses: 1 }]);
+  await sync.sync();
+  expect(reported).toHaveLength(1);
+});
+
 it('a word to workers is heeded once, and forgotten with its rule', async () => {
   const word = {
     id: '1',

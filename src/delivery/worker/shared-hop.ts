@@ -7,20 +7,26 @@ const MISSING_MS = 10 * SECOND;
 export class SharedHop {
   private missing: { readonly cause: string; readonly untilMs: number } | undefined;
 
-  /** @param key of its group */
+  /** @param name of its group until its host is known */
   constructor(
     private readonly clock: Clock,
-    public key = 'next-hop',
+    private name = 'next-hop',
   ) {}
 
+  /** The key of its group. */
+  get key(): string {
+    return this.name;
+  }
+
   /** A look-up has failed, so that no mail can be tried. */
-  miss(reason: string): void {
+  noteMissing(reason: string): void {
     const cause = `The name of the next hop is not found: ${reason}`;
     this.missing = { cause, untilMs: this.clock.monotonicMs() + MISSING_MS };
   }
 
-  find(key = this.key): void {
-    this.key = key;
+  /** A look-up has succeeded. @param hostName of the hop; absent: as before */
+  noteFound(hostName = this.name): void {
+    this.name = hostName;
     this.missing = undefined;
   }
 

@@ -1,5 +1,5 @@
 import { SECOND } from '../../common/clock';
-import { SilentAttempts } from './attempt-dispatcher';
+import { SilentAttempts } from './silent-attempts';
 
 function setUp() {
   const attempts = new SilentAttempts();
@@ -29,7 +29,7 @@ describe('attempts at silent servers', () => {
     const { attempts, cut, hold } = setUp();
     hold('a1', 90);
     for (const [n, seconds] of [40, 60, 50, 29].entries()) hold(`b${n}`, seconds);
-    const before = [1, 2, 3, 4, 5].map(() => attempts.makeRoomFor('c', false));
+    const before = [1, 2, 3, 4, 5].map(() => attempts.makeRoomFor('c', 'all'));
     expect(before).toEqual([true, true, true, true, false]);
     expect(cut).toEqual(['b1', 'b2', 'b0', 'a1']);
   });
@@ -37,18 +37,18 @@ describe('attempts at silent servers', () => {
   it('stay when the tenant that asks has half as many', () => {
     const { attempts, cut, hold } = setUp();
     for (const name of ['a1', 'a2', 'b1']) hold(name, 90);
-    expect(attempts.makeRoomFor('b', false)).toBe(false);
+    expect(attempts.makeRoomFor('b', 'all')).toBe(false);
     hold('a3', 90);
-    expect(attempts.makeRoomFor('b', false)).toBe(true);
+    expect(attempts.makeRoomFor('b', 'all')).toBe(true);
     expect(cut).toHaveLength(1);
   });
 
   it('end for large mail only when they are of large mail', () => {
     const { attempts, cut, hold } = setUp();
     for (const name of ['a1', 'a2', 'a3']) hold(name, 90);
-    expect(attempts.makeRoomFor('b', true)).toBe(false);
+    expect(attempts.makeRoomFor('b', 'large')).toBe(false);
     hold('c1', 40, true);
-    expect(attempts.makeRoomFor('b', true)).toBe(true);
+    expect(attempts.makeRoomFor('b', 'large')).toBe(true);
     expect(cut).toEqual(['c1']);
   });
 
@@ -57,6 +57,6 @@ describe('attempts at silent servers', () => {
     const holder = hold('a1', 90);
     attempts.remove(holder);
     hold('a2', 0);
-    expect(attempts.makeRoomFor('b', false)).toBe(false);
+    expect(attempts.makeRoomFor('b', 'all')).toBe(false);
   });
 });

@@ -47,6 +47,8 @@ export interface Target {
   readonly isLimited?: boolean;
   /** Where it leaves from; the system's choice when absent. */
   readonly source?: SmtpSource | undefined;
+  /** What is left of the attempt's time; all of it when absent. */
+  readonly attemptSeconds?: number;
 }
 
 /** The result of one attempt; `busy`: nothing was tried, as each host has its maximum of connections. */
@@ -122,7 +124,7 @@ export class SmtpTransmitter {
       if (elapsedMs > NEXT_ADDRESS_MS || findings.inVain >= MAX_ADDRESSES) break;
       const pool = this.poolTo(endpoint, target);
       if (!pool.hasRoom) continue;
-      const attemptSeconds = SMTP_TIMEOUTS.attempt - elapsedMs / SECOND;
+      const attemptSeconds = secondsFor(target) - elapsedMs / SECOND;
       const sent = await pool.send({ ...job, endpoint, attemptSeconds });
       this.dead.note(endpoint.address, endpoint.port, sent);
       const result = toTransmission(sent, route.final, this.classifier);
@@ -174,6 +176,10 @@ export class SmtpTransmitter {
     const live = all.filter(({ address }) => !this.dead.has(address, port));
     return live.length > 0 ? live : all;
   }
+}
+
+function secondsFor({ attemptSeconds = SMTP_TIMEOUTS.attempt }: Target): number {
+  return attemptSeconds;
 }
 
 /** The last server's reply is final; a relay's is only the first step. */

@@ -1,5 +1,6 @@
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { claimOf } from '../../../test/setup/recipient-copies';
+import { SECOND } from '../../common/clock';
 import type { AppConfig } from '../../config/config';
 import { EgressPools } from '../egress/egress-pools';
 import { SourceChooser } from '../egress/source-chooser';
@@ -33,6 +34,8 @@ interface Scene {
   readonly receiver?: readonly string[];
   readonly group?: string;
   readonly preferIpv6?: boolean;
+  /** What each transmission takes; none by default. */
+  readonly takesSeconds?: number;
 }
 
 async function send({ addresses, results, receiver = ['192.0.2.1', '2001:db8::1'], group = 'mx', ...rest }: Scene) {
@@ -46,22 +49,25 @@ async function send({ addresses, results, receiver = ['192.0.2.1', '2001:db8::1'
   } as unknown as WarmUpVolumes;
   const config = { delivery: { mode: 'direct', preferIpv6: rest.preferIpv6 ?? false } } as AppConfig;
   const tried: string[] = [];
+  const given: (number | undefined)[] = [];
   const smtp = {
-    transmit: (_claim: unknown, _message: unknown, { source }: Target) => {
+    transmit: (_claim: unknown, _message: unknown, { source, attemptSeconds }: Target) => {
       const name = source?.address ?? 'system';
       tried.push(name);
+      given.push(attemptSeconds);
+      clock.advance((rest.takesSeconds ?? 0) * SECOND);
       return Promise.resolve(results[name] ?? ACCEPTED);
     },
   } as unknown as SmtpTransmitter;
   const session = { holds: () => true } as unknown as WorkerSession;
-  const transmitter = new SourceTransmitter(smtp, new SourceChooser(egress, volumes, config), session);
+  const transmitter = new SourceTransmitter(smtp, new SourceChooser(egress, volumes, config), session, clock);
   const hosts = {
     ...({ kind: 'hosts', port: 25, final: true, group } as const),
     hosts: [{ hostName: group, addresses: receiver, preference: 1 }],
   };
   const claim = claimOf(0, { organizationId: ACME });
   const sent = await transmitter.transmit(claim, {} as SignedMessage, { hosts, first: group, group });
-  return { sent, tried, taken, suspended: egress.drainChanges().map(({ address }) => address) };
+  return { sent, tried, given, taken, suspended: egress.drainChanges().map(({ address }) => address) };
 }
 
 describe('an attempt from a pool', () => {
@@ -95,6 +101,17 @@ describe('an attempt from a pool', () => {
     expect(refused.suspended).toEqual([FOUR.address, other.address]);
     const all = await send({ addresses: [FOUR, other], results });
     expect(all.sent).toMatchObject({ kind: 'sent', isSourceRefused: true, sent: { kind: 'rejected' } });
+  });
+
+  it('has the time of one attempt for all addresses, whatever a receiver takes to refuse them', async () => {
+    const addresses = ['127.0.0.2', '127.0.0.3', '127.0.0.4'].map((address) => ({ ...FOUR, address }));
+    const results = Object.fromEntries(addresses.map(({ address }) => [address, LISTED]));
+    const { tried, given, sent } = await send({ addresses, results, takesSeconds: 600 });
+    expect([tried, given]).toEqual([
+      ['127.0.0.2', '127.0.0.3'],
+      [900, 300],
+    ]);
+    expect(sent).toMatchObject({ kind: 'sent', isSourceRefused: true, sent: { kind: 'rejected' } });
   });
 
   it('reports the reply that it got, and not that no server replied by the other family', async () => {

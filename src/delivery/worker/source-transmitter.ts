@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { Clock, SECOND } from '../../common/clock';
 import { withoutEncodedAddresses } from '../../common/erasure/without-addresses';
 import { type EgressSource, familyOf } from '../egress/egress-pools';
 import { type SourceChoice, SourceChooser } from '../egress/source-chooser';
 import { isWorthAnotherHost, type TransmissionResult } from '../policy/transmission-result';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { SOURCE_SUSPENDED } from '../ports/outcome';
+import { SMTP_TIMEOUTS } from '../smtp/smtp-timeouts';
 import type { SignedMessage } from './message-composer';
 import { SmtpTransmitter, type Target, type Transmission } from './smtp-transmitter';
 import { WorkerSession } from './worker-session';
@@ -34,7 +36,7 @@ const NO_SOURCE: TransmissionResult = {
 
 /**
  * Attempts from our addresses, one after the other: while the receiver refuses them for their reputation, and once by the other
- * address family when it does not reply by the first.
+ * address family when it does not reply by the first. All of them together have the time of one attempt.
  */
 @Injectable()
 export class SourceTransmitter {
@@ -42,6 +44,7 @@ export class SourceTransmitter {
     private readonly transmitter: SmtpTransmitter,
     private readonly sources: SourceChooser,
     private readonly session: WorkerSession,
+    private readonly clock: Clock,
   ) {}
 
   /** @throws UnavailableError when the remaining volume of an address is unknown */
@@ -49,16 +52,21 @@ export class SourceTransmitter {
     const { group, hosts } = target;
     const receiver = hosts.hosts.flatMap(({ addresses }) => addresses);
     let families = this.sources.familiesOf(group, receiver);
+    const startedMs = this.clock.monotonicMs();
     let best: Attempted | undefined;
     for (;;) {
+      const nowMs = this.clock.monotonicMs();
+      const attemptSeconds = SMTP_TIMEOUTS.attempt - (nowMs - startedMs) / SECOND;
+      if (best && attemptSeconds <= 0) return best;
       const choice = await this.sources.choose(claim, group, families);
       if (choice.kind !== 'source') return best ?? unsent(choice);
       const { source } = choice;
-      const came = await this.transmitFrom(source, claim, message, target);
-      best = better(best, came);
+      const attempted = await this.transmitFrom(source, claim, message, { ...target, attemptSeconds });
+      if (isUnused(attempted.sent)) this.sources.refund(source, group, nowMs);
+      best = better(best, attempted);
       if (source === undefined) return best;
-      const others = familiesAfter(came, source, families);
-      if (!came.isSourceRefused && others === families) return best;
+      const others = familiesAfter(attempted, source, families);
+      if (!attempted.isSourceRefused && others === families) return best;
       families = others;
     }
   }
@@ -71,7 +79,6 @@ export class SourceTransmitter {
   ): Promise<Attempted> {
     const mayFinish = (): boolean => this.session.holds(claim.sessionId);
     const sent = await this.transmitter.transmit(claim, message, { ...target, source }, mayFinish);
-    if (isUnused(sent)) this.sources.refund(source, target.group);
     return { kind: 'sent', sent, isSourceRefused: this.isRefused(source, target.group, sent) };
   }
 
@@ -84,8 +91,8 @@ export class SourceTransmitter {
 }
 
 /** That no server replied to another address says less than the reply to the one before. */
-function better(before: Attempted | undefined, came: Attempted): Attempted {
-  return before && isUnanswered(came.sent) && !isUnanswered(before.sent) ? before : came;
+function better(before: Attempted | undefined, attempted: Attempted): Attempted {
+  return before && isUnanswered(attempted.sent) && !isUnanswered(before.sent) ? before : attempted;
 }
 
 /** The next addresses: when no server replies by the family of this one, the other family if there is one. */

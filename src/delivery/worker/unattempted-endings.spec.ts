@@ -1,5 +1,5 @@
 import type { HeldBack } from '../shaping/held-destinations.service';
-import { obstacleOf } from './message-preparer';
+import { obstacleOf } from './unattempted-endings';
 
 const since = new Date('2026-03-01T12:00:00.123Z');
 const untouched = { heldAt: null, heldReason: null };

@@ -1,3 +1,4 @@
+import { Tally } from '../../common/async/holder-turns';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
 import { SECOND, type Clock } from '../../common/clock';
@@ -12,7 +13,6 @@ import {
 import { DestinationLimiter } from '../policy/destination-limiter';
 import type { Route } from '../routing/router';
 import { SharedHop } from './shared-hop';
-import { Tally } from './tally';
 
 type Hosts = Extract<Route, { kind: 'hosts' }>;
 
@@ -225,7 +225,7 @@ export class WorkerSlots {
 
   /** Assigns a destination to the group of its route. */
   learnGroup(destination: string, { group = destination, hosts }: Pick<Hosts, 'group' | 'hosts'>): void {
-    if (this.options.sharedHop) this.hop.find(hosts[0]?.hostName);
+    if (this.options.sharedHop) this.hop.noteFound(hosts[0]?.hostName);
     if (this.options.sharedHop || this.groups.get(destination) === group) return;
     this.groups.set(destination, group);
     const members = this.members.get(group) ?? new Set();
