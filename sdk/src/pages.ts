@@ -1,8 +1,7 @@
 interface Pagination {
   readonly nextCursor?: string;
   readonly hasMore?: boolean;
-  readonly page?: number;
-  readonly totalPages?: number;
+  readonly total?: number;
   readonly offset?: number;
   readonly limit?: number;
 }
@@ -16,51 +15,98 @@ interface Page<Item> {
   readonly pagination?: Pagination;
 }
 
+type Query = Record<string, unknown>;
+
+/** Items that a walk by places remembers, the last ones: a megabyte, however long the list. */
+const MAX_REMEMBERED = 10_000;
+
 /**
- * Every item of a list, page by page as they are asked for.
+ * Every item of a list, page by page as they are asked for, also while they are deleted.
  * @param cursorName the query's name for the `nextCursor` of the page before
  */
 export async function* itemsOf<Item>(
-  read: (query: Record<string, unknown>) => Promise<unknown>,
+  read: (query: Query) => Promise<unknown>,
   query: object = {},
   cursorName: 'cursor' | 'after' = 'cursor',
 ): AsyncGenerator<Item, void, undefined> {
-  let next: Record<string, unknown> | undefined = { ...query };
-  let seen = 0;
+  let next: Query | undefined = { ...query };
+  let places: Places | undefined;
   while (next) {
     const page = (await read(next)) as Page<Item>;
     const items = page.data ?? page.requests ?? [];
-    yield* items;
-    seen += items.length;
-    if (cursorName === 'after') next = afterEvent(next, page);
-    else next = items.length === 0 ? undefined : after(next, page, seen);
+    if (cursorName === 'after' || hasCursor(next, page)) {
+      yield* items;
+      next = cursorName === 'after' ? afterEvent(next, page) : afterCursor(next, page);
+    } else {
+      places ??= new Places(next, page, items.length);
+      yield* places.take(items, page);
+      next = places.next;
+    }
   }
 }
 
+const totalOf = ({ total, pagination }: Page<unknown>): number => total ?? pagination?.total ?? 0;
+
+function hasCursor({ cursor }: Query, { pagination }: Page<unknown>): boolean {
+  return cursor !== undefined || pagination?.nextCursor !== undefined;
+}
+
 /** Pages of the feed may be short, or empty, while there is more. */
-function afterEvent(
-  query: Record<string, unknown>,
-  { pagination }: Page<unknown>,
-): Record<string, unknown> | undefined {
+function afterEvent(query: Query, { pagination }: Page<unknown>): Query | undefined {
   if (!pagination?.hasMore || pagination.nextCursor === undefined) return undefined;
   return { ...query, from: undefined, after: pagination.nextCursor };
 }
 
-function after(query: Record<string, unknown>, page: Page<unknown>, seen: number): Record<string, unknown> | undefined {
-  if (page.pagination) return afterPage(query, page.pagination);
-  if (seen >= (page.total ?? 0)) return undefined;
-  return page.requests
-    ? { ...query, offset: Number(query.offset ?? 0) + page.requests.length }
-    : { ...query, page: Number(query.page ?? 1) + 1 };
+function afterCursor(query: Query, { pagination }: Page<unknown>): Query | undefined {
+  const { nextCursor, hasMore } = pagination ?? {};
+  if (hasMore === false || nextCursor === undefined) return undefined;
+  return { ...query, page: undefined, offset: undefined, cursor: nextCursor };
 }
 
-function afterPage(query: Record<string, unknown>, pagination: Pagination): Record<string, unknown> | undefined {
-  const { nextCursor, hasMore, page, totalPages, offset, limit } = pagination;
-  if (hasMore === false) return undefined;
-  if (nextCursor !== undefined) return { ...query, page: undefined, cursor: nextCursor };
-  if (page !== undefined && totalPages !== undefined) {
-    return page < totalPages ? { ...query, page: page + 1 } : undefined;
+/**
+ * A walk by numbers of pages, or by offsets. Entries move up when earlier ones are deleted: as many as the total has lost are read
+ * again, and those that the caller has had are left out. One that is added at the end meanwhile makes up for a deleted one, whose
+ * successor is then left out.
+ */
+class Places {
+  /** Undefined at the end. */
+  next: Query | undefined;
+  private readonly seen = new Set<unknown>();
+  private readonly isByOffset: boolean;
+  private readonly limit: number;
+  private start: number;
+  private total: number;
+
+  constructor(query: Query, page: Page<unknown>, length: number) {
+    this.next = query;
+    this.isByOffset = page.requests !== undefined || page.pagination?.offset !== undefined;
+    this.limit = Math.max(1, Number(query.limit ?? page.pagination?.limit ?? length));
+    this.start = this.isByOffset ? Number(query.offset ?? 0) : (Number(query.page ?? 1) - 1) * this.limit;
+    this.total = totalOf(page);
   }
-  if (hasMore && offset !== undefined && limit !== undefined) return { ...query, offset: offset + limit };
-  return undefined;
+
+  *take<Item>(items: readonly Item[], page: Page<Item>): Generator<Item, void, undefined> {
+    const lost = this.total - totalOf(page);
+    this.total = totalOf(page);
+    if (lost > 0) return this.goTo(Math.max(0, this.start - lost));
+    for (const item of items) if (this.isNew(item)) yield item;
+    const end = this.start + items.length;
+    if (items.length > 0 && end < this.total) this.goTo(end);
+    else this.next = undefined;
+  }
+
+  private isNew(item: unknown): boolean {
+    const { id, requestId } = item as { id?: unknown; requestId?: unknown };
+    const name = id ?? requestId;
+    if (this.seen.has(name)) return false;
+    this.seen.add(name);
+    if (this.seen.size > MAX_REMEMBERED) this.seen.delete(this.seen.values().next().value);
+    return true;
+  }
+
+  private goTo(place: number): void {
+    const page = Math.floor(place / this.limit);
+    this.start = this.isByOffset ? place : page * this.limit;
+    this.next = { ...this.next, ...(this.isByOffset ? { offset: place } : { page: page + 1 }) };
+  }
 }

@@ -12,6 +12,7 @@ import { createTransport } from 'nodemailer';
 import { WebhookReceiver } from '../doubles/webhook-receiver';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { waitFor } from '../setup/wait-for';
+import { faultyNetwork, refusal } from './kit/faulty-network';
 import { typedUse } from './kit/sdk-sample';
 import { ServiceProcess } from './kit/service-process';
 import { TenantFactory } from './kit/tenant';
@@ -56,24 +57,9 @@ const MAIL = { to: ['ada@customer.example'], subject: 'Hello', text: 'Hello' };
 
 /** A client behind a network with the given faults, which then lets everything through. */
 function through(...faults: (Response | Error)[]) {
-  const requests: { url: string; init: RequestInit & { headers: Record<string, string> } }[] = [];
-  const options = {
-    ...{ apiKey, baseUrl },
-    fetch: (url: string, init: never) => {
-      requests.push({ url, init });
-      const fault = faults.shift();
-      if (fault instanceof Error) return Promise.reject(fault);
-      return fault ? Promise.resolve(fault) : fetch(url, init);
-    },
-  };
-  return { requests, client: new sdk.Waybill(options) };
+  const { requests, fetch } = faultyNetwork(...faults);
+  return { requests, client: new sdk.Waybill({ apiKey, baseUrl, fetch }) };
 }
-
-const refusal = (status: number, code: string, headers: Record<string, string> = {}) =>
-  new Response(JSON.stringify({ error: { code, message: 'No' } }), {
-    status,
-    headers: { 'content-type': 'application/json', ...headers },
-  });
 
 describe('@waybill/client', () => {
   it('has a method for every operation below /v1', async () => {
@@ -107,31 +93,42 @@ describe('@waybill/client', () => {
     for await (const email of client.emails.listAll({ tag: 'walk', limit: 1 })) found.push(email.id);
     expect(found).toEqual([batch.data[0].id, id]);
     expect(await client.emails.cancel(id)).toEqual({ id, status: 'failed' });
-    const suppressed = ['one@x.example', 'two@x.example', 'three@x.example'];
-    for (const email of suppressed) await client.suppressions.create({ email, reason: 'manual' });
-    const listed: string[] = [];
-    for await (const { email } of client.suppressions.listAll({ limit: 2 })) listed.push(email);
-    expect(listed.sort()).toEqual(suppressed.sort());
   });
 
-  it('walks through lists without pagination, requests within their envelope, and the feed', async () => {
+  it('walks through requests within their envelope, and the feed', async () => {
     const all = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
       const found: T[] = [];
       for await (const item of items) found.push(item);
       return found;
     };
-    for (const name of ['one', 'two']) {
-      await client.domains.create({ domain: `${name}.walk.example` });
-      await client.privacy.requestExport({ email: `${name}@walk.example` });
-    }
-    const { total } = await client.domains.list();
-    const domains = await all<{ id: string }>(client.domains.listAll({ limit: 1 }));
-    expect([domains.length, new Set(domains.map(({ id }) => id)).size]).toEqual([total, total]);
+    for (const name of ['one', 'two']) await client.privacy.requestExport({ email: `${name}@walk.example` });
     const requests = await all<{ email: string }>(client.privacy.listRequestsAll({ limit: 1 }));
     expect(requests.map(({ email }) => email)).toEqual(['two@walk.example', 'one@walk.example']);
     const feed = await all<{ data: { eventId: string } }>(client.events.pullAll({ limit: 2 }));
     expect(feed.length).toBeGreaterThan(2);
     expect(new Set(feed.map(({ data }) => data.eventId)).size).toBe(feed.length);
+  });
+
+  it.each<[string, (name: string, domain: string) => object, (item: any) => string]>([
+    ['suppressions', (name) => ({ email: `${name}@clear.example`, reason: 'manual' }), ({ email }) => email],
+    ['templates', (name) => ({ name, subject: 'Hi', text: 'Hi' }), ({ id }) => id],
+    ['inboundRoutes', (name, domain) => ({ address: `${name}@in.${domain}` }), ({ id }) => id],
+    ['domains', (name, domain) => ({ domain: `${name}.${domain}` }), ({ id }) => id],
+  ])('walks through all %s while they are deleted', async (resource, toItem, toPath) => {
+    const { liveKey, domain } = await tenants.create(`${resource.toLowerCase()}.example`);
+    const api = new sdk.Waybill({ apiKey: liveKey, baseUrl })[resource];
+    const kept = (await api.list()).data.map(({ id }: any) => id);
+    const made = new Set<string>();
+    for (let n = 0; n < 5; n += 1) made.add((await api.create(toItem(`a${n}`, domain))).id);
+    const walked: string[] = [];
+    for await (const item of api.listAll({ limit: 2 })) {
+      walked.push(item.id);
+      if (made.has(item.id)) await api.delete(toPath(item));
+      // The newest comes first, and moves all others.
+      if (resource === 'suppressions' && walked.length === 3) await api.create(toItem('b', domain));
+    }
+    expect(new Set(walked).size).toBe(walked.length);
+    expect(walked).toEqual(expect.arrayContaining([...made, ...kept]));
   });
 
   it('tries again after 429, 5xx and a broken connection, with one key, and never after another 4xx', async () => {

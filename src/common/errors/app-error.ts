@@ -35,7 +35,10 @@ export const ERROR_CODES = {
   webhook_disabled: { status: 409, summary: 'The webhook is disabled: nothing is sent to it.' },
   webhook_replay_in_progress: { status: 409, summary: 'An earlier replay to this webhook is still running.' },
   export_not_available: { status: 409, summary: 'The export is not completed, or its result has been deleted.' },
-  email_not_reschedulable: { status: 409, summary: 'The email is no longer scheduled or queued.' },
+  email_not_reschedulable: {
+    status: 409,
+    summary: 'The email is no longer scheduled or queued, or it has 1,000 events.',
+  },
   email_not_resendable: {
     status: 409,
     summary: 'The content or the recipients of the email are no longer stored.',

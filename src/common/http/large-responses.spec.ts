@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { escapeHtml } from './html-page';
-import { jsonInTurns, listInTurns } from '../async/text-in-turns';
+import { eventfulInTurns, jsonInTurns, listInTurns } from '../async/text-in-turns';
 import { escapedInTurns, inertInTurns } from './large-responses';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
 
@@ -33,6 +33,9 @@ describe('responses with long texts', () => {
     await fc.assert(
       fc.asyncProperty(list, async (given) => {
         expect(JSON.parse((await listInTurns(given)).toString())).toEqual(JSON.parse(JSON.stringify(given)));
+        const { data: events, ...others } = given;
+        const email = JSON.stringify({ data: { ...others, events } });
+        expect(JSON.parse((await eventfulInTurns({ ...others, events })).toString())).toEqual(JSON.parse(email));
       }),
       { numRuns: 50 },
     );
@@ -72,6 +75,7 @@ describe('responses with long texts', () => {
     const text = '"'.repeat(20 * PIECE);
     expect(await loopTurnsOf(() => jsonInTurns({ text, html: text }))).toBeGreaterThan(30);
     expect(await loopTurnsOf(() => listInTurns({ data: Array(40).fill('x'.repeat(PIECE)) }))).toBeGreaterThan(30);
+    expect(await loopTurnsOf(() => eventfulInTurns({ events: Array(40).fill('x'.repeat(PIECE)) }))).toBeGreaterThan(30);
     expect(await loopTurnsOf(() => escapedInTurns(text))).toBeGreaterThan(15);
     expect(await loopTurnsOf(() => inertInTurns('<'.repeat(20 * PIECE)))).toBeGreaterThan(15);
     expect(await loopTurnsOf(() => inertInTurns('<a '.repeat(7 * PIECE)))).toBeGreaterThan(15);

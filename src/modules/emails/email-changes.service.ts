@@ -12,6 +12,7 @@ import type { Recipient, SendRequest } from './accept/send-request';
 import { RawMessagesStorage } from './content/raw-messages.storage';
 import type { Email, EmailAttachment, EmailContent, EmailRecipient } from './email.entity';
 import { EmailsRepository } from './emails.repository';
+import { MAX_EVENTS } from './outcomes/apply-outcomes';
 import { changeable, isErased } from './outcomes/erased-recipient';
 
 const FINAL: readonly string[] = ['sent', 'delivered', 'bounced', 'failed'];
@@ -37,14 +38,20 @@ export class EmailChangesService {
     const now = this.clock.now();
     if (!isSchedulable(scheduledAt, now)) throw invalidTime('must be 1 minute to 30 days ahead');
     if (email.expiresAt && email.expiresAt <= scheduledAt) throw invalidTime('must be before expiresAt');
+    if (email.eventSequence >= MAX_EVENTS) {
+      throw notReschedulable(`The email has ${MAX_EVENTS} events, with one for each time that it was given`, {
+        status: email.status,
+        limit: MAX_EVENTS,
+      });
+    }
     const key = keyOf(email);
     const recipients = changeable(await this.emails.findRecipients(key));
     await this.database.transaction(async (tx) => {
       const moved = await this.queue.reschedule(key, scheduledAt, email.expiresAt !== null, tx);
       const isBegun = moved.length < recipients.length || (await this.emails.mayBeSent(key, tx));
       if (moved.length === 0 || isBegun) {
-        throw new AppError('email_not_reschedulable', 'The email is no longer scheduled or queued', {
-          details: { status: FINAL.includes(email.status) ? email.status : 'sending' },
+        throw notReschedulable('The email is no longer scheduled or queued', {
+          status: FINAL.includes(email.status) ? email.status : 'sending',
         });
       }
       await this.emails.reschedule(key, scheduledAt, now, tx);
@@ -108,6 +115,10 @@ function present(recipients: readonly EmailRecipient[]): EmailRecipient[] {
 
 function invalidTime(problem: string): ValidationError {
   return new ValidationError({ scheduledAt: [`scheduledAt ${problem}`] });
+}
+
+function notReschedulable(message: string, details: Record<string, unknown>): AppError {
+  return new AppError('email_not_reschedulable', message, { details });
 }
 
 function notResendable(message: string): AppError {

@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { fromCursor } from '../../common/http/pagination';
-import { jsonInTurns, listInTurns } from '../../common/async/text-in-turns';
+import { eventfulInTurns, jsonInTurns, listInTurns } from '../../common/async/text-in-turns';
 import { JSON_TYPE } from '../../common/http/large-responses';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
 import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
@@ -56,25 +56,36 @@ export class EmailsController {
       after: fromCursor(query.cursor),
     };
     const filter = { status, tag, recipient, subject, domainId, from, to };
-    const json = await listInTurns(toListDto(await this.emails.list(principal, filter, page), query));
-    holdUntilRead(this.budget, principal.organizationId, json.length, response);
-    return json;
+    const listed = await this.emails.list(principal, filter, page);
+    return this.held(await listInTurns(toListDto(listed, query)), principal, response);
   }
 
   @Get(':id')
   @ApiOperation({ summary: 'Read an email with its recipients and events' })
   @ApiData(EmailDetailDto)
+  @Header('content-type', JSON_TYPE)
   @ApiErrors('invalid_request', 'resource_not_found')
-  async detail(@CurrentPrincipal() principal: Principal, @PathId('id', 'Email') id: string) {
-    return { data: toDetailDto(await this.emails.detail(principal, id)) };
+  async detail(
+    @CurrentPrincipal() principal: Principal,
+    @PathId('id', 'Email') id: string,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<Buffer> {
+    const email = toDetailDto(await this.emails.detail(principal, id));
+    return this.held(await eventfulInTurns(email), principal, response);
   }
 
   @Get(':id/events')
   @ApiOperation({ summary: "List an email's events", description: 'Oldest first.' })
   @ApiData(EmailEventDto, { isArray: true })
+  @Header('content-type', JSON_TYPE)
   @ApiErrors('invalid_request', 'resource_not_found')
-  async events(@CurrentPrincipal() principal: Principal, @PathId('id', 'Email') id: string) {
-    return { data: (await this.emails.events(principal, id)).map(toEventDto) };
+  async events(
+    @CurrentPrincipal() principal: Principal,
+    @PathId('id', 'Email') id: string,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<Buffer> {
+    const data = (await this.emails.events(principal, id)).map(toEventDto);
+    return this.held(await listInTurns({ data }), principal, response);
   }
 
   @Get(':id/attempts')
@@ -83,9 +94,15 @@ export class EmailsController {
     description: 'For every recipient, newest first: route, encryption, times, the whole reply and its classification.',
   })
   @ApiData(AttemptDto, { isArray: true })
+  @Header('content-type', JSON_TYPE)
   @ApiErrors('invalid_request', 'resource_not_found')
-  async attempts(@CurrentPrincipal() principal: Principal, @PathId('id', 'Email') id: string) {
-    return { data: attemptsOf(await this.emails.events(principal, id)) };
+  async attempts(
+    @CurrentPrincipal() principal: Principal,
+    @PathId('id', 'Email') id: string,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<Buffer> {
+    const data = attemptsOf(await this.emails.events(principal, id));
+    return this.held(await listInTurns({ data }), principal, response);
   }
 
   @Get(':id/content')
@@ -98,9 +115,8 @@ export class EmailsController {
     @PathId('id', 'Email') id: string,
     @Res({ passthrough: true }) response: Response,
   ): Promise<Buffer> {
-    const json = await jsonInTurns({ data: toContentDto(await this.contents.content(principal, id)) });
-    holdUntilRead(this.budget, principal.organizationId, json.length, response);
-    return json;
+    const content = toContentDto(await this.contents.content(principal, id));
+    return this.held(await jsonInTurns({ data: content }), principal, response);
   }
 
   @Patch(':id')
@@ -135,5 +151,10 @@ export class EmailsController {
   async cancel(@CurrentPrincipal() principal: Principal, @PathId('id', 'Email') id: string) {
     await this.emails.cancel(principal, id);
     return { data: { id, status: 'failed' } satisfies CancelledEmailDto };
+  }
+
+  private held(json: Buffer, { organizationId }: Principal, response: Response): Buffer {
+    holdUntilRead(this.budget, organizationId, json.length, response);
+    return json;
   }
 }

@@ -82,7 +82,7 @@ export class EmailsRepository {
     return this.database.run(findAddressed(recipient, after, limit));
   }
 
-  /** The deferred attempts of some emails, per email in the order in which they were recorded. */
+  /** The last deferred attempt at each recipient of some emails. */
   async findDeferrals(emails: readonly EmailKey[]): Promise<Deferral[]> {
     const statements = groupByTenant(emails).map(({ tenant, rows }) => findDeferrals(tenant, rows));
     return (await this.database.runAll(statements)).flat();

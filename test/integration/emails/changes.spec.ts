@@ -97,6 +97,22 @@ describe('PATCH /v1/emails/{id}', () => {
     expect(await ends(fixed)).toEqual([1, 2].map(() => Date.parse(expiresAt)));
   });
 
+  it('adds no more than a thousand events to an email', async () => {
+    const id = await acme.api.send({ ...MAIL, scheduledAt: inHours(2) });
+    const { scheduledFor } = await acme.api.email(id);
+    const setSequence = (sequence: number) =>
+      app.db.query('update emails set event_sequence = $2 where id = $1', [id, sequence]);
+    await setSequence(1_000);
+    const { status, body } = await move(id, inHours(5));
+    expect([status, body.error]).toMatchObject([
+      409,
+      { code: 'email_not_reschedulable', details: { status: 'scheduled', limit: 1_000 } },
+    ]);
+    expect(await acme.api.email(id)).toMatchObject({ scheduledFor, events: [{ eventType: 'scheduled' }] });
+    await setSequence(999);
+    expect((await move(id, inHours(5))).status).toBe(200);
+  });
+
   it('refuses a time that no send could have, one after expiresAt, and an email that has ended', async () => {
     const id = await acme.api.send({ ...MAIL, scheduledAt: inHours(2), expiresAt: inHours(4) });
     for (const time of [inHours(0), inHours(31 * 24), inHours(4), 'tomorrow', undefined]) {

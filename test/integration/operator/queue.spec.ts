@@ -5,6 +5,7 @@ import type { DeliveryOutcome, RecordedOutcome } from '../../../src/delivery/por
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { QueueActionsService } from '../../../src/delivery/queue/queue-actions.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
+import { EmailsRepository } from '../../../src/modules/emails/emails.repository';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { DomainsApp, type Owner } from '../domains/domains-app';
 import { type OperatorClient, operatorOf } from './operator-app';
@@ -190,6 +191,22 @@ describe('GET /operator/v1/queue/deliveries', () => {
     expect((await operator.api.get('/operator/v1/overview')).body.data.pausedDestinations).toBe(1);
     await operator.api.patch(`/operator/v1/destinations/${destination}`, { paused: false, reason: 'over' });
     expect((await waits()).map(([reason]: string[]) => reason)).toEqual(['retry', 'turn']);
+  });
+
+  it('reads one event of each recipient, without the whole reply, however often a server has refused it', async () => {
+    const [emailId = ''] = await send(1, { to: [0, 1].map((index) => `p${index}@${destination}`) });
+    await app.db.query(
+      `insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
+       select $1, 'live', $2, 10 + n, event_id(clock_timestamp(), n), 'deferred', 'smtp', clock_timestamp(),
+         jsonb_build_object('recipient', 'p' || n % 2 || $3, 'response', '450 ' || n, 'lines', '["450-", "450"]'::jsonb)
+       from generate_series(1, 20) n`,
+      [acme.organizationId, emailId, `@${destination}`],
+    );
+    const email = { organizationId: acme.organizationId, mode: 'live', emailId } as const;
+    expect((await app.get(EmailsRepository).findDeferrals([email])).map(({ data }) => data)).toEqual([
+      { recipient: `p0@${destination}`, response: '450 20' },
+      { recipient: `p1@${destination}`, response: '450 19' },
+    ]);
   });
 
   it('lists what an address still gets, however its letters are written', async () => {

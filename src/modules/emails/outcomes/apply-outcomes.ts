@@ -46,10 +46,10 @@ const COUNTER_OF: Partial<Record<LastingOutcome, Counter>> = {
 };
 
 /**
- * Limit of events per email, since opens and clicks are unlimited: beyond it only those that count are added, one open and one
- * click of each recipient.
+ * Limit of events per email, since opens, clicks and changes of its time are unlimited: beyond it only opens and clicks that count
+ * are added, one of each recipient, and its time is not changed.
  */
-const MAX_EVENTS = 1_000;
+export const MAX_EVENTS = 1_000;
 
 class EmailFold {
   private readonly recipients: Map<number, RecipientState>;
