@@ -124,8 +124,8 @@ async function begin(client: QueryClient, session: Session | null): Promise<void
   replace(client, session);
   client.setQueryData(REFUSED, null);
   client.setQueryData(SESSION, session);
-  knownChange = newId();
-  store(CHANGED, knownChange);
+  store(CHANGED, newId());
+  knownChange = stored(CHANGED);
 }
 
 /** The service no longer knows the session: the page says so, and asks to sign in. */
@@ -148,7 +148,7 @@ const notKept = (): ApiError =>
     status: 0,
     code: 'no_cookie',
     message: 'The browser has not kept the session',
-    suggestion: 'Allow cookies of this address. Where PUBLIC_URL is https, open the console over https.',
+    suggestion: 'Allow its cookie. With a PUBLIC_URL of https, open the console over https',
   });
 
 export function useSignIn() {

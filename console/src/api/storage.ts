@@ -1,12 +1,9 @@
-/** For browsers that refuse storage, as some do together with cookies: lost when the page is left. */
-const kept = new Map<string, string>();
-
-/** What the tabs of this browser share. */
+/** What the tabs of this browser share. Null where there is nothing, or where the browser refuses storage, as it does with cookies. */
 export function stored(name: string): string | null {
   try {
     return localStorage.getItem(name);
   } catch {
-    return kept.get(name) ?? null;
+    return null;
   }
 }
 
@@ -14,6 +11,6 @@ export function store(name: string, value: string): void {
   try {
     localStorage.setItem(name, value);
   } catch {
-    kept.set(name, value);
+    // The page works without.
   }
 }
