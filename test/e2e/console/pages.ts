@@ -160,12 +160,15 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
   it('has no dialog that is wider than a window of 320 pixels', async () => {
     const page = await scene.signedIn();
     await page.setViewportSize({ width: 320, height: 480 });
+    await scene.visit(page, '/nowhere');
     for (const [path, name] of DIALOGS) {
-      await scene.visit(page, path);
+      await scene.turnTo(page, path);
       await page.getByRole('button', { name }).first().click();
       const dialog = page.getByRole('dialog');
       const pixels = await dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
       expect([name, pixels]).toEqual([name, 0]);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
     }
   });
 
