@@ -1,6 +1,7 @@
 import { Activity, Component, type ReactNode, useEffect } from 'react';
 import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter';
 import { holderOf, SessionProvider, useEnded, useSessionQuery } from './api/session';
+import { store, stored } from './api/storage';
 import { useLink } from './api/sign-in-link';
 import { Page } from './parts/page';
 import { SecretProvider } from './parts/secret';
@@ -49,7 +50,7 @@ const KIND = 'waybill-kind';
 
 /** Whose pages were shown last: a guess, of use before the service has responded. */
 function lastKind(): Kind {
-  return localStorage.getItem(KIND) === 'operator' ? 'operator' : 'tenant';
+  return stored(KIND) === 'operator' ? 'operator' : 'tenant';
 }
 
 /** Loads the script of an address's page while the session is still being loaded. @param path below `/console` */
@@ -71,7 +72,7 @@ export function App() {
   const link = useLink();
   const kind = session.data?.kind;
   useEffect(() => {
-    if (kind) localStorage.setItem(KIND, kind);
+    if (kind) store(KIND, kind);
   }, [kind]);
   if (session.data === undefined) {
     if (!session.isError) return <Loading />;

@@ -22,7 +22,7 @@ export class Screen {
   async load(): Promise<Loaded> {
     if (!this.loaded) {
       this.loaded = { View: (await this.ask()).default };
-      sessionStorage.removeItem(LOADED_AGAIN);
+      marked()?.removeItem(LOADED_AGAIN);
     }
     return this.loaded;
   }
@@ -36,6 +36,15 @@ const LOADED_FOR = 'waybill-loaded-for';
 /** Set once the page has been loaded anew for a script of its own release. */
 const LOADED_AGAIN = 'waybill-loaded-again';
 const RELOAD_MS = 5_000;
+
+/** Undefined in a browser that refuses storage. */
+function marked(): Storage | undefined {
+  try {
+    return sessionStorage;
+  } catch {
+    return undefined;
+  }
+}
 
 const textAt = (url: string): Promise<string | undefined> =>
   fetch(url, { cache: 'no-store' })
@@ -55,12 +64,14 @@ async function recover(failed: Error): Promise<never> {
   // Anew the page would be blank.
   if (isSame && (await textAt(own)) === undefined) throw failed;
   const [mark, value] = isSame ? [LOADED_AGAIN, 'true'] : [LOADED_FOR, own];
-  if (sessionStorage.getItem(mark) === value) {
+  const marks = marked();
+  // Without a mark it could be loaded anew for ever.
+  if (!marks || marks.getItem(mark) === value) {
     // The user may want to try that again.
-    if (isSame) sessionStorage.removeItem(mark);
+    if (isSame) marks?.removeItem(mark);
     throw isSame ? failed : new NewRelease('The console has a new release');
   }
-  sessionStorage.setItem(mark, value);
+  marks.setItem(mark, value);
   window.location.reload();
   // The browser asks first where there is a draft, and the user may stay.
   return new Promise((_resolve, reject) => setTimeout(() => reject(failed), RELOAD_MS));

@@ -68,6 +68,8 @@ function optionsOf(root, isDevelopment) {
     minify: !isDevelopment,
     metafile: true,
     legalComments: 'linked',
+    // Wouter's substitute for what React has since its release 18.
+    alias: { 'use-sync-external-store/shim/index.js': 'react' },
     loader: { '.svg': 'copy' },
     define: { 'process.env.NODE_ENV': JSON.stringify(isDevelopment ? 'development' : 'production') },
     logLevel: 'warning',

@@ -1,6 +1,7 @@
 import { type QueryClient, type QueryKey, skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect } from 'react';
 import { ApiError, beginSession, call, get, newId, post } from './client';
+import { store, stored } from './storage';
 import type { Data, Session } from './types';
 
 const SESSION = ['session'] as const;
@@ -15,7 +16,7 @@ const isSuspended = (error: unknown): error is ApiError =>
 /** Tabs share the cookie: the others learn from it that another session has begun, or that theirs has ended. */
 const CHANGED = 'waybill-session-changed';
 /** As this tab's session began, or was read last. */
-let knownChange = localStorage.getItem(CHANGED);
+let knownChange = stored(CHANGED);
 
 export interface Ended {
   /** The session whose page waits, hidden, as something was being written in a dialog on it. */
@@ -67,12 +68,12 @@ function changed(client: QueryClient, before: Session | null | undefined, sessio
     else if (hasChangedElsewhere()) client.setQueryData<Ended | null>(ENDED, (ended) => ended && {});
     return null;
   }
-  knownChange = localStorage.getItem(CHANGED);
+  knownChange = stored(CHANGED);
   if (isOther) replace(client, session);
   return session;
 }
 
-const hasChangedElsewhere = (): boolean => localStorage.getItem(CHANGED) !== knownChange;
+const hasChangedElsewhere = (): boolean => stored(CHANGED) !== knownChange;
 
 /** A session has ended by itself, or in another tab. What was loaded with it is kept only for a page that waits. */
 function end(client: QueryClient): void {
@@ -123,8 +124,8 @@ async function begin(client: QueryClient, session: Session | null): Promise<void
   replace(client, session);
   client.setQueryData(REFUSED, null);
   client.setQueryData(SESSION, session);
-  knownChange = newId();
-  localStorage.setItem(CHANGED, knownChange);
+  store(CHANGED, newId());
+  knownChange = stored(CHANGED);
 }
 
 /** The service no longer knows the session: the page says so, and asks to sign in. */
@@ -141,10 +142,22 @@ export function useEnded(): Ended | undefined {
 /** A key, or the token of a sign-in link. */
 export type Credential = { readonly key: string } | { readonly link: string };
 
+/** Else the page would say that a session has ended which never began. */
+const notKept = (): ApiError =>
+  new ApiError({
+    status: 0,
+    code: 'no_cookie',
+    message: 'The browser has not kept the session',
+    suggestion: 'Allow its cookie. With a PUBLIC_URL of https, open the console over https',
+  });
+
 export function useSignIn() {
   const client = useQueryClient();
   return async (credential: Credential): Promise<void> => {
-    await begin(client, (await post<Data<Session>>('/console/session', credential)).data);
+    await post('/console/session', credential);
+    const { data: session } = await get<Data<Session | null>>('/console/session');
+    if (session === null) throw notKept();
+    await begin(client, session);
   };
 }
 

@@ -1,4 +1,5 @@
 import { type QueryKey, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
 import { useToast } from './toast';
 
@@ -27,14 +28,29 @@ export interface Removal extends Aftermath {
   readonly gone: readonly QueryKey[];
 }
 
+/** Goes to the page of what a request has made, unless the user has gone elsewhere meanwhile. */
+export function useGoOn(): (to: string) => void {
+  const [, navigate] = useLocation();
+  const isHere = useRef(false);
+  useEffect(() => {
+    isHere.current = true;
+    return () => {
+      isHere.current = false;
+    };
+  }, []);
+  return (to) => {
+    if (isHere.current) navigate(to);
+  };
+}
+
 /** Deletes the object that a page is about, and leaves the page. @throws errors of the work */
 export function useRemoval() {
   const client = useQueryClient();
   const change = useChange();
-  const [, navigate] = useLocation();
+  const goOn = useGoOn();
   return async (work: Promise<unknown>, { to, gone, ...aftermath }: Removal): Promise<void> => {
     await change(work, aftermath);
-    navigate(to);
+    goOn(to);
     // Once the page is left: it would otherwise ask for the object again.
     for (const queryKey of gone) client.removeQueries({ queryKey });
   };

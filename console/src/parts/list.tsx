@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { Pagination } from '../api/types';
 import { Button } from './button';
 import { count, plural } from './format';
+import { useHeldRows } from './held-rows';
 import { Card } from './page';
 import { useStacking } from './stacking';
 import { Empty, Loaded } from './states';
@@ -25,13 +26,23 @@ export interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
+  /** They are of the filter before. */
+  readonly isOld?: boolean;
 }
 
-/** Rows, which become cards where their columns have no room. */
-export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
-  const box = useStacking();
+/** Rows, which become cards where their columns have no room. What somebody points at stays where it is. */
+export function Table<Row>({ caption, columns, rows, keyOf, isOld }: TableProps<Row>) {
+  const ref = useStacking();
+  const { shown, fresh, showAll, box } = useHeldRows({ rows, keyOf, isOld });
   return (
-    <div ref={box} className="table-wrap">
+    <div ref={ref} className="table-wrap" {...box}>
+      <div className="fresh" role="status">
+        {fresh > 0 && (
+          <Button small onClick={showAll}>
+            Show {plural(fresh, 'new row')}
+          </Button>
+        )}
+      </div>
       <table className="stacking">
         <caption className="visually-hidden">{caption}</caption>
         <thead>
@@ -44,8 +55,8 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <tr key={keyOf(row)}>
+          {shown.map(({ row, isGone }) => (
+            <tr key={keyOf(row)} inert={isGone}>
               {columns.map(({ name, isHidden, isBare, look, cell }, index) => (
                 <td key={name} className={look} data-label={index === 0 || isHidden || isBare ? undefined : name}>
                   {cell(row)}
@@ -59,7 +70,7 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   );
 }
 
-interface ListCardProps<Data, Row> extends Omit<TableProps<Row>, 'rows'> {
+interface ListCardProps<Data, Row> extends Omit<TableProps<Row>, 'rows' | 'isOld'> {
   readonly query: UseQueryResult<Data>;
   readonly rowsOf: (data: Data) => readonly Row[];
   /** Shown where there is no row. */
@@ -98,7 +109,7 @@ export function ListCard<Data, Row>(props: ListCardProps<Data, Row>) {
           }
           return (
             <>
-              <Table {...table} rows={rows} />
+              <Table {...table} rows={rows} isOld={query.isPlaceholderData} />
               {pager?.(data)}
             </>
           );

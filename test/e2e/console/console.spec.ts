@@ -3,6 +3,7 @@ import { failureStories } from './failure-stories';
 import { integrationStories } from './integration-stories';
 import { operatorStories } from './operator-stories';
 import { everyPage } from './pages';
+import { patienceStories } from './patience-stories';
 import { readingStories } from './reading-stories';
 import { returnStories } from './return-stories';
 import { sessionStories } from './session-stories';
@@ -27,6 +28,7 @@ describeInBrowser('the console', () => {
   describe('for those who answer questions', () => supportStories(() => scene));
   describe('when something fails', () => failureStories(() => scene));
   describe('when data is old or late', () => readingStories(() => scene));
+  describe('when people do not wait', () => patienceStories(() => scene));
   describe('when people return', () => returnStories(() => scene));
   describe('when sessions end', () => sessionStories(() => scene));
   describe('when something is written', () => writingStories(() => scene));

@@ -149,7 +149,14 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await button(page, 'Fail').click();
     await dialog().getByText('1 open delivery to KÖÖln.Example').waitFor();
     await field(page, 'Reason').fill('Not wanted any more');
+    const begun = { status: 'running', matched: 0, changed: 0, claimed: 0 };
+    const progress = '**/operator/v1/queue/actions/*';
+    await page.route(progress, (route) => route.fulfill({ json: { data: { action: 'fail', ...begun } } }));
     await dialog().getByRole('button', { name: 'Fail them' }).click();
+    await dialog().getByRole('progressbar', { name: 'Under way' }).waitFor();
+    expect(await dialog().textContent()).not.toContain('0 changed of 0');
+    await page.unroute(progress);
+    await heading(page, 'What has been done').waitFor();
     await dialog().getByText('1 changed of 1').waitFor();
   });
 
@@ -178,8 +185,9 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
 
   it('shows a key that may only read no way to change anything', async () => {
     const reader = await scene.signedIn(await scene.tenants.operatorKey(['operator:read']));
+    await scene.visit(reader, '/nowhere');
     for (const path of ['/organizations', '/queue', '/destinations', '/workers', '/audit']) {
-      await scene.visit(reader, path);
+      await scene.turnTo(reader, path);
       expect(await button(reader, /^(Create|Limits|Suspend|Hold|Fail|Pause|Limit)/).count()).toBe(0);
     }
   });

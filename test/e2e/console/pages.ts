@@ -160,12 +160,15 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
   it('has no dialog that is wider than a window of 320 pixels', async () => {
     const page = await scene.signedIn();
     await page.setViewportSize({ width: 320, height: 480 });
+    await scene.visit(page, '/nowhere');
     for (const [path, name] of DIALOGS) {
-      await scene.visit(page, path);
+      await scene.turnTo(page, path);
       await page.getByRole('button', { name }).first().click();
       const dialog = page.getByRole('dialog');
       const pixels = await dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
       expect([name, pixels]).toEqual([name, 0]);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
     }
   });
 
@@ -229,7 +232,8 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
     const page = await scene.signedIn();
     const refusal = {
       status: 503,
-      headers: { 'x-request-id': 'req-42', 'content-type': 'application/json' },
+      // Else the page asks by itself, after which there is no button.
+      headers: { 'x-request-id': 'req-42', 'content-type': 'application/json', 'retry-after': '3600' },
       body: JSON.stringify({
         error: { code: 'service_unavailable', message: 'The database is away', suggestion: 'Wait a little' },
       }),
@@ -245,8 +249,7 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
     }
     expect(await accessibilityProblems(page)).toEqual([]);
     isAway = false;
-    // At once: the page also asks by itself, after which there is no button.
-    await alert.getByRole('button', { name: 'Try again' }).dispatchEvent('click');
+    await alert.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('link', { name: 'acme.example' }).waitFor();
   });
 

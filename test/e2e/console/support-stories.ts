@@ -38,17 +38,17 @@ export function supportStories(sceneOf: () => ConsoleScene): void {
     const page = await scene.signedIn(fresh.liveKey);
     await scene.visit(page, '/');
     await figure(page, 'Bounced').getByText('–').waitFor();
-    await scene.visit(page, '/statistics');
+    await scene.turnTo(page, '/statistics');
     await figure(page, 'Clicked').getByText('– · before: 0').waitFor();
-    await scene.visit(page, `/domains/${fresh.domainId}`);
+    await scene.turnTo(page, `/domains/${fresh.domainId}`);
     await figure(page, 'Score').getByText('no outcome yet').waitFor();
-    await scene.visit(page, '/domains');
+    await scene.turnTo(page, '/domains');
     await page
       .getByRole('row', { name: /fresh\.example/ })
       .getByText('–', { exact: true })
       .waitFor();
     for (const path of ['/', '/statistics', `/domains/${fresh.domainId}`]) {
-      await scene.visit(page, path);
+      await scene.turnTo(page, path);
       expect(await page.locator('main').textContent()).not.toContain('0.0\u00a0%');
     }
   });
@@ -86,6 +86,12 @@ export function supportStories(sceneOf: () => ConsoleScene): void {
     await page.getByText('One time is far above the others').waitFor();
     await page.getByRole('button', { name: 'Logarithmic' }).click();
     await page.getByRole('button', { name: 'Logarithmic', pressed: true }).waitFor();
+    // Windows' contrast themes replace the backgrounds.
+    await page.emulateMedia({ forcedColors: 'active' });
+    const fills = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('[aria-label="Scale"] button')].map((each) => getComputedStyle(each).backgroundColor)`,
+    );
+    expect(new Set(fills).size).toBe(2);
     await page.locator('.chart canvas').waitFor();
   });
 

@@ -1,9 +1,10 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { Link } from 'wouter';
 import { post } from '../../api/client';
 import type { Data, Domain } from '../../api/types';
 import { Button } from '../../parts/button';
+import { useGoOn } from '../../parts/change';
 import { FormDialog } from '../../parts/dialog';
 import { DOMAINS_A_PAGE, readDomains } from '../../parts/domains';
 import { anyOf, bound, TextField } from '../../parts/field';
@@ -122,12 +123,12 @@ function DomainsPage() {
 
 function AddDomain({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
-  const [, navigate] = useLocation();
+  const goOn = useGoOn();
   const [name, setName] = useState('');
   const add = async () => {
     const { data } = await post<Data<Domain>>('/v1/domains', { domain: name.trim() });
     await client.invalidateQueries({ queryKey: ['domains'] });
-    navigate(`/domains/${data.id}`);
+    goOn(`/domains/${data.id}`);
   };
   return (
     <FormDialog title="Add a domain" action="Add" onSubmit={add} onClose={onClose}>

@@ -1,11 +1,10 @@
 import { useState } from 'react';
-import { useLocation } from 'wouter';
 import { post } from '../../api/client';
-import { useSendOnce } from '../../api/send-once';
+import { sendOnce } from '../../api/send-once';
 import { useMay } from '../../api/session';
 import type { Data, EmailContent, EmailDetail } from '../../api/types';
 import { Button, CopyButton } from '../../parts/button';
-import { useChange } from '../../parts/change';
+import { useChange, useGoOn } from '../../parts/change';
 import { Confirm } from '../../parts/dialog';
 import { plural } from '../../parts/format';
 import { useNow } from '../../parts/text';
@@ -93,14 +92,13 @@ function CancelDialog({ email: { id, recipients }, onClose }: DialogProps) {
 
 function ResendDialog({ email: { id, recipients }, onClose }: DialogProps) {
   const change = useChange();
-  const sendOnce = useSendOnce();
-  const [, navigate] = useLocation();
+  const goOn = useGoOn();
   const resend = async () => {
     const { data } = await change(sendOnce<Data<{ id: string }>>(`/v1/emails/${id}/resend`), {
       refresh: ['email', 'emails'],
       said: 'Accepted as a new email',
     });
-    navigate(`/emails/${data.id}`);
+    goOn(`/emails/${data.id}`);
   };
   return (
     <Confirm title="Send this email again?" action="Send it again" onConfirm={resend} onClose={onClose}>

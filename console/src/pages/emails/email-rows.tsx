@@ -3,6 +3,7 @@ import { useLocation } from 'wouter';
 import type { Email, Pagination } from '../../api/types';
 import { Button } from '../../parts/button';
 import { plural } from '../../parts/format';
+import { useHeldRows } from '../../parts/held-rows';
 import { useHotkeys } from '../../parts/hotkeys';
 import { useStacking } from '../../parts/stacking';
 import { Badge, Foreign, Time } from '../../parts/text';
@@ -12,30 +13,7 @@ export interface EmailList {
   readonly pagination: Pagination;
 }
 
-interface Still {
-  readonly shown: readonly Email[];
-  /** How many newer ones wait to be shown. */
-  readonly fresh: number;
-  readonly showAll: () => void;
-}
-
-/** While the user is about to choose a row, the rows keep their positions; their states still change. */
-function useStill(latest: readonly Email[], isHeld: boolean): Still {
-  const [held, setHeld] = useState<readonly Email[]>();
-  if (isHeld && held === undefined) setHeld(latest);
-  if (!isHeld && held !== undefined) setHeld(undefined);
-  const showAll = () => setHeld(latest);
-  if (held === undefined) return { shown: latest, fresh: 0, showAll };
-  const news = new Map(latest.map((email) => [email.id, email]));
-  // Another page, or another filter: nothing of it was there before.
-  if (!held.some(({ id }) => news.has(id))) return { shown: latest, fresh: 0, showAll };
-  const known = new Set(held.map(({ id }) => id));
-  return {
-    shown: held.map((email) => news.get(email.id) ?? email),
-    fresh: latest.filter(({ id }) => !known.has(id)).length,
-    showAll,
-  };
-}
+const keyOf = ({ id }: Email): string => id;
 
 interface EmailRowsProps {
   /** The filters and the page: with others, no row is chosen. */
@@ -60,13 +38,13 @@ export function EmailRows({ of, list, isOld, isLive, pager }: EmailRowsProps) {
     setKnown(of);
     setSelected(undefined);
   }
-  const [isPointed, setPointed] = useState(false);
-  const box = useStacking();
-  const { shown: data, fresh, showAll } = useStill(list.data, !isOld && (selected !== undefined || isPointed));
-  const at = data.findIndex(({ id }) => id === selected);
+  const ref = useStacking();
+  const isChosen = selected !== undefined;
+  const { shown, fresh, showAll, box } = useHeldRows({ rows: list.data, keyOf, isOld, isChosen });
+  const at = shown.findIndex(({ row }) => row.id === selected);
   const state = isLive ? 'Live' : 'Not live';
   const move = (step: number) => {
-    const next = data[Math.min(data.length - 1, Math.max(0, at + step))];
+    const next = shown[Math.min(shown.length - 1, Math.max(0, at + step))]?.row;
     setSelected(next?.id);
     const row = next && document.getElementById(`row-${next.id}`);
     row?.scrollIntoView({ block: 'nearest' });
@@ -92,13 +70,7 @@ export function EmailRows({ of, list, isOld, isLive, pager }: EmailRowsProps) {
           state
         )}
       </div>
-      {/* What somebody points at stays where it is. */}
-      <div
-        ref={box}
-        className="table-wrap"
-        onMouseEnter={() => setPointed(true)}
-        onMouseLeave={() => setPointed(false)}
-      >
+      <div ref={ref} className="table-wrap" {...box}>
         <table className="stacking">
           <caption className="visually-hidden">Emails, newest first</caption>
           <thead>
@@ -111,10 +83,11 @@ export function EmailRows({ of, list, isOld, isLive, pager }: EmailRowsProps) {
             </tr>
           </thead>
           <tbody>
-            {data.map((email) => (
+            {shown.map(({ row: email, isGone }) => (
               <EmailRow
                 key={email.id}
                 email={email}
+                isGone={isGone}
                 isSelected={email.id === selected}
                 open={() => navigate(`/emails/${email.id}`)}
               />
@@ -131,7 +104,14 @@ export function EmailRows({ of, list, isOld, isLive, pager }: EmailRowsProps) {
 const isForAnother = (event: { metaKey: boolean; ctrlKey: boolean; shiftKey: boolean }): boolean =>
   event.metaKey || event.ctrlKey || event.shiftKey;
 
-function EmailRow({ email, isSelected, open }: { email: Email; isSelected: boolean; open: () => void }) {
+interface EmailRowProps {
+  readonly email: Email;
+  readonly isGone: boolean;
+  readonly isSelected: boolean;
+  readonly open: () => void;
+}
+
+function EmailRow({ email, isGone, isSelected, open }: EmailRowProps) {
   const { id, status, toEmails, ccEmails = [], bccEmails = [], subject, fromEmail, createdAt, tags } = email;
   const others = toEmails.length + ccEmails.length + bccEmails.length - 1;
   const first = [...toEmails, ...ccEmails, ...bccEmails][0] ?? '';
@@ -141,7 +121,7 @@ function EmailRow({ email, isSelected, open }: { email: Email; isSelected: boole
     else if (window.getSelection()?.toString() === '') open();
   };
   return (
-    <tr id={`row-${id}`} className={isSelected ? 'linked selected' : 'linked'} onClick={onClick}>
+    <tr id={`row-${id}`} inert={isGone} className={isSelected ? 'linked selected' : 'linked'} onClick={onClick}>
       <td>
         <Badge status={status} />
       </td>

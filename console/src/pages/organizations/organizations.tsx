@@ -118,12 +118,16 @@ function Actions({ organization, ask }: { organization: Organization; ask: (aske
   const may = useMay();
   const change = useChange();
   const toast = useToast();
+  const [busy, setBusy] = useState(false);
   const { id, name, status } = organization;
-  const resume = () =>
-    change(patch(`/operator/v1/organizations/${id}`, { status: 'active' }), {
+  const resume = async () => {
+    setBusy(true);
+    await change(patch(`/operator/v1/organizations/${id}`, { status: 'active' }), {
       refresh: ['organizations'],
       said: `${name} is active`,
     }).catch((error: Error) => toast(error.message));
+    setBusy(false);
+  };
   const named = (words: string) => <span className="visually-hidden"> {words}</span>;
   return (
     <span className="row">
@@ -143,7 +147,7 @@ function Actions({ organization, ask }: { organization: Organization; ask: (aske
               Suspend{named(name)}
             </Button>
           ) : (
-            <Button small onClick={() => void resume()}>
+            <Button small busy={busy} onClick={() => void resume()}>
               Resume{named(name)}
             </Button>
           )}

@@ -158,15 +158,18 @@ function Progress({ id, onClose }: { id: string; onClose: () => void }) {
     if (isDone) for (const name of ['open-deliveries', 'queue']) void client.invalidateQueries({ queryKey: [name] });
   }, [isDone, client]);
   return (
-    <Dialog title="What has been done" onClose={onClose}>
+    <Dialog title={isDone ? 'What has been done' : 'Under way'} onClose={onClose}>
       <Loaded query={query} lines={2}>
         {({ data }) => (
           <div role="status" className="stack">
             {data.status === 'running' && <progress aria-label="Under way" />}
-            <p>
-              {count(data.changed)} changed of {count(data.matched)} that match
-              {data.claimed > 0 && `; ${count(data.claimed)} were in the hands of a worker`}.
-            </p>
+            {/* Before its first part, “0 of 0” would read as the result. */}
+            {(isDone || data.matched > 0) && (
+              <p>
+                {count(data.changed)} changed of {count(data.matched)} that match
+                {data.claimed > 0 && `; ${count(data.claimed)} were in the hands of a worker`}.
+              </p>
+            )}
             {leftAlone(data) !== undefined && <p>{leftAlone(data)}</p>}
           </div>
         )}

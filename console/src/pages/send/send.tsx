@@ -1,10 +1,11 @@
 import { type FormEvent, useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { Link } from 'wouter';
 import { ApiError } from '../../api/client';
-import { useSendOnce } from '../../api/send-once';
+import { sendOnce } from '../../api/send-once';
 import { useSession } from '../../api/session';
 import type { Data } from '../../api/types';
 import { Button } from '../../parts/button';
+import { useGoOn } from '../../parts/change';
 import { useDomains } from '../../parts/domains';
 import { bound, TextArea, TextField, useRefusalFocus } from '../../parts/field';
 import { Card, Page } from '../../parts/page';
@@ -61,9 +62,8 @@ function useSender(): string | undefined {
 function SendForm() {
   const { key } = useSession();
   const sender = useSender();
-  const sendOnce = useSendOnce();
   const toast = useToast();
-  const [, navigate] = useLocation();
+  const goOn = useGoOn();
   const { mail, set, forget } = useWritten();
   const { from, to, subject, html } = mail;
   const [error, setError] = useState<unknown>();
@@ -91,7 +91,7 @@ function SendForm() {
       });
       forget();
       toast('Accepted: it is on its way');
-      navigate(`/emails/${data.id}`);
+      goOn(`/emails/${data.id}`);
     } catch (failed) {
       setError(failed);
       setBusy(false);

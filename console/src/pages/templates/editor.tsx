@@ -1,10 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
-import { useLocation } from 'wouter';
 import { patch, post } from '../../api/client';
 import type { Data, Template } from '../../api/types';
 import { Button } from '../../parts/button';
-import { useChange } from '../../parts/change';
+import { useChange, useGoOn } from '../../parts/change';
 import { readErrors } from '../../parts/dialog';
 import { TextArea, TextField, useRefusalFocus } from '../../parts/field';
 import { InlineError } from '../../parts/states';
@@ -30,7 +29,7 @@ function useSave({ template, draft, setBase }: Saving) {
   const change = useChange();
   const client = useQueryClient();
   const draftKey = useDraftKey();
-  const [, navigate] = useLocation();
+  const goOn = useGoOn();
   const latest = useRef(draft);
   useEffect(() => {
     latest.current = draft;
@@ -70,7 +69,7 @@ function useSave({ template, draft, setBase }: Saving) {
     if (!isSame(latest.current, draft)) {
       client.setQueryData<Begun>(draftKey(data.id), { draft: latest.current, base: data });
     }
-    navigate(`/templates/${data.id}`);
+    goOn(`/templates/${data.id}`);
   };
   return { save, error, busy };
 }

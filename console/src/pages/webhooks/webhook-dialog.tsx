@@ -1,9 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useLocation } from 'wouter';
 import { patch, post } from '../../api/client';
 import type { CreatedWebhook, Data, Webhook } from '../../api/types';
-import { useChange } from '../../parts/change';
+import { useChange, useGoOn } from '../../parts/change';
 import { FormDialog } from '../../parts/dialog';
 import { LISTENED_TYPES } from '../../parts/event-types';
 import { bound, Check, TextField } from '../../parts/field';
@@ -15,7 +14,7 @@ const REFRESH = ['webhooks', 'webhook'];
 export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose: () => void }) {
   const change = useChange();
   const client = useQueryClient();
-  const [, navigate] = useLocation();
+  const goOn = useGoOn();
   const [before] = useState({ url: '', description: '', events: ['*'], ...webhook });
   const [url, setUrl] = useState(before.url);
   const [description, setDescription] = useState(before.description);
@@ -35,7 +34,7 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose
     }
     const { data: created } = await post<Data<CreatedWebhook>>('/v1/webhooks', body);
     showSecret(signingSecret('The webhook is added', created.secret));
-    navigate(`/webhooks/${created.id}`);
+    goOn(`/webhooks/${created.id}`);
     // The secret is shown this once: it waits for no list.
     for (const name of REFRESH) void client.invalidateQueries({ queryKey: [name] });
   };

@@ -1,0 +1,124 @@
+import type { Page } from 'playwright-core';
+import { waitFor } from '../../setup/wait-for';
+import { button, type ConsoleScene, field, heading } from './console-scene';
+
+/** One that nothing is the matter with. */
+const DESTINATION = {
+  ...{ domains: [], state: 'open', active: 0, rules: [] },
+  lastHour: { delivered: 0, deferred: 0, bounced: 0 },
+};
+
+/** What the browser or a slow service does to those who do not wait. */
+export function patienceStories(sceneOf: () => ConsoleScene): void {
+  let scene: ConsoleScene;
+  beforeAll(() => {
+    scene = sceneOf();
+  });
+
+  /** Holds the next POST to a path. @returns what lets it go on, and waits for its response */
+  async function holdPost(page: Page, path: string): Promise<() => Promise<void>> {
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    const isIt = ({ pathname }: URL) => pathname === path;
+    const answered = page.waitForResponse(
+      (response) => response.request().method() === 'POST' && isIt(new URL(response.url())),
+    );
+    await page.route(isIt, async (route) => {
+      if (route.request().method() === 'POST') await held;
+      await route.continue();
+    });
+    return async () => {
+      letGo();
+      await (await answered).finished();
+      await page.unroute(isIt);
+    };
+  }
+
+  it('leaves people where they have gone meanwhile', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/send');
+    await field(page, 'To').fill('grace@example.org');
+    await field(page, 'Subject').fill('Slowly accepted');
+    const accept = await holdPost(page, '/v1/emails');
+    await button(page, /^Send$/).click();
+    await page.getByRole('link', { name: 'Domains' }).first().click();
+    await heading(page, 'Domains').waitFor();
+    await accept();
+    await page.getByText('Accepted: it is on its way').waitFor();
+    expect(new URL(page.url()).pathname).toBe('/console/domains');
+
+    await button(page, 'Add a domain').click();
+    await field(page, 'Domain').fill('slowly.example');
+    const add = await holdPost(page, '/v1/domains');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add' }).click();
+    await page.goBack();
+    await heading(page, 'Send a test mail').waitFor();
+    await add();
+    await page.goForward();
+    await page.getByRole('link', { name: 'slowly.example' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/console/domains');
+  });
+
+  it('keeps the rows of a list in their places under the pointer, and shows new ones on request', async () => {
+    const page = await scene.signedIn(await scene.tenants.operatorKey());
+    const rows = ['mx1', 'mx2', 'mx3'].map((name) => `${name}.rows.example`);
+    let shown = rows;
+    let asked = 0;
+    await page.route('**/operator/v1/destinations?*', async (route) => {
+      const response = await route.fetch();
+      const { pagination } = (await response.json()) as { pagination: object };
+      const data = shown.map((key) => ({ ...DESTINATION, key }));
+      await route.fulfill({ json: { data, pagination: { ...pagination, total: data.length } } });
+      asked += 1;
+    });
+    await page.clock.install();
+    await scene.visit(page, '/destinations');
+    const links = page.getByRole('link', { name: /rows\.example/ });
+    const names = () => links.allTextContents();
+    const loaded = async () => {
+      const before = asked;
+      await page.clock.runFor(5_000);
+      await waitFor(() => asked > before, { what: 'the list to be loaded again' });
+    };
+    expect(await names()).toEqual(rows);
+    await links.first().hover();
+    shown = ['mx0.rows.example', 'mx3.rows.example', 'mx1.rows.example'];
+    await loaded();
+    await button(page, 'Show 1 new row').waitFor();
+    expect(await names()).toEqual(rows);
+    // It is not there any more, and nothing can be done with it.
+    expect(await page.locator('tr[inert]').allTextContents()).toEqual([expect.stringContaining('mx2.rows.example')]);
+    await button(page, 'Show 1 new row').click();
+    await waitFor(async () => (await names()).join() === shown.join(), { what: 'the present rows' });
+    shown = rows;
+    await loaded();
+    await button(page, 'Show 1 new row').waitFor();
+    await page.mouse.move(0, 0);
+    await waitFor(async () => (await names()).join() === rows.join(), { what: 'the present rows without the pointer' });
+  });
+
+  it('opens in a browser that refuses storage, and says that it has kept no session', async () => {
+    const page = await scene.open();
+    await page.addInitScript(`for (const name of ['localStorage', 'sessionStorage']) {
+      Object.defineProperty(window, name, { get() { throw new DOMException('Denied', 'SecurityError') } });
+    }`);
+    await page.route('**/console/session', async (route) => {
+      // As over http, where the cookie is for https only.
+      const response = await route.fetch();
+      const headers = { ...response.headers() };
+      delete headers['set-cookie'];
+      await page.context().clearCookies();
+      await route.fulfill({ response, headers });
+    });
+    await page.goto(`${scene.base}/console`);
+    await page.getByLabel('API key').fill(scene.acme.liveKey);
+    await button(page, 'Sign in').click();
+    await page.getByRole('alert').getByText('The browser has not kept the session').waitFor();
+    expect(await page.getByText('Your session has ended').count()).toBe(0);
+    await page.unroute('**/console/session');
+    await button(page, 'Sign in').click();
+    await heading(page, 'Overview').waitFor();
+    await page.getByRole('link', { name: 'Domains' }).first().click();
+    await page.getByRole('link', { name: 'acme.example' }).waitFor();
+  });
+}
