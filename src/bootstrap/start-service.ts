@@ -11,7 +11,7 @@ import { Draining } from '../common/http/draining';
 import { createHttpAdapter } from '../common/http/http-server';
 import type { ProbeRoutes } from '../common/http/probe-server';
 import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
-import { stopListening } from '../common/http/stop-listening';
+import { endIdleConnections, stopListening } from '../common/http/stop-listening';
 import { PeriodicJobs } from '../common/jobs/periodic-jobs';
 import { type Logger as Log, observeDroppedLines } from '../common/logging/logger';
 import { NestLogger } from '../common/logging/nest-logger';
@@ -186,7 +186,7 @@ async function closePort(app: NestExpressApplication): Promise<void> {
   const server = app.getHttpServer();
   await stopListening(server);
   await delay(LAST_REQUESTS_MS);
-  server.closeIdleConnections();
+  await endIdleConnections(server);
 }
 
 /** Aborts requests that have no complete response in time: they would keep the server open. */

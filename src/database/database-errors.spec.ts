@@ -1,4 +1,5 @@
-import { isUnavailable } from './database-errors';
+import { UnavailableError } from '../common/errors/app-error';
+import { isUnavailable, translateDatabaseError } from './database-errors';
 
 describe('isUnavailable', () => {
   const withCode = (code: string) => Object.assign(new Error('what the server says'), { code });
@@ -10,5 +11,18 @@ describe('isUnavailable', () => {
 
   it.each(['23505', '25P02', '42P01', '42501', 'XX000'])('does not hold for %s', (code) => {
     expect(isUnavailable(withCode(code))).toBe(false);
+  });
+});
+
+describe('translateDatabaseError', () => {
+  const withCode = (code: string) => Object.assign(new Error('what the server says'), { code });
+
+  it.each(['57P01', '40001', '42P01'])('takes %s for an outage, which ends without a change of the service', (code) => {
+    expect(translateDatabaseError(withCode(code))).toBeInstanceOf(UnavailableError);
+  });
+
+  it.each(['23505', '42601'])('leaves %s alone', (code) => {
+    const error = withCode(code);
+    expect(translateDatabaseError(error)).toBe(error);
   });
 });

@@ -80,12 +80,15 @@ export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
     const isFirst = !clock.isRead;
     const isChanged = clock.read({ databaseNow, ownNow, monotonicMs: startedMs + errorMs, errorMs });
     if (isFirst) this.releaseIds = useClockForIds(clock);
-    if (isChanged) this.logState(clock);
+    if (isChanged) this.logState(clock, isFirst);
   }
 
-  private logState({ isReliable, offsetMs }: DatabaseClock): void {
+  private logState({ isReliable, offsetMs }: DatabaseClock, isFirst: boolean): void {
     const seconds = Math.abs(offsetMs / SECOND).toFixed(1);
-    if (isReliable) return this.logger.debug(`The clock agrees with the database's within ${seconds} s`);
+    if (isReliable) {
+      // Expected at the start; later it is the end of an error that was logged.
+      return this.logger[isFirst ? 'debug' : 'log'](`The clock agrees with the database's within ${seconds} s`);
+    }
     const direction = offsetMs > 0 ? 'ahead of' : 'behind';
     this.logger.error(
       `This process's clock is ${seconds} s ${direction} the database's: it claims and ends nothing until that is repaired`,

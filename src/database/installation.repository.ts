@@ -24,7 +24,8 @@ export class JobStoreRepository extends JobStore {
   }
 
   async take(job: string, leaseSeconds: number): Promise<boolean> {
-    return (await this.database.run(takeJobLease(job, this.holder, leaseSeconds))).length === 1;
+    const [lease] = await this.database.run(takeJobLease(job, this.holder, leaseSeconds));
+    return lease?.taken ?? false;
   }
 
   async release(job: string): Promise<void> {

@@ -1,18 +1,22 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { stopListening } from './stop-listening';
 
 describe('stopListening', () => {
-  const server = createServer((_request, response) => response.setHeader('connection', 'close').end('served'));
+  let server: Server;
   const sockets: Socket[] = [];
   let port: number;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
+    server = createServer((_request, response) => response.setHeader('connection', 'close').end('served'));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     ({ port } = server.address() as AddressInfo);
   });
-  afterAll(() => sockets.forEach((socket) => socket.destroy()));
+  afterEach(() => {
+    sockets.splice(0).forEach((socket) => socket.destroy());
+    server.close();
+  });
 
   const open = (): Socket => {
     const socket = connect(port, '127.0.0.1').setEncoding('latin1');
@@ -20,7 +24,12 @@ describe('stopListening', () => {
     return socket;
   };
 
-  it('serves connections that the system has made already, and takes no others', async () => {
+  it.each([
+    ['', 0],
+    [', on a machine that stands still meanwhile', 10_000],
+  ])('serves connections that the system has made already, and takes no others%s', async (_where, haltMs) => {
+    let readings = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => (readings += 1) * haltMs);
     const made = Array.from({ length: 5 }, open);
     // The driver of sockets connects in the next tick; on loopback the connection is then made.
     await new Promise<void>((resolve) => process.nextTick(resolve));

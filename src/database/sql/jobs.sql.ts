@@ -3,19 +3,22 @@ import type { Statement } from '../statement';
 
 // The leases of background jobs that two processes must not run at a time.
 // Writes: job_leases (primary key). Locks: one row. Rows: one.
-// Not the ORM: taken by one conditional insert, and by the database's clock.
+// Not the ORM: taken by one conditional insert, and by the database's clock. When that has been set back, the lease of a process that
+// was killed would last as much longer: one that ends later than a lease taken now lasts as long as that.
 const TAKE = `
   insert into job_leases as held (job, holder, held_until)
   values ($1, $2, clock_timestamp() + $3 * interval '1 second')
   on conflict (job) do update
-  set holder = excluded.holder, held_until = excluded.held_until
+  set holder = case when held.held_until < clock_timestamp() then excluded.holder else held.holder end,
+    held_until = excluded.held_until
   where held.holder = excluded.holder or held.held_until < clock_timestamp()
-  returning 1 as taken`;
+    or held.held_until > excluded.held_until + interval '1 second'
+  returning holder = $2 as taken`;
 
 const RELEASE = 'delete from job_leases where job = $1 and holder = $2';
 
-/** Takes a free or expired lease, or renews the holder's own; no row while another holds it. */
-export function takeJobLease(job: string, holder: string, leaseSeconds: number): Statement<{ taken: 1 }> {
+/** Takes a free or expired lease, or renews the holder's own; no row, or false, while another holds it. */
+export function takeJobLease(job: string, holder: string, leaseSeconds: number): Statement<{ taken: boolean }> {
   return { name: 'take-job-lease', text: TAKE, values: [job, holder, leaseSeconds] };
 }
 

@@ -6,7 +6,14 @@ import { translateDatabaseError } from '../../database/database-errors';
 import { Database, DatabaseUrl } from '../../database/database.service';
 import { DriverClient } from '../../database/driver-client';
 import type { Statement } from '../../database/statement';
-import { beginSession, deleteDeadSessions, endSession, findLeases, renewSession } from './sql/worker-sessions.sql';
+import {
+  beginSession,
+  boundLeases,
+  deleteDeadSessions,
+  endSession,
+  findLeases,
+  renewSession,
+} from './sql/worker-sessions.sql';
 
 const CONNECT_TIMEOUT_MS = 2 * SECOND;
 /** Well within the third of a lease that lies between two renewals. */
@@ -102,8 +109,9 @@ export class WorkerSessionsRepository {
     return new Map(rows.map(({ id, secondsLeft }) => [id, secondsLeft]));
   }
 
-  /** Removes sessions that ended a while ago and hold nothing any more. */
+  /** Ends the sessions that a clock set back has prolonged, and removes those that ended a while ago and hold nothing any more. */
   async deleteDead(): Promise<void> {
+    await this.database.run(boundLeases());
     await this.database.run(deleteDeadSessions());
   }
 }

@@ -1,10 +1,8 @@
 import { AppError } from '../../common/errors/app-error';
-import { databaseErrorCode } from '../../database/database-errors';
+import { databaseErrorCode, NO_TABLE } from '../../database/database-errors';
 
 /** read_only_sql_transaction */
 export const READ_ONLY = '25006';
-/** undefined_table */
-export const NO_TABLE = '42P01';
 
 export const DATABASE_FAULTS = [
   'timeout',

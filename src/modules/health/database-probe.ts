@@ -1,8 +1,9 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Client } from 'pg';
 import { type Clock, SECOND } from '../../common/clock';
+import { NO_TABLE } from '../../database/database-errors';
 import { DriverClient } from '../../database/driver-client';
-import { type DatabaseFault, databaseFault, NO_TABLE, READ_ONLY } from './database-fault';
+import { type DatabaseFault, databaseFault, READ_ONLY } from './database-fault';
 
 const TIMEOUT_MS = 2 * SECOND;
 /** A session keeps the settings of its beginning, such as `search_path`, when those of its role or database change. */

@@ -1,3 +1,4 @@
+import { DataSource } from 'typeorm';
 import { UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/database.service';
 import { JobStoreRepository } from '../../../src/database/installation.repository';
@@ -54,6 +55,18 @@ describe('the store of jobs', () => {
     expect(await one.take('b', 60)).toBe(true);
     expect(await other.take('b', 60)).toBe(false);
     expect(await one.take('b', 60)).toBe(true);
+  });
+
+  it("ends a lease at its length after the database's clock was set back, unless its holder renews it", async () => {
+    await one.take('d', 60);
+    const dataSource = core.get(DataSource);
+    await dataSource.query(`update job_leases set held_until = held_until + interval '5 days' where job = 'd'`);
+    expect(await other.take('d', 60)).toBe(false);
+    const [lease] = await dataSource.query<{ isShort: boolean }[]>(
+      `select held_until <= clock_timestamp() + interval '60 seconds' as "isShort" from job_leases where job = 'd'`,
+    );
+    expect(lease).toEqual({ isShort: true });
+    expect([await one.take('d', 60), await other.take('d', 60)]).toEqual([true, false]);
   });
 
   it('frees a lease once it has been released or has expired, by its holder only', async () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HOUR } from '../../../src/common/clock';
+import { newId } from '../../../src/common/ids';
 import { Database } from '../../../src/database/database.service';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
@@ -246,6 +247,26 @@ describe('workers that died', () => {
     ])('are left alone when the other %s', async (_what, change) => {
       expect(await mayReap(change)).toBe(false);
     });
+  });
+
+  it("are missed a lease after the database's clock was set back, and not only when it shows that time again", async () => {
+    await scene.acceptTo('ada');
+    const worker = await startParts();
+    const { id = '' } = await begun(worker);
+    await worker.get(Claimer).claim(id, 10, []);
+    const fiveDaysAhead = ['lease_until', 'renewed_at', 'watched_since'].map(
+      (name) => `${name} = ${name} + interval '5 days'`,
+    );
+    await scene.db.query(`update worker_sessions set ${fiveDaysAhead.join(', ')} where id = $1`, [id]);
+    const sessions = worker.get(WorkerSessionsRepository);
+    expect(await sessions.begin(newId(), 'another', 1, 30)).toBeGreaterThanOrEqual(0);
+    await sessions.deleteDead();
+    const secondsLeft = (await sessions.findLeases([id])).get(id);
+    expect(secondsLeft).toBeGreaterThan(0);
+    expect(secondsLeft).toBeLessThanOrEqual(30);
+    // One that is alive goes on.
+    expect(await sessions.renew(id, 30)).toBeGreaterThanOrEqual(0);
+    expect(await scene.queue()).toEqual({ claimed: 1 });
   });
 
   async function begun(worker: Core): Promise<WorkerSession> {

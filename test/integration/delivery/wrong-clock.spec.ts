@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Logger } from '@nestjs/common';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { DatabaseClock, DAY, HOUR, SECOND, SystemClock } from '../../../src/common/clock';
 import { newId, timeOfId } from '../../../src/common/ids';
@@ -105,6 +106,27 @@ describe('the first reading of the clock', () => {
     const behindMs = own.now().getTime() - timeOfId(newId()).getTime();
     expect(behindMs).toBeGreaterThan(4 * DAY);
     await wrong.readings.onApplicationShutdown();
+  });
+});
+
+describe('the log', () => {
+  afterEach(() => jest.restoreAllMocks());
+
+  it('says that the clock is right again, and nothing while it always was', async () => {
+    const said = jest.spyOn(Logger.prototype, 'log').mockImplementation(() => undefined);
+    jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const own = new FakeClock();
+    const databaseNow = own.now();
+    const facts = { serverFacts: () => Promise.resolve({ now: databaseNow }) } as unknown as Database;
+    const readings = new ClockReadings(facts, new DatabaseClock(own), new Metrics());
+    await readings.onModuleInit();
+    own.set(new Date(databaseNow.getTime() + DAY));
+    await readings.read();
+    expect(said).not.toHaveBeenCalled();
+    own.set(databaseNow);
+    await readings.read();
+    expect(said).toHaveBeenCalledWith("The clock agrees with the database's within 0.0 s");
+    await readings.onApplicationShutdown();
   });
 });
 

@@ -13,11 +13,13 @@ const WATCHED_SECONDS = `extract(epoch from now() - watched_since)::float8 as "w
 
 /**
  * Since when the workers together have watched the database: the earliest value of those that renewed within half a lease, this
- * one included; else now. A running worker renews every third of its lease, so no shorter gap loses the lease.
+ * one included; else now. A running worker renews every third of its lease, so no shorter gap loses the lease. What lies ahead was
+ * written before the database's clock was set back, and says nothing: nobody would have watched until that time comes.
  */
 function watchedSince(leaseSeconds: string): string {
   const gap = `make_interval(secs => ${leaseSeconds}::float8 / 2)`;
-  return `coalesce((select min(w.watched_since) from worker_sessions w where w.renewed_at > now() - ${gap}), now())`;
+  const isRecent = `w.renewed_at > now() - ${gap} and w.watched_since <= now()`;
+  return `coalesce((select min(w.watched_since) from worker_sessions w where ${isRecent}), now())`;
 }
 
 // A worker session's life: begin, renew, end. Time is the database's own.
@@ -196,6 +198,25 @@ const DELETE_DEAD = `
 /** Deletes sessions without claims whose lease ended ten minutes ago. */
 export function deleteDeadSessions(): Statement<never> {
   return { name: 'delete-dead-sessions', text: DELETE_DEAD, values: [] };
+}
+
+// Leases that were renewed ahead of now: the database's clock has been set back since, and that of a worker which is killed would
+// last as much longer. Each gets its own length, from now on. A worker that runs counts its lease by its own monotonic clock, which
+// ends no later, and renews before.
+// Writes: worker_sessions. Locks: the changed rows, skip locked. Rows: a few; none unless the clock was set back.
+// Not the ORM: the server's clock, and SKIP LOCKED inside an update.
+const BOUND_LEASES = `
+  with ahead as materialized (
+    select id from worker_sessions where renewed_at > now() + interval '1 second' for update skip locked
+  )
+  update worker_sessions s
+  set lease_until = now() + (s.lease_until - s.renewed_at), renewed_at = now()
+  from ahead a
+  where s.id = a.id`;
+
+/** Makes leases that a clock set back has prolonged end when they would have ended had they been renewed now. */
+export function boundLeases(): Statement<never> {
+  return { name: 'bound-leases', text: BOUND_LEASES, values: [] };
 }
 
 // Wakes idle workers. Outside any transaction on purpose: a notifying commit takes a lock that orders all such commits.
