@@ -3,7 +3,7 @@ import { BackfillsJob } from '../../database/backfills.job';
 import { Database } from '../../database/database.service';
 import { MasterKeyRecord } from '../../database/installation.repository';
 import type { DatabaseConnection } from '../../database/activity';
-import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
+import { QueueMeasuresRepository } from '../../delivery/queue/queue-measures.repository';
 import type { QueueMeasure } from '../../delivery/queue/sql/view-queue.sql';
 import { EgressService } from '../../delivery/egress/egress.service';
 import { EncryptedDkimKeysService } from '../../modules/domains/dkim/encrypted-dkim-keys.service';

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { AppConfig } from '../../config/config';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { ClaimedDelivery, DeliveryKey, EmailKey } from '../ports/delivery';
@@ -41,17 +40,7 @@ import {
   type ReadyTenant,
   type TenantWalk,
 } from './sql/due-deliveries.sql';
-import {
-  countQueueBy,
-  lastMeasure,
-  measureBloat,
-  measureQueue,
-  QUEUE_GROUPS,
-  type QueueBloat,
-  type QueueGroup,
-  type QueueMeasure,
-  type QueueShare,
-} from './sql/view-queue.sql';
+import { countQueueBy, QUEUE_GROUPS, type QueueGroup, type QueueShare } from './sql/view-queue.sql';
 import {
   type DeliveryCursor,
   type DeliveryFilter,
@@ -213,48 +202,7 @@ export class DeliveryQueueRepository {
   }
 }
 
-const EMPTY: QueueMeasure = {
-  ...{ ready: 0, waiting: 0, claimed: 0, held: 0, oldestReadySeconds: 0, workers: 0 },
-  crowding: {},
-};
-
-/** How large the queue is: counted by one process at a time, for all of them. */
-@Injectable()
-export class QueueMeasuresRepository {
-  constructor(
-    private readonly database: Database,
-    private readonly config: AppConfig,
-  ) {}
-
-  /** The last count, at most seconds old; a large queue is counted less often. */
-  async last(): Promise<QueueMeasure> {
-    const [last] = await this.database.run(lastMeasure());
-    return !last || last.isDue ? this.measure() : last;
-  }
-
-  /** Counts. */
-  async measure(): Promise<QueueMeasure> {
-    const [row] = await this.database.run(measureQueue(this.config.limits.openDeliveries));
-    return row ?? EMPTY;
-  }
-
-  async bloat(): Promise<QueueBloat> {
-    const [row] = await this.database.run(measureBloat());
-    return row ?? { deadRows: 0, bytes: 0 };
-  }
-}
-
-export type {
-  DeliveryCursor,
-  DeliveryFilter,
-  ListedDelivery,
-  LiveWorker,
-  OpenDelivery,
-  QueueBloat,
-  QueueGroup,
-  QueueMeasure,
-  QueueShare,
-};
+export type { DeliveryCursor, DeliveryFilter, ListedDelivery, LiveWorker, OpenDelivery, QueueGroup, QueueShare };
 export { QUEUE_GROUPS };
 
 /** Queue actions of operators, and the deliveries that each of them concerns. */

@@ -6,7 +6,7 @@ import { AppError } from '../../common/errors/app-error';
 import { Metrics } from '../../common/metrics/metrics';
 import { AppConfig } from '../../config/config';
 import { acrossTenants } from '../../common/tenant';
-import { QueueMeasuresRepository } from './delivery-queue.repository';
+import { QueueMeasuresRepository } from './queue-measures.repository';
 
 const CACHE_MS = 2 * SECOND;
 const RETRY_AFTER_SECONDS = 60;

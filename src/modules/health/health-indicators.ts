@@ -11,7 +11,7 @@ import { Database } from '../../database/database.service';
 import type { RowSecurity } from '../../database/row-security';
 import { AppConfig } from '../../config/config';
 import { type HeldBack, HeldDestinations } from '../../delivery/shaping/held-destinations.service';
-import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
+import { QueueMeasuresRepository } from '../../delivery/queue/queue-measures.repository';
 import { type DatabaseFault, databaseFault } from './database-fault';
 import { DatabaseProbe } from './database-probe';
 

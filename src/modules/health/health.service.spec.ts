@@ -8,7 +8,7 @@ import { Draining } from '../../common/http/draining';
 import { Database } from '../../database/database.service';
 import { AppConfig } from '../../config/config';
 import { HeldDestinations, HeldLookup } from '../../delivery/shaping/held-destinations.service';
-import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
+import { QueueMeasuresRepository } from '../../delivery/queue/queue-measures.repository';
 import { type DatabaseHealth, DatabaseProbe } from './database-probe';
 import { HealthService } from './health.service';
 import {
