@@ -14,7 +14,7 @@ import * as tlsAndWarmUp from './migrations/0059-0062-tls-and-warm-up';
 import * as reportsAndHeldDeliveries from './migrations/0066-0085-reports-and-held-deliveries';
 import * as compressedContents from './migrations/0086-0092-compressed-contents';
 import * as changingColumnsAndTraces from './migrations/0093-0095-changing-columns-and-traces';
-import * as eventsQueueDomainsAndFeedback from './migrations/0096-0102-events-queue-domains-and-feedback';
+import * as eventsQueueDomainsAndFeedback from './migrations/0096-0103-events-queue-domains-and-feedback';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be

@@ -13,16 +13,13 @@ import { SourceChooser } from './egress/source-chooser';
 import { parseWarmUpSchedule, WarmUpVolumes } from './egress/warm-up-volumes';
 import { classifierOf, ReplyClassifier } from './policy/classify-reply';
 import { DESTINATION_LIMITER_DEFAULTS } from './policy/destination-bounds';
-import {
-  DeliveryQueueRepository,
-  QueueActionsRepository,
-  QueueMeasuresRepository,
-} from './queue/delivery-queue.repository';
+import { DeliveryQueueRepository, QueueActionsRepository } from './queue/delivery-queue.repository';
 import { OpenDeliveryLimit } from './queue/open-delivery-limit.service';
 import { LeaseConnection, WorkerSessionsRepository } from './queue/worker-sessions.repository';
 import { OpenDeliveries } from './queue/open-deliveries.service';
 import { QueueActionsService } from './queue/queue-actions.service';
 import { QueueAction } from './queue/queue.entity';
+import { QueueMeasures } from './queue/queue-measures.service';
 import { QueueMetrics } from './queue/queue.metrics';
 import { WorkerWaker } from './queue/worker-waker.service';
 import { DestinationsRepository } from './shaping/destinations.repository';
@@ -124,7 +121,7 @@ const TLS_POLICIES: Provider[] = [
     ]),
   ],
   providers: [
-    ...[DeliveryQueueRepository, OpenDeliveries, OpenDeliveryLimit, QueueMeasuresRepository, QueueMetrics],
+    ...[DeliveryQueueRepository, OpenDeliveries, OpenDeliveryLimit, QueueMeasures, QueueMetrics],
     ...[DestinationsRepository, DestinationsService, HeldDestinations, egress, EgressService],
     ...[volumes, SourceChooser],
     ...[QueueActionsRepository, QueueActionsService],
@@ -136,7 +133,7 @@ const TLS_POLICIES: Provider[] = [
       DeliveryQueueRepository,
       OpenDeliveries,
       OpenDeliveryLimit,
-      QueueMeasuresRepository,
+      QueueMeasures,
       QueueActionsService,
       WorkerSessionsRepository,
       WorkerWaker,

@@ -82,7 +82,8 @@ describe('checkClock', () => {
 });
 
 describe('rateQueue', () => {
-  const measure = { ready: 3, waiting: 2, claimed: 1, held: 0, oldestReadySeconds: 301, workers: 0, crowding: {} };
+  const counts = { ready: 3, waiting: 2, claimed: 1, held: 0, heldBack: 0, oldestReadySeconds: 301 };
+  const measure = { ...counts, workers: 0, crowding: {} };
 
   it('finds old work without a worker wrong', () => {
     expect(rateQueue(measure).status).toBe('problem');

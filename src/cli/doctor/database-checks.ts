@@ -3,7 +3,7 @@ import { BackfillsJob } from '../../database/backfills.job';
 import { Database } from '../../database/database.service';
 import { MasterKeyRecord } from '../../database/installation.repository';
 import type { DatabaseConnection } from '../../database/activity';
-import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
+import { QueueMeasures } from '../../delivery/queue/queue-measures.service';
 import type { QueueMeasure } from '../../delivery/queue/sql/view-queue.sql';
 import { EgressService } from '../../delivery/egress/egress.service';
 import { EncryptedDkimKeysService } from '../../modules/domains/dkim/encrypted-dkim-keys.service';
@@ -109,7 +109,7 @@ export async function checkMasterKey(services: Services): Promise<Finding> {
 
 /** Measures and evaluates the queue. */
 export async function checkQueue(services: Services): Promise<Finding> {
-  return rateQueue(await services.get(QueueMeasuresRepository).measure());
+  return rateQueue(await services.get(QueueMeasures).measure());
 }
 
 /** Old work without a worker is stuck; with one, a destination may just be slow. */
@@ -152,7 +152,7 @@ export async function checkEgress(services: Services): Promise<Finding> {
 
 /** Whether a worker holds a lease. */
 export async function checkWorkers(services: Services): Promise<Finding> {
-  const { workers } = await services.get(QueueMeasuresRepository).measure();
+  const { workers } = await services.get(QueueMeasures).measure();
   if (workers > 0) return ok(`${workers} running`, { workers });
   return {
     status: 'warning',

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { AppConfig } from '../../config/config';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { ClaimedDelivery, DeliveryKey, EmailKey } from '../ports/delivery';
@@ -207,40 +206,26 @@ export class DeliveryQueueRepository {
     return this.database.run(listAmong(keys, filter, after, limit));
   }
 
-  /** Wakes the workers of every process; a hint only, they check for work by themselves too. */
-  async notify(call: Omit<WorkCall, 'turn'>): Promise<void> {
-    await this.database.run(notifyWorkers(formatCall(call, Math.random())));
-  }
-}
-
-const EMPTY: QueueMeasure = {
-  ...{ ready: 0, waiting: 0, claimed: 0, held: 0, oldestReadySeconds: 0, workers: 0 },
-  crowding: {},
-};
-
-/** How large the queue is: counted by one process at a time, for all of them. */
-@Injectable()
-export class QueueMeasuresRepository {
-  constructor(
-    private readonly database: Database,
-    private readonly config: AppConfig,
-  ) {}
-
-  /** The last count, at most seconds old; a large queue is counted less often. */
-  async last(): Promise<QueueMeasure> {
+  /** The last count of the whole queue, by any process. */
+  async lastMeasure(): Promise<(QueueMeasure & { isDue: boolean }) | undefined> {
     const [last] = await this.database.run(lastMeasure());
-    return !last || last.isDue ? this.measure() : last;
+    return last;
   }
 
-  /** Counts. */
-  async measure(): Promise<QueueMeasure> {
-    const [row] = await this.database.run(measureQueue(this.config.limits.openDeliveries));
-    return row ?? EMPTY;
+  /** Counts the whole queue and keeps the result for all processes. See `measureQueue`. */
+  async measure(limit: number, heldBack: readonly string[]): Promise<QueueMeasure | undefined> {
+    const [measure] = await this.database.run(measureQueue(limit, heldBack));
+    return measure;
   }
 
   async bloat(): Promise<QueueBloat> {
     const [row] = await this.database.run(measureBloat());
     return row ?? { deadRows: 0, bytes: 0 };
+  }
+
+  /** Wakes the workers of every process; a hint only, they check for work by themselves too. */
+  async notify(call: Omit<WorkCall, 'turn'>): Promise<void> {
+    await this.database.run(notifyWorkers(formatCall(call, Math.random())));
   }
 }
 

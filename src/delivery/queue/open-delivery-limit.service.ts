@@ -6,7 +6,7 @@ import { AppError } from '../../common/errors/app-error';
 import { Metrics } from '../../common/metrics/metrics';
 import { AppConfig } from '../../config/config';
 import { acrossTenants } from '../../common/tenant';
-import { QueueMeasuresRepository } from './delivery-queue.repository';
+import { QueueMeasures } from './queue-measures.service';
 
 const CACHE_MS = 2 * SECOND;
 const RETRY_AFTER_SECONDS = 60;
@@ -24,7 +24,7 @@ export class OpenDeliveryLimit {
   private readonly refusals: Counter;
 
   constructor(
-    private readonly measures: QueueMeasuresRepository,
+    private readonly measures: QueueMeasures,
     private readonly config: AppConfig,
     clock: Clock,
     metrics: Metrics,

@@ -89,6 +89,7 @@ export class QueueMeasureRow {
   @Column('integer') waiting!: number;
   @Column('integer') claimed!: number;
   @Column('integer', { default: 0 }) held!: number;
+  @Column('integer', { name: 'held_back', default: 0 }) heldBack!: number;
   @Column('timestamptz', { name: 'oldest_ready_at', nullable: true }) oldestReadyAt!: Date | null;
   @Column('timestamptz', { name: 'measured_at' }) measuredAt!: Date;
   /** Open deliveries by organization, of those that have as many as they may, or more. */

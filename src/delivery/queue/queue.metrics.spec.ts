@@ -4,10 +4,13 @@ import { InstallationGauges } from '../../common/jobs/installation-gauges';
 import type { JobLeases } from '../../common/jobs/periodic-jobs';
 import { Metrics } from '../../common/metrics/metrics';
 import { type HeldDestinations, HeldLookup } from '../shaping/held-destinations.service';
-import type { QueueMeasuresRepository } from './delivery-queue.repository';
+import type { QueueMeasures } from './queue-measures.service';
 import { QueueMetrics } from './queue.metrics';
 
-const MEASURE = { ready: 3, waiting: 2, claimed: 1, held: 0, oldestReadySeconds: 12.5, workers: 4, crowding: {} };
+const MEASURE = {
+  ...{ ready: 3, waiting: 2, claimed: 1, held: 0, heldBack: 2, oldestReadySeconds: 12.5, workers: 4 },
+  crowding: {},
+};
 const HELD = (['paused', 'paused', 'slowed', 'open'] as const).map((state, index) => ({
   ...{ key: `mx${index}.example`, mxHosts: [], domains: [], state, rules: [] },
 }));
@@ -45,9 +48,10 @@ function setUp(measure: () => Promise<typeof MEASURE>, clock = new FakeClock(), 
   processes.push(gauges);
   const queue = { last: measure, bloat: () => Promise.resolve(BLOAT) };
   const held = { get: () => Promise.resolve(new HeldLookup(HELD)) } as Partial<HeldDestinations> as HeldDestinations;
-  new QueueMetrics(queue as Partial<QueueMeasuresRepository> as QueueMeasuresRepository, held, gauges, metrics, clock);
+  new QueueMetrics(queue as Partial<QueueMeasures> as QueueMeasures, held, gauges, metrics, clock);
   const scrape = () => metrics.registry.metrics();
-  const values = async () => (await scrape()).match(/^waybill_(queue_(deliveries|oldest|dead|table)|workers).* /gm);
+  const values = async () =>
+    (await scrape()).match(/^waybill_(queue_(deliveries|held_back|oldest|dead|table)|workers).* /gm);
   return { clock, leases, gauges, scrape, values };
 }
 
@@ -59,6 +63,7 @@ describe('QueueMetrics', () => {
     expect(text).toContain('waybill_queue_deliveries{state="ready"} 3');
     expect(text).toContain('waybill_queue_deliveries{state="waiting"} 2');
     expect(text).toContain('waybill_queue_deliveries{state="claimed"} 1');
+    expect(text).toContain('waybill_queue_held_back_deliveries 2');
     expect(text).toContain('waybill_queue_oldest_ready_seconds 12.5');
     expect(text).toContain('waybill_queue_dead_rows 7');
     expect(text).toContain('waybill_destinations_held_back{state="paused"} 2');
@@ -90,27 +95,27 @@ describe('QueueMetrics', () => {
     const measure = () => Promise.resolve(MEASURE);
     const first = setUp(measure);
     const second = setUp(measure, first.clock, first.leases);
-    expect(await first.values()).toHaveLength(8);
+    expect(await first.values()).toHaveLength(9);
     expect(await second.values()).toBeNull();
     // Stopped in order: at once.
     await first.gauges.onModuleDestroy();
     expect(await first.values()).toBeNull();
     first.clock.advance(11_000);
-    expect(await second.values()).toHaveLength(8);
+    expect(await second.values()).toHaveLength(9);
     // Killed: when its lease ends.
     const third = setUp(measure, first.clock, first.leases);
     expect(await third.values()).toBeNull();
     first.clock.advance(16_000);
-    expect(await third.values()).toHaveLength(8);
+    expect(await third.values()).toHaveLength(9);
     expect(await second.values()).toBeNull();
   });
 
   it('is shown by no process once a lease cannot be renewed', async () => {
     const { clock, leases, values } = setUp(() => Promise.resolve(MEASURE));
-    expect(await values()).toHaveLength(8);
+    expect(await values()).toHaveLength(9);
     leases.isAway = true;
     clock.advance(14_000);
-    expect(await values()).toHaveLength(8);
+    expect(await values()).toHaveLength(9);
     clock.advance(2_000);
     expect(await values()).toBeNull();
   });

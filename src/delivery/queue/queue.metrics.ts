@@ -5,7 +5,8 @@ import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { type InstallationGauge, InstallationGauges } from '../../common/jobs/installation-gauges';
 import { Metrics, type Reading } from '../../common/metrics/metrics';
 import { HeldDestinations } from '../shaping/held-destinations.service';
-import { type QueueBloat, type QueueMeasure, QueueMeasuresRepository } from './delivery-queue.repository';
+import { type QueueBloat, type QueueMeasure } from './delivery-queue.repository';
+import { QueueMeasures } from './queue-measures.service';
 
 /** The gauges of one scrape share one statement. */
 const CACHE_MS = 2 * SECOND;
@@ -24,7 +25,7 @@ export class QueueMetrics {
   private readonly failures: Counter;
 
   constructor(
-    private readonly measures: QueueMeasuresRepository,
+    private readonly measures: QueueMeasures,
     private readonly held: HeldDestinations,
     private readonly gauges: InstallationGauges,
     metrics: Metrics,
@@ -46,7 +47,9 @@ export class QueueMetrics {
       const { ready, waiting, claimed, held } = measure;
       return { ready, waiting, claimed, held };
     });
-    const oldest = 'How long the oldest delivery that could start has waited';
+    const heldBack = 'Ready deliveries whose destination gets less mail than it could, or none';
+    this.show({ name: 'queue_held_back_deliveries', help: heldBack }, (measure) => measure.heldBack);
+    const oldest = 'How long the oldest ready delivery whose destination is not held back has waited';
     this.show({ name: 'queue_oldest_ready_seconds', help: oldest }, (measure) =>
       Math.max(0, measure.oldestReadySeconds),
     );

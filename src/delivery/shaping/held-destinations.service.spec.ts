@@ -31,6 +31,11 @@ const RULES = {
 describe('HeldLookup', () => {
   const held = new HeldLookup(GROUPS);
 
+  it('names the groups, unless all mail goes by one hop', () => {
+    expect(held.keys).toEqual(['mx1.a.example', 'mx.b.example', 'd.example']);
+    expect(new HeldLookup(GROUPS, 'relay.example').keys).toEqual([]);
+  });
+
   it('finds a group by a mail exchanger, a domain, or its key', () => {
     expect(held.of('a.example')).toEqual({ state: 'paused' });
     expect(held.of('unknown.example', 'mx2.a.example')).toEqual({ state: 'paused' });

@@ -43,6 +43,8 @@ type Group = Pick<Destination, 'key' | 'mxHosts' | 'domains' | 'state' | 'until'
 /** Finds what holds back a mail, by its destination. */
 export class HeldLookup {
   readonly counts: Readonly<Record<HeldBack['state'], number>>;
+  /** Of the groups that single destinations belong to: none where all mail goes by one hop, as all of it waits then. */
+  readonly keys: readonly string[];
   private readonly byName = new Map<string, HeldBack>();
 
   /** @param groups none of them open @param hop the key of the group that all mail goes by, where there is one */
@@ -64,6 +66,7 @@ export class HeldLookup {
       for (const name of [key, ...mxHosts, ...domains]) this.byName.set(name, held);
     }
     this.counts = counts;
+    this.keys = hop === undefined ? groups.filter(({ state }) => state !== 'open').map(({ key }) => key) : [];
   }
 
   /**

@@ -4,7 +4,7 @@ import { withoutEncodedAddresses } from '../../common/erasure/without-addresses'
 import { reasonOf } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
-import type { Bounds, ReleaseSignal } from '../policy/destination-bounds';
+import { type Bounds, DESTINATION_LIMITER_DEFAULTS, type ReleaseSignal } from '../policy/destination-bounds';
 import type { Settlement, SmtpFacts } from '../ports/outcome';
 import { profileOf } from '../ports/provider-profiles';
 import type { Route } from '../routing/router';
@@ -28,6 +28,8 @@ const FIRST_LOOK_MS = 60 * MINUTE;
 /** By then every other worker has read of the new one and closed its spare connections. */
 const NEW_FOR_MS = 5 * SECOND;
 const MAX_CAUSE = 500;
+/** Of a group that is held back all are reported, as their mail is not counted as waiting for a worker; of others the log's. */
+const MAX_MEMBERS = 1_000;
 
 /**
  * Shares this worker's findings about groups of destinations with the others, and applies theirs and operators' changes. Every
@@ -44,6 +46,10 @@ export class ShapingSync implements OnApplicationBootstrap {
   private publishedActive = new Set<string>();
   /** The last report said that the name of the one next hop is not found. */
   private wasHopMissing = false;
+  /** Of the groups held back, how many domains have been reported. */
+  private reportedMembers: ReadonlyMap<string, number> = new Map();
+  /** Groups that a rule is about. */
+  private ruled: ReadonlySet<string> = new Set();
   private lookedAtMs = -Infinity;
   /** The rules `resumed` that hold and have been applied. */
   private resumed: ReadonlySet<string> = new Set();
@@ -116,7 +122,9 @@ export class ShapingSync implements OnApplicationBootstrap {
     const changes = this.log.drainChanges();
     const keys = new Set([...changes, ...this.publishedActive]);
     if (isMissing || this.wasHopMissing) keys.add(hop.key);
-    const groups = [...keys].map((key) => this.reportOf(key));
+    const members = this.heldBackMembers();
+    for (const [key, { length }] of members) if (length > (this.reportedMembers.get(key) ?? 0)) keys.add(key);
+    const groups = [...keys].map((key) => this.reportOf(key, members.get(key)));
     const learned = [...this.learned];
     await this.destinations.report(sessionId, groups).catch((error: unknown) => {
       // A group that is paused has no attempt that would make it news again.
@@ -127,13 +135,26 @@ export class ShapingSync implements OnApplicationBootstrap {
     // What could not be reported is reported the next time, with newer findings.
     for (const [name, rule] of learned) if (this.learned.get(name) === rule) this.learned.delete(name);
     this.wasHopMissing = isMissing;
+    this.reportedMembers = new Map([...members].map(([key, { length }]) => [key, length]));
     this.publishedActive = new Set(groups.filter(({ active }) => active > 0).map(({ key }) => key));
   }
 
-  private reportOf(key: string): ReportedGroup {
+  /** The domains of the groups that get less mail than they could, those without an attempt too. */
+  private heldBackMembers(): Map<string, readonly string[]> {
+    const isHeldBack = (key: string, limit: number): boolean =>
+      limit < DESTINATION_LIMITER_DEFAULTS.startConcurrency ||
+      this.ruled.has(key) ||
+      this.slots.learned.lastChange(key)?.cause !== undefined;
+    const groups = this.slots.loads().filter(({ key, limit }) => isHeldBack(key, limit));
+    return new Map(groups.map(({ key, destinations }) => [key, destinations.slice(0, MAX_MEMBERS)]));
+  }
+
+  /** @param members its domains; undefined: those that the log has */
+  private reportOf(key: string, members?: readonly string[]): ReportedGroup {
     const { limit, active } = this.slots.learned.loadOf(key);
     const change = this.slots.learned.lastChange(key);
-    const facts = { key, active, concurrency: limit, ...this.log.factsOf(key) };
+    const known = this.log.factsOf(key);
+    const facts = { key, active, concurrency: limit, ...known, domains: members ?? known.domains };
     const fault = key === this.slots.hop.key ? this.slots.hop.fault : undefined;
     // Without the time of a change: the resolvers of other workers may find it.
     if (fault) return { ...facts, ...fault, pauses: 1, changedAgoMs: undefined };
@@ -184,6 +205,7 @@ export class ShapingSync implements OnApplicationBootstrap {
   private bound(rules: readonly ListedRule[], share: Share, othersActive: ReadonlyMap<string, number>): void {
     const byKey = new Map<string, ListedRule[]>();
     for (const rule of rules) byKey.set(rule.key, [...(byKey.get(rule.key) ?? []), rule]);
+    this.ruled = new Set(byKey.keys());
     const boundsOf = (key: string): Bounds =>
       shareOf(key, limitsOf(key, byKey.get(key) ?? []), share, othersActive.get(key));
     this.slots.setBounds(boundsOf, [...byKey.keys()]);

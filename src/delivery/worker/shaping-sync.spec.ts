@@ -23,7 +23,7 @@ it('what a worker has learned of a reply is told once the database is back, with
   const learned = { loadOf: () => ({ limit: 4, active: 3 }), lastChange: () => undefined };
   const sync = new ShapingSync(
     destinations,
-    { learned, isSharedHop: false, hop: new SharedHop(new FakeClock()) } as unknown as WorkerSlots,
+    { learned, isSharedHop: false, hop: new SharedHop(new FakeClock()), loads: () => [] } as unknown as WorkerSlots,
     { id: 'worker', onBegin: () => undefined } as unknown as WorkerSession,
     {} as WorkSignal,
     {} as PeriodicJobs,
@@ -54,7 +54,7 @@ it('a pause that was found while the database was away is told once it is back, 
   const learned = { loadOf: () => ({ limit: 1, active: 0 }), lastChange: () => change };
   const sync = new ShapingSync(
     destinations,
-    { learned, isSharedHop: false, hop: new SharedHop(new FakeClock()) } as unknown as WorkerSlots,
+    { learned, isSharedHop: false, hop: new SharedHop(new FakeClock()), loads: () => [] } as unknown as WorkerSlots,
     { id: 'worker', onBegin: () => undefined } as unknown as WorkerSession,
     {} as WorkSignal,
     {} as PeriodicJobs,

@@ -11,7 +11,7 @@ import { Database } from '../../database/database.service';
 import type { RowSecurity } from '../../database/row-security';
 import { AppConfig } from '../../config/config';
 import { type HeldBack, HeldDestinations } from '../../delivery/shaping/held-destinations.service';
-import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
+import { QueueMeasures } from '../../delivery/queue/queue-measures.service';
 import { type DatabaseFault, databaseFault } from './database-fault';
 import { DatabaseProbe } from './database-probe';
 
@@ -72,7 +72,7 @@ export class QueueHealthIndicator {
     private readonly indicators: HealthIndicatorService,
     private readonly config: AppConfig,
     private readonly held: HeldDestinations,
-    measures: QueueMeasuresRepository,
+    measures: QueueMeasures,
     clock: Clock,
   ) {
     this.measure = new BriefCache(() => acrossTenants(() => measures.last()), CACHE_MS, clock);

@@ -8,7 +8,7 @@ import { Draining } from '../../common/http/draining';
 import { Database } from '../../database/database.service';
 import { AppConfig } from '../../config/config';
 import { HeldDestinations, HeldLookup } from '../../delivery/shaping/held-destinations.service';
-import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
+import { QueueMeasures } from '../../delivery/queue/queue-measures.service';
 import { type DatabaseHealth, DatabaseProbe } from './database-probe';
 import { HealthService } from './health.service';
 import {
@@ -46,7 +46,7 @@ class Doubles {
         ...(knowsDraining ? [{ provide: Draining, useValue: this.draining }] : []),
         { provide: DatabaseProbe, useValue: { check: () => Promise.resolve(this.database) } },
         { provide: Database, useValue: { rowSecurity: { state: 'on', role: 'owner_tenant' } } },
-        { provide: QueueMeasuresRepository, useValue: { last: () => this.count() } },
+        { provide: QueueMeasures, useValue: { last: () => this.count() } },
         { provide: AppConfig, useValue: { delivery: this } },
         { provide: HeldDestinations, useValue: { get: () => Promise.resolve(this.held) } },
         DatabaseHealthIndicator,

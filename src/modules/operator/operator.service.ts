@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type OrganizationChange, OrganizationsService } from '../../auth/organizations.service';
 import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
-import { QueueMeasuresRepository } from '../../delivery/queue/delivery-queue.repository';
+import { QueueMeasures } from '../../delivery/queue/queue-measures.service';
 import { HeldDestinations } from '../../delivery/shaping/held-destinations.service';
 import { DomainsService } from '../domains/domains.service';
 import { type SentAmounts, StatsService } from '../stats/stats.service';
@@ -30,7 +30,7 @@ export class OverviewService {
   private readonly overview: BriefCache<Overview>;
 
   constructor(
-    private readonly measures: QueueMeasuresRepository,
+    private readonly measures: QueueMeasures,
     private readonly held: HeldDestinations,
     private readonly stats: StatsService,
     private readonly organizations: OrganizationsService,

@@ -1,11 +1,10 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
-import {
-  DeliveryQueueRepository,
-  QueueMeasuresRepository,
-} from '../../../src/delivery/queue/delivery-queue.repository';
+import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
+import { QueueMeasures } from '../../../src/delivery/queue/queue-measures.service';
 import type { NewDelivery } from '../../../src/delivery/queue/sql/open-deliveries.sql';
+import type { HeldDestinations } from '../../../src/delivery/shaping/held-destinations.service';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import type { Transaction } from '../../../src/database/transaction';
 import { type ClaimRound, claimRound, fillQueue, keyOf, newDelivery } from '../../factories/deliveries';
@@ -19,13 +18,14 @@ const later = (ms: number) => new Date(NOW.getTime() + ms);
 describe('the delivery queue', () => {
   let db: OpenTestDatabase;
   let queue: DeliveryQueueRepository;
-  let measures: QueueMeasuresRepository;
+  let measures: QueueMeasures;
   let sessionId: string;
 
   beforeAll(async () => {
     db = await openTestDatabase({ poolSize: 12 });
     queue = new DeliveryQueueRepository(db.database);
-    measures = new QueueMeasuresRepository(db.database, testConfig());
+    const held = { get: () => Promise.resolve({ keys: ['mx.down.example'] }) } as unknown as HeldDestinations;
+    measures = new QueueMeasures(queue, testConfig(), held);
   });
   beforeEach(async () => {
     await db.query('truncate deliveries, worker_sessions');
@@ -403,6 +403,15 @@ describe('the delivery queue', () => {
     expect(await ready()).toBe(5);
   });
 
+  it("is counted again after the database's clock was set back", async () => {
+    await measures.measure();
+    await fillQueue(db, 1, { dueAt: NOW });
+    await db.query(
+      `update queue_measures set measured_at = now() + interval '5 days', begun_at = now() + interval '5 days'`,
+    );
+    expect((await measures.last()).ready).toBe(1);
+  });
+
   it('measures itself', async () => {
     await fillQueue(db, 3, { dueAt: later(HOUR), state: 'waiting' });
     await fillQueue(db, 2, { dueAt: new Date(Date.now() - HOUR) });
@@ -411,5 +420,32 @@ describe('the delivery queue', () => {
     expect(measure).toMatchObject({ ready: 0, waiting: 3, claimed: 3, oldestReadySeconds: 0, workers: 1 });
     await fillQueue(db, 1, { dueAt: new Date(Date.now() - HOUR) });
     expect((await measures.measure()).oldestReadySeconds).toBeGreaterThanOrEqual(3_600);
+  });
+
+  it('tells mail that waits for its destination from mail that waits for a worker', async () => {
+    const ofGroups = [
+      ['mx.down.example', ['down.example', 'shop.example']],
+      ['mx.down.example', ['down.example', 'only-the-other-worker-knows.example']],
+      ['mx.open.example', ['example.com']],
+    ];
+    for (const [key, domains] of ofGroups) {
+      await db.query(
+        `insert into destination_reports (key, session_id, active, concurrency, pauses, mx_hosts, domains, delivered, deferred, bounced)
+         values ($1, $2, 0, 1, 1, '{}', $3, 0, 0, 0)`,
+        [key, newId(), domains],
+      );
+    }
+    const longAgo = new Date(Date.now() - 2 * HOUR);
+    for (const destination of ['down.example', 'shop.example', 'only-the-other-worker-knows.example']) {
+      await fillQueue(db, 2, { destination, dueAt: longAgo });
+    }
+    await fillQueue(db, 1, { destination: 'down.example', dueAt: longAgo, state: 'held' });
+    expect(await measures.measure()).toMatchObject({ ready: 6, held: 1, heldBack: 6, oldestReadySeconds: 0 });
+    await fillQueue(db, 3, { dueAt: new Date(Date.now() - HOUR) });
+    const { ready, heldBack, oldestReadySeconds } = await measures.measure();
+    expect({ ready, heldBack }).toEqual({ ready: 9, heldBack: 6 });
+    expect(oldestReadySeconds).toBeGreaterThanOrEqual(3_600);
+    expect(oldestReadySeconds).toBeLessThan(7_200);
+    await db.query('truncate destination_reports');
   });
 });

@@ -4,7 +4,8 @@ import { type Destination, DestinationsService } from '../../../src/delivery/sha
 import { HeldDestinations } from '../../../src/delivery/shaping/held-destinations.service';
 import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
 import { type Route, Router } from '../../../src/delivery/routing/router';
-import { QueueSweepJob } from '../../../src/delivery/worker/queue.job';
+import { QueueMeasures } from '../../../src/delivery/queue/queue-measures.service';
+import { GiveBackJob, QueueSweepJob } from '../../../src/delivery/worker/queue.job';
 import { ShapingSync } from '../../../src/delivery/worker/shaping-sync.job';
 import { WorkerSlots } from '../../../src/delivery/worker/worker-slots';
 import { toDetailDto } from '../../../src/modules/emails/dto/email.mapper';
@@ -91,6 +92,27 @@ describe('domains with the same mail exchangers', () => {
       },
       { what: `both to be ${what}` },
     );
+
+  it('are all reported while they are held back: none of their mail is counted as waiting for a worker', async () => {
+    await scene.db.query(
+      `insert into destination_rules (id, key, source, effect, cause) values ($1, $2, 'operator', 'paused', 'a test')`,
+      [newId(), KEY],
+    );
+    const worker = await start();
+    await bothAre('paused', (limit) => limit === 0, [worker]);
+    await send(25);
+    const measure = await waitFor(
+      async () => {
+        await worker.get(ShapingSync).sync();
+        worker.get(GiveBackJob).giveBack();
+        const found = await worker.get(QueueMeasures).measure();
+        return found.heldBack === 25 && found;
+      },
+      { what: 'all of it to be known as held back' },
+    );
+    expect(measure).toMatchObject({ ready: 25, oldestReadySeconds: 0 });
+    expect(sink.messages).toHaveLength(0);
+  });
 
   it('share one limit of connections, of one worker', async () => {
     await limit(2);

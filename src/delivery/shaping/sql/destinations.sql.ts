@@ -222,10 +222,10 @@ const HAS_RULE = `exists (select from destination_rules d where d.key = r.key an
 // Of a group that a rule is about its hosts and domains are known for longer. Live workers alone have anything under way.
 // Reads: destination_reports, worker_sessions, destination_rules (unique key). Locks: none. Rows: up to $2, the busiest first.
 // Not the ORM: aggregates with an order of their own.
-const fold = (where: string, having: string): string => `
+const fold = (domains: string, where: string, having: string): string => `
   select r.key,
     (array_agg(to_jsonb(r.mx_hosts) order by r.reported_at desc))[1] as "mxHosts",
-    (array_agg(to_jsonb(r.domains) order by cardinality(r.domains) desc, r.reported_at desc))[1] as domains,
+    (array_agg(to_jsonb(${domains}) order by cardinality(r.domains) desc, r.reported_at desc))[1] as domains,
     coalesce(sum(r.active) filter (where s.lease_until > now()), 0)::int as active,
     coalesce(sum(r.delivered) filter (where ${RECENT}), 0)::int as delivered,
     coalesce(sum(r.deferred) filter (where ${RECENT}), 0)::int as deferred,
@@ -243,10 +243,11 @@ const fold = (where: string, having: string): string => `
   order by sum(r.delivered + r.deferred + r.bounced) filter (where ${RECENT}) desc nulls last, r.key
   limit $2`;
 
-const FOLD = fold('and ($1::text is null or r.key = $1)', '');
+/** A group that is held back may have a thousand domains. */
+const FOLD = fold('r.domains[1:20]', 'and ($1::text is null or r.key = $1)', '');
 const IS_CHANGED = `(array_agg(r.pauses > 0 or r.cause is not null or r.paused_until > now() order by r.changed_at desc nulls last)
     filter (where ${RECENT}))[1]`;
-const FOLD_HELD_BACK = fold('', `having ${IS_CHANGED} or r.key = any ($1::text[])`);
+const FOLD_HELD_BACK = fold('r.domains', '', `having ${IS_CHANGED} or r.key = any ($1::text[])`);
 
 /** @param key undefined for all */
 export function foldGroups(key: string | undefined, limit: number): Statement<FoldedGroup> {
