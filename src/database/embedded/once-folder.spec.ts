@@ -29,6 +29,18 @@ describe('createFolderOnce', () => {
     expect(await readdir(parent)).toEqual([]);
   });
 
+  it('leaves nothing behind of what was still being written when it failed', async () => {
+    let writing: Promise<void> | undefined;
+    const fill = async (partial: string): Promise<void> => {
+      writing = writeFiles(partial, 300).catch(() => undefined);
+      while ((await readdir(partial)).length === 0);
+      throw new Error('interrupted');
+    };
+    await expect(createFolderOnce(target, fill)).rejects.toThrow('interrupted');
+    await writing;
+    expect(await readdir(parent)).toEqual([]);
+  });
+
   it('is content when another one was faster and tidied up', async () => {
     await createFolderOnce(target, async (partial) => {
       await createFolderOnce(target, fillWith('faster'));
@@ -44,3 +56,7 @@ describe('createFolderOnce', () => {
     expect((await readdir(parent)).sort()).toEqual(['cluster', 'cluster.other']);
   });
 });
+
+async function writeFiles(folder: string, count: number): Promise<void> {
+  for (let number = 0; number < count; number += 1) await writeFile(path.join(folder, String(number)), '');
+}

@@ -33,7 +33,7 @@ export async function createFolderOnce(target: string, fill: (partial: string) =
     // A faster process also tidies up, which may break this attempt half-way: no matter, the folder is there.
     if (!(await exists(target))) throw error;
   } finally {
-    await rm(partial, { recursive: true, force: true }).catch(() => undefined);
+    await removeFolder(partial);
   }
 }
 
@@ -42,6 +42,11 @@ export async function removePartialFolders(target: string): Promise<void> {
   const parent = path.dirname(target);
   const names = await readdir(parent).catch(() => []);
   for (const name of names.filter((entry) => entry.startsWith(path.basename(target) + PARTIAL))) {
-    await rm(path.join(parent, name), { recursive: true, force: true }).catch(() => undefined);
+    await removeFolder(path.join(parent, name));
   }
+}
+
+/** Where it can. The server that an interrupted initdb has started may still write for a moment: tried again for 5 s in all. */
+async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 9, retryDelay: 100 }).catch(() => undefined);
 }
