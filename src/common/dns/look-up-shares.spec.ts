@@ -107,6 +107,15 @@ describe('LookUpShares', () => {
     expect(of('one')).toHaveLength(3);
   });
 
+  it('begins none that is called off in the turn in which it is asked for', async () => {
+    const { ask, of } = setUp();
+    const ending = new AbortController();
+    const asked = ask('one', ending.signal);
+    ending.abort();
+    await expect(asked).rejects.toMatchObject({ code: 'ECANCELLED' });
+    expect(of('one')).toEqual([]);
+  });
+
   it('begins nothing that is called off already, with a place free or not', async () => {
     const { ask, askOften, of } = setUp();
     const over = AbortSignal.abort();

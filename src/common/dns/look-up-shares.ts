@@ -56,6 +56,8 @@ export class LookUpShares {
     signal?: AbortSignal,
   ): Promise<Found> {
     const work = async (): Promise<Found> => {
+      // Its place comes in a turn of its own, and an abort before that fires no event for the look-up.
+      if (signal?.aborted) throw new LookUpNotBegunError('ECANCELLED');
       const { found, records } = await lookUp(this.laneOf(holder));
       this.weigh(holder, records);
       return found;

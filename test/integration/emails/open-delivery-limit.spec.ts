@@ -6,6 +6,7 @@ import { ApiClient } from '../../e2e/kit/api-client';
 import { createTenant } from '../../factories/tenants';
 import { type Api, startApi } from '../../setup/api-context';
 import { openTestDatabase, type OpenTestDatabase } from '../../setup/open-test-database';
+import { waitFor } from '../../setup/wait-for';
 
 describe('an organization that fills the queue', () => {
   const clock = new FakeClock();
@@ -39,6 +40,11 @@ describe('an organization that fills the queue', () => {
     clock.advance(3 * SECOND);
   }
 
+  const counted = () =>
+    waitFor(async () => (await db.query(`select from queue_measures where measured_at > '-infinity'`)).length > 0, {
+      what: 'the count',
+    });
+
   it('waits until some of its mail has ended; others go on', async () => {
     const [loud, quiet] = [await newSender(), await newSender()];
     expect((await loud.send(4)).status).toBe(202);
@@ -48,6 +54,7 @@ describe('an organization that fills the queue', () => {
     await whenCounted();
     // Notices it: a send waits for no count.
     expect((await quiet.send(1)).status).toBe(202);
+    await counted();
     const refused = await loud.send(1);
     expect(refused.status).toBe(429);
     expect(refused.body.error).toMatchObject({
