@@ -10,17 +10,17 @@ import type { WorkerSlots } from './worker-slots';
 
 const KEY = 'mx.example.net';
 
-it('what a worker has learned of a reply is told once the database is back, without addresses', async () => {
+/** One that reports to a database which is away until `comeBack`; `learned` is what the worker knows of the group. */
+function setUp(learned: { loadOf: () => unknown; lastChange: () => unknown }) {
   const told: WantedRule[] = [];
   const reported: ReportedGroup[] = [];
   let isAway = true;
-  const database = <T>(answer: T): Promise<T> => (isAway ? Promise.reject(new Error('away')) : Promise.resolve(answer));
+  const whenThere = (work: () => void) => (isAway ? Promise.reject(new Error('away')) : Promise.resolve(work()));
   const destinations = {
-    report: (_session: string, groups: ReportedGroup[]) => database(void reported.push(...groups)),
-    findShared: () => database({ changes: [], rank: undefined, rules: [] }),
-    writeRules: (rules: WantedRule[]) => database(void told.push(...(isAway ? [] : rules))),
+    report: (_session: string, groups: ReportedGroup[]) => whenThere(() => reported.push(...groups)),
+    findShared: () => Promise.resolve({ changes: [], rank: undefined, rules: [] }),
+    writeRules: (rules: WantedRule[]) => whenThere(() => told.push(...rules)),
   } as unknown as DestinationsRepository;
-  const learned = { loadOf: () => ({ limit: 4, active: 3 }), lastChange: () => undefined };
   const sync = new ShapingSync(
     destinations,
     { learned, isSharedHop: false, hop: new SharedHop(new FakeClock()), loads: () => [] } as unknown as WorkerSlots,
@@ -29,11 +29,19 @@ it('what a worker has learned of a reply is told once the database is back, with
     {} as PeriodicJobs,
     new FakeClock(),
   );
+  return { sync, told, reported, comeBack: () => (isAway = false) };
+}
+
+it('what a worker has learned of a reply is told once the database is back, without addresses', async () => {
+  const { sync, told, reported, comeBack } = setUp({
+    loadOf: () => ({ limit: 4, active: 3 }),
+    lastChange: () => undefined,
+  });
   const smtp = { code: 421, response: '421 4.7.0 too many connections from your host for <ada@example.com>' };
   sync.end(KEY, { outcomes: [{ outcome: { kind: 'deferred', smtp } }] } as unknown as Settlement, 'throttled');
   await sync.sync();
   expect(told).toEqual([]);
-  isAway = false;
+  comeBack();
   await sync.sync();
   await sync.sync();
   const words = '421 4.7.0 too many connections from your host for <[address]>';
@@ -42,28 +50,15 @@ it('what a worker has learned of a reply is told once the database is back, with
 });
 
 it('a pause that was found while the database was away is told once it is back, without a further attempt', async () => {
-  const reported: ReportedGroup[] = [];
-  let isAway = true;
-  const destinations = {
-    report: (_session: string, groups: ReportedGroup[]) =>
-      isAway ? Promise.reject(new Error('away')) : Promise.resolve(void reported.push(...groups)),
-    findShared: () => Promise.resolve({ changes: [], rank: undefined, rules: [] }),
-    writeRules: () => Promise.resolve(),
-  } as unknown as DestinationsRepository;
   const change = { pausedForMs: 60_000, pauses: 1, limit: 1, cause: 'suspended', agoMs: 0 };
-  const learned = { loadOf: () => ({ limit: 1, active: 0 }), lastChange: () => change };
-  const sync = new ShapingSync(
-    destinations,
-    { learned, isSharedHop: false, hop: new SharedHop(new FakeClock()), loads: () => [] } as unknown as WorkerSlots,
-    { id: 'worker', onBegin: () => undefined } as unknown as WorkerSession,
-    {} as WorkSignal,
-    {} as PeriodicJobs,
-    new FakeClock(),
-  );
+  const { sync, reported, comeBack } = setUp({
+    loadOf: () => ({ limit: 1, active: 0 }),
+    lastChange: () => change,
+  });
   const smtp = { code: 554, response: '554 5.7.1 blocked' };
   sync.end(KEY, { outcomes: [{ outcome: { kind: 'deferred', smtp } }] } as unknown as Settlement, 'neutral');
   await sync.sync();
-  isAway = false;
+  comeBack();
   await sync.sync();
   expect(reported).toMatchObject([{ key: KEY, pausedForMs: 60_000, pauses: 1 }]);
   await sync.sync();
