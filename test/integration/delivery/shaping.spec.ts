@@ -200,8 +200,15 @@ describe('domains with the same mail exchangers', () => {
       ...{ state: 'paused', domains: ['d0.example'], lastHour: { delivered: 0, deferred: 0, bounced: 0 } },
     });
     await waitFor(async () => (await scene.queue()).ready === 1, { what: 'the mail to wait' });
-    const detail = await scene.core.get(EmailsService).detail(scene.tenant.as('live'), id);
-    expect(toDetailDto(detail).recipients[0]?.waiting).toMatchObject({
+    const waiting = await waitFor(
+      async () => {
+        const detail = await scene.core.get(EmailsService).detail(scene.tenant.as('live'), id);
+        const [recipient] = toDetailDto(detail).recipients;
+        return recipient?.waiting?.reason === 'turn' ? undefined : recipient?.waiting;
+      },
+      { what: 'the process to hear of the pause: it asks every two seconds at most' },
+    );
+    expect(waiting).toMatchObject({
       reason: 'destination_paused',
       detail: 'The operator of this service has paused mail to the destination: their maintenance',
     });
