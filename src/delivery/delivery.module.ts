@@ -6,7 +6,9 @@ import { DnssecResolver } from '../common/dns/dnssec-resolver';
 import { NodeDnsResolver } from '../common/dns/node-dns-resolver';
 import { AppConfig } from '../config/config';
 import { BlockListsJob } from './block-lists/block-lists.job';
+import { EgressAddressesRepository } from './egress/egress-addresses.repository';
 import { EgressAddressesCheck, EgressPools } from './egress/egress-pools';
+import { BlockListCheck, EgressAddressState, EgressSuspension, EgressVolume } from './egress/egress.entity';
 import { EgressService } from './egress/egress.service';
 import { readEgressPools } from './egress/pool-file';
 import { SourceChooser } from './egress/source-chooser';
@@ -26,22 +28,15 @@ import { DestinationsRepository } from './shaping/destinations.repository';
 import { DestinationsService } from './shaping/destinations.service';
 import { nextHopOf } from './routing/create-router';
 import { HeldDestinations } from './shaping/held-destinations.service';
-import {
-  BlockListCheck,
-  DestinationReport,
-  DestinationRule,
-  EgressAddressState,
-  EgressSuspension,
-  EgressVolume,
-  MtaStsPolicyRow,
-  TlsSessionRow,
-} from './shaping/shaping.entity';
+import { DestinationReport, DestinationRule } from './shaping/shaping.entity';
 import { DanePolicies } from './tls/dane.service';
 import { MtaStsFetcher } from './tls/mta-sts-policy';
 import { MtaStsPolicies } from './tls/mta-sts.service';
 import { TlsReportData } from './tls/tls-report-data.service';
 import { TlsSessionCounts } from './tls/tls-session-counts';
+import { MtaStsPolicyRow, TlsSessionRow } from './tls/tls.entity';
 import { CountTlsSessionsJob, RefreshMtaStsJob } from './tls/tls.job';
+import { TlsRepository } from './tls/tls.repository';
 import { AttemptDispatcher } from './worker/attempt-dispatcher';
 import { AttemptService } from './worker/attempt.service';
 import { ByteBudget } from './worker/byte-budget';
@@ -85,9 +80,9 @@ const egress: Provider = {
 
 const volumes: Provider = {
   provide: WarmUpVolumes,
-  inject: [DestinationsRepository, AppConfig, Clock],
-  useFactory: (destinations: DestinationsRepository, { delivery }: AppConfig, clock: Clock) =>
-    new WarmUpVolumes(destinations, parseWarmUpSchedule(delivery.egressWarmUp), clock),
+  inject: [EgressAddressesRepository, AppConfig, Clock],
+  useFactory: (addresses: EgressAddressesRepository, { delivery }: AppConfig, clock: Clock) =>
+    new WarmUpVolumes(addresses, parseWarmUpSchedule(delivery.egressWarmUp), clock),
 };
 
 /** Encryption policies and reports of receiving domains. */
@@ -100,8 +95,8 @@ const TLS_POLICIES: Provider[] = [
   { provide: MtaStsFetcher, inject: [AppConfig], useFactory: (config: AppConfig) => new MtaStsFetcher(config) },
   {
     provide: MtaStsPolicies,
-    inject: [DestinationsRepository, MtaStsFetcher, DnsResolver, Clock],
-    useFactory: (rows: DestinationsRepository, fetcher: MtaStsFetcher, resolver: DnsResolver, clock: Clock) =>
+    inject: [TlsRepository, MtaStsFetcher, DnsResolver, Clock],
+    useFactory: (rows: TlsRepository, fetcher: MtaStsFetcher, resolver: DnsResolver, clock: Clock) =>
       new MtaStsPolicies(rows, fetcher, resolver, clock),
   },
   {
@@ -122,10 +117,10 @@ const TLS_POLICIES: Provider[] = [
   ],
   providers: [
     ...[DeliveryQueueRepository, OpenDeliveries, OpenDeliveryLimit, QueueMeasures, QueueMetrics],
-    ...[DestinationsRepository, DestinationsService, HeldDestinations, egress, EgressService],
-    ...[volumes, SourceChooser],
+    ...[DestinationsRepository, DestinationsService, HeldDestinations],
+    ...[EgressAddressesRepository, egress, EgressService, volumes, SourceChooser],
     ...[QueueActionsRepository, QueueActionsService],
-    ...[...TLS_POLICIES, TlsReportData, TlsSessionCounts],
+    ...[TlsRepository, ...TLS_POLICIES, TlsReportData, TlsSessionCounts],
     ...[LeaseConnection, WorkerSessionsRepository, WorkerWaker],
   ],
   exports: [
@@ -138,9 +133,9 @@ const TLS_POLICIES: Provider[] = [
       WorkerSessionsRepository,
       WorkerWaker,
     ],
-    ...[DestinationsRepository, DestinationsService, HeldDestinations, EgressPools, EgressService],
-    ...[WarmUpVolumes, SourceChooser],
-    ...[DanePolicies, DnsResolver, MtaStsPolicies, TlsReportData, TlsSessionCounts],
+    ...[DestinationsRepository, DestinationsService, HeldDestinations],
+    ...[EgressAddressesRepository, EgressPools, EgressService, WarmUpVolumes, SourceChooser],
+    ...[TlsRepository, DanePolicies, DnsResolver, MtaStsPolicies, TlsReportData, TlsSessionCounts],
   ],
 })
 export class DeliveryQueueModule {}

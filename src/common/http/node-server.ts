@@ -7,7 +7,7 @@ import { clientNetworkOf } from '../network';
 import type { RequestSpan } from '../tracing/tracing';
 import { AppError } from '../errors/app-error';
 import { startRequest } from '../tenant';
-import { shareConnections } from './connection-shares';
+import { shareConnections } from '../connection-shares';
 import type { Draining } from './draining';
 import type { expressMessages, StandardHeaders } from './express-messages';
 import { sendRefusal } from './error-page';

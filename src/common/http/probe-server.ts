@@ -4,7 +4,7 @@ import { EVENT_LOOP } from '../async/fair-turns';
 import { SingleFlight } from '../async/promises';
 import { CONNECTION_TURNS } from '../async/shared-turns';
 import { opensPort, type PortVariable } from '../network';
-import { shareConnections } from './connection-shares';
+import { shareConnections } from '../connection-shares';
 import { PipelinedRequests } from './pipelined-requests';
 
 /** Text goes out as it is, anything else as JSON. */

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { CONNECTION_TURNS, type SharedTurns } from '../async/shared-turns';
 import { socketInTurns } from '../async/socket-turns';
-import { shareUnseen } from '../http/connection-shares';
+import { shareUnseen } from '../connection-shares';
 import { clientNetworkOf } from '../network';
 import { SERVER_HANDSHAKES, SERVER_TLS } from '../tls/server-handshakes';
 import { type Connection, correctCommands } from './command-rules';

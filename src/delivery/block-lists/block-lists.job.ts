@@ -8,7 +8,7 @@ import { InstallationGauges } from '../../common/jobs/installation-gauges';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../config/config';
 import { EgressPools } from '../egress/egress-pools';
-import { DestinationsRepository, type HeldListing, type Listing } from '../shaping/destinations.repository';
+import { EgressAddressesRepository, type HeldListing, type Listing } from '../egress/egress-addresses.repository';
 
 const MAX_REPLY = 500;
 const MAX_ADDRESSES = 256;
@@ -83,7 +83,7 @@ export class BlockListsJob implements OnApplicationBootstrap {
   private readonly resolver: DnsResolver;
 
   constructor(
-    private readonly checks: DestinationsRepository,
+    private readonly checks: EgressAddressesRepository,
     private readonly egress: EgressPools,
     private readonly jobs: PeriodicJobs,
     private readonly gauges: InstallationGauges,

@@ -4,7 +4,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type Clock, HOUR, MINUTE } from '../../common/clock';
 import { ConfigurationError } from '../../config/load-config';
 import type { ClaimedDelivery } from '../ports/delivery';
-import type { Suspension } from '../shaping/destinations.repository';
+import type { Suspension } from './egress-addresses.repository';
 import { DEFAULT_POOL, type EgressAddress, type EgressPool } from './pool-file';
 
 /** Where one mail leaves from. */

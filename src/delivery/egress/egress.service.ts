@@ -4,12 +4,13 @@ import { AppConfig } from '../../config/config';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { newId } from '../../common/ids';
+import { DestinationsRepository } from '../shaping/destinations.repository';
 import {
   type AddressProgress,
-  DestinationsRepository,
+  EgressAddressesRepository,
   type HeldSuspension,
   type TodaysVolume,
-} from '../shaping/destinations.repository';
+} from './egress-addresses.repository';
 import { EgressPools } from './egress-pools';
 import { DEFAULT_POOL } from './pool-file';
 import { WarmUpVolumes } from './warm-up-volumes';
@@ -60,6 +61,7 @@ const RESUMED_FOR_MS = 60_000;
 export class EgressService {
   constructor(
     private readonly egress: EgressPools,
+    private readonly addresses: EgressAddressesRepository,
     private readonly destinations: DestinationsRepository,
     private readonly volumes: WarmUpVolumes,
     private readonly database: Database,
@@ -69,9 +71,9 @@ export class EgressService {
   /** In the order of the file; the system's choice, as one address of that name, is the last. */
   async list(): Promise<ShownPool[]> {
     const [held, progress, volumes] = await Promise.all([
-      this.destinations.listSuspensions(),
-      this.destinations.listAddresses(),
-      this.destinations.listTodaysVolumes(),
+      this.addresses.listSuspensions(),
+      this.addresses.listAddresses(),
+      this.addresses.listTodaysVolumes(),
     ]);
     const known = { held, progress, volumes };
     const pools = this.egress.pools.map(({ name, addresses, organizations, category }) => ({
@@ -100,7 +102,7 @@ export class EgressService {
     const isKnown = this.egress.pools.some(({ addresses }) => addresses.some((one) => one.address === address));
     if (!isKnown) throw new NotFoundError('Address');
     await this.database.transaction(async (tx) => {
-      await this.destinations.changeWarmUp(address, isWarm, tx);
+      await this.addresses.changeWarmUp(address, isWarm, tx);
       await also(tx);
     });
     return this.get(address);
@@ -118,7 +120,7 @@ export class EgressService {
     also: (keys: readonly string[], tx: Transaction) => Promise<void>,
   ): Promise<string[]> {
     return this.database.transaction(async (tx) => {
-      const keys = await this.destinations.endSuspensions(address, key?.toLowerCase(), tx);
+      const keys = await this.addresses.endSuspensions(address, key?.toLowerCase(), tx);
       if (keys.length === 0) throw new NotFoundError('Suspension');
       if (address === DEFAULT_POOL) await this.resume(keys, tx);
       await also(keys, tx);

@@ -3,7 +3,7 @@ import { atMost } from '../../common/bounded-cache';
 import { type Clock, DAY, SECOND } from '../../common/clock';
 import { CommitUnknownError } from '../../common/errors/app-error';
 import { ConfigurationError } from '../../config/load-config';
-import type { AddressProgress, DestinationsRepository, UnusedVolume } from '../shaping/destinations.repository';
+import type { AddressProgress, EgressAddressesRepository, UnusedVolume } from './egress-addresses.repository';
 
 /**
  * Mails a day that a new address may send to one provider, by the day of its warm-up. Receivers publish no figures; large
@@ -74,7 +74,7 @@ export class WarmUpVolumes {
 
   /** @param schedule daily volumes; none: nothing warms up */
   constructor(
-    private readonly repository: Pick<DestinationsRepository, 'takeVolume' | 'returnVolume'>,
+    private readonly repository: Pick<EgressAddressesRepository, 'takeVolume' | 'returnVolume'>,
     readonly schedule: readonly number[],
     private readonly clock: Clock,
   ) {}

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { DAY, HOUR, MINUTE } from '../../common/clock';
 import { CommitUnknownError, UnavailableError } from '../../common/errors/app-error';
-import type { UnusedVolume } from '../shaping/destinations.repository';
+import type { UnusedVolume } from './egress-addresses.repository';
 import { DEFAULT_SCHEDULE, parseWarmUpSchedule, WarmUpVolumes } from './warm-up-volumes';
 
 const ADDRESS = '127.0.0.2';

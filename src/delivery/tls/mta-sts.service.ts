@@ -14,7 +14,7 @@ import {
   type MtaStsFetcher,
   type MtaStsPolicy,
 } from './mta-sts-policy';
-import type { DestinationsRepository, KnownPolicy } from '../shaping/destinations.repository';
+import type { TlsRepository, KnownPolicy } from './tls.repository';
 
 /** What holds for a domain now. Neither: it announces no policy. */
 export interface MtaStsState {
@@ -60,7 +60,7 @@ export class MtaStsPolicies {
   });
 
   constructor(
-    private readonly destinations: DestinationsRepository,
+    private readonly rows: TlsRepository,
     private readonly fetcher: MtaStsFetcher,
     private readonly resolver: DnsResolver,
     clock: Clock,
@@ -101,9 +101,9 @@ export class MtaStsPolicies {
     const id = announcedId(await this.resolver.resolveTxt(`_mta-sts.${domain}`));
     if (id === undefined || id === 'temporary') {
       const reason = id === 'temporary' ? 'the DNS did not answer' : 'no policy is announced any more';
-      return this.destinations.notePolicyFailure(domain, { type: 'sts-policy-fetch-error', reason, restSeconds: 0 });
+      return this.rows.notePolicyFailure(domain, { type: 'sts-policy-fetch-error', reason, restSeconds: 0 });
     }
-    if (await this.destinations.takePolicyFetch(domain, id.id, LEASE_SECONDS)) await this.fetch(domain, id.id, '');
+    if (await this.rows.takePolicyFetch(domain, id.id, LEASE_SECONDS)) await this.fetch(domain, id.id, '');
   }
 
   private async lookUp(domain: string, holder: string): Promise<MtaStsState> {
@@ -121,7 +121,7 @@ export class MtaStsPolicies {
 
   /** By this process or another one; undefined when that takes too long: what is kept holds meanwhile. */
   private async fetchOnce(domain: string, id: string, holder: string): Promise<KnownPolicy | undefined> {
-    const isOurs = await this.destinations.takePolicyFetch(domain, id, LEASE_SECONDS);
+    const isOurs = await this.rows.takePolicyFetch(domain, id, LEASE_SECONDS);
     const fetching = isOurs ? this.fetch(domain, id, holder) : undefined;
     for (let waited = 0; waited < LONGEST_WAIT_MS; waited += LOOK_AGAIN_MS) {
       if (fetching) await endsWithin(fetching, LOOK_AGAIN_MS);
@@ -137,16 +137,16 @@ export class MtaStsPolicies {
     if (fetched.kind === 'policy') {
       const { policy } = fetched;
       const lifeSeconds = Math.max(policy.maxAgeSeconds, SHORTEST_LIFE_SECONDS);
-      return this.destinations.storePolicy(domain, id, policy, lifeSeconds);
+      return this.rows.storePolicy(domain, id, policy, lifeSeconds);
     }
     const { type, reason, isBusy } = fetched;
     this.logger.warn({ msg: 'A policy for TLS could not be fetched', domain, type, reason });
     const restSeconds = isBusy === true ? 0 : REST_SECONDS;
-    await this.destinations.notePolicyFailure(domain, { type, reason, restSeconds });
+    await this.rows.notePolicyFailure(domain, { type, reason, restSeconds });
   }
 
   private async readAll(domains: readonly string[]): Promise<(KnownPolicy | undefined)[]> {
-    const rows = await this.destinations.readPolicies([...new Set(domains)]);
+    const rows = await this.rows.readPolicies([...new Set(domains)]);
     const byDomain = new Map(rows.map((row) => [row.domain, row]));
     return domains.map((domain) => byDomain.get(domain));
   }

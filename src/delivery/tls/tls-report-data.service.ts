@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DnsResolver } from '../../common/dns/dns-resolver';
 import { addressKey } from '../../common/mail-address';
 import type { OutgoingMessage } from '../ports/sources';
-import { DestinationsRepository, type DueReport, type SessionCount } from '../shaping/destinations.repository';
+import { TlsRepository, type DueReport, type SessionCount } from './tls.repository';
 
 /** A domain's addresses for TLS reports (RFC 8460 section 3). */
 export interface ReportTargets {
@@ -63,13 +63,13 @@ export function isReportMail(
 @Injectable()
 export class TlsReportData {
   constructor(
-    private readonly destinations: DestinationsRepository,
+    private readonly rows: TlsRepository,
     private readonly resolver: DnsResolver,
   ) {}
 
   /** Of days that are over. */
   due(limit: number): Promise<DueReport[]> {
-    return this.destinations.dueTlsReports(limit);
+    return this.rows.dueTlsReports(limit);
   }
 
   /** `unknown` while DNS does not reply; undefined when the domain wants none. */
@@ -81,12 +81,12 @@ export class TlsReportData {
 
   /** The largest counts of one report. */
   countsOf(report: DueReport): Promise<SessionCount[]> {
-    return this.destinations.readTlsSessions(report);
+    return this.rows.readTlsSessions(report);
   }
 
   /** It was sent, or no address wants it. */
   async end(report: DueReport): Promise<void> {
-    await this.destinations.removeTlsSessions(report);
+    await this.rows.removeTlsSessions(report);
   }
 }
 

@@ -3,7 +3,7 @@ import { SECOND } from '../../common/clock';
 import type { DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
 import type { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import type { AppConfig } from '../../config/config';
-import type { DestinationsRepository, SessionCount } from '../shaping/destinations.repository';
+import type { TlsRepository, SessionCount } from './tls.repository';
 import type { DanePolicies } from './dane.service';
 import type { MtaStsPolicies } from './mta-sts.service';
 import { CountTlsSessionsJob } from './tls.job';
@@ -36,7 +36,7 @@ describe('counting the connections that TLS reports are of', () => {
   };
   const job = new CountTlsSessionsJob(
     counts,
-    destinations as unknown as DestinationsRepository,
+    destinations as unknown as TlsRepository,
     resolver as unknown as DnsResolver,
     config,
     {} as PeriodicJobs,

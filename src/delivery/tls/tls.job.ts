@@ -6,7 +6,7 @@ import { Clock, DAY, HOUR, MINUTE, SECOND } from '../../common/clock';
 import { DnsResolver } from '../../common/dns/dns-resolver';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../config/config';
-import { DestinationsRepository, type SessionCount } from '../shaping/destinations.repository';
+import { TlsRepository, type SessionCount } from './tls.repository';
 import { MtaStsPolicies } from './mta-sts.service';
 import { readReportTargets } from './tls-report-data.service';
 import { TlsSessionCounts } from './tls-session-counts';
@@ -20,7 +20,7 @@ const FETCHES_AT_ONCE = 10;
 export class RefreshMtaStsJob implements OnApplicationBootstrap {
   constructor(
     private readonly policies: MtaStsPolicies,
-    private readonly destinations: DestinationsRepository,
+    private readonly rows: TlsRepository,
     private readonly jobs: PeriodicJobs,
   ) {}
 
@@ -34,13 +34,13 @@ export class RefreshMtaStsJob implements OnApplicationBootstrap {
     this.jobs.startRemoval({
       name: 'forget-mta-sts',
       everyMs: 6 * HOUR,
-      run: () => this.destinations.removePolicies(),
+      run: () => this.rows.removePolicies(),
     });
   }
 
   async run(going = this.jobs.ending): Promise<void> {
     const limit = pLimit(FETCHES_AT_ONCE);
-    const due = await this.destinations.duePolicies(MAX_DOMAINS);
+    const due = await this.rows.duePolicies(MAX_DOMAINS);
     await Promise.all(due.map((domain) => limit(() => this.refresh(domain, going))));
   }
 
@@ -69,7 +69,7 @@ export class CountTlsSessionsJob implements OnApplicationBootstrap {
 
   constructor(
     private readonly counts: TlsSessionCounts,
-    private readonly destinations: DestinationsRepository,
+    private readonly rows: TlsRepository,
     private readonly resolver: DnsResolver,
     private readonly config: AppConfig,
     private readonly jobs: PeriodicJobs,
@@ -85,7 +85,7 @@ export class CountTlsSessionsJob implements OnApplicationBootstrap {
     this.jobs.startRemoval({
       name: 'forget-tls-sessions',
       everyMs: DAY,
-      run: () => this.destinations.removeOldTlsSessions(),
+      run: () => this.rows.removeOldTlsSessions(),
     });
   }
 
@@ -100,7 +100,7 @@ export class CountTlsSessionsJob implements OnApplicationBootstrap {
     this.left = taken.filter(({ domain }) => wants.get(domain) === undefined);
     const kept = taken.filter(({ domain }) => wants.get(domain));
     try {
-      await this.destinations.addTlsSessions(kept);
+      await this.rows.addTlsSessions(kept);
     } catch (error) {
       for (const count of kept) this.counts.add(count);
       throw error;

@@ -10,10 +10,10 @@ import { WarmUpVolumes } from '../egress/warm-up-volumes';
 import { OperatorLog } from '../ports/sources';
 import {
   type AddressProgress,
-  DestinationsRepository,
+  EgressAddressesRepository,
   type HeldSuspension,
   type WrittenSuspension,
-} from '../shaping/destinations.repository';
+} from '../egress/egress-addresses.repository';
 import { WorkerSession } from './worker-session';
 
 /** All workers apply a finding within two of these. */
@@ -27,7 +27,7 @@ export class EgressSyncJob implements OnApplicationBootstrap {
 
   constructor(
     private readonly egress: EgressPools,
-    private readonly destinations: DestinationsRepository,
+    private readonly addresses: EgressAddressesRepository,
     private readonly jobs: PeriodicJobs,
     private readonly operators: OperatorLog,
     session: WorkerSession,
@@ -41,7 +41,7 @@ export class EgressSyncJob implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     this.jobs.start({ name: 'share-egress', everyMs: SYNC_EVERY_MS, run: () => this.sync() });
-    const remove = () => this.destinations.removeSuspensions();
+    const remove = () => this.addresses.removeSuspensions();
     this.jobs.startRemoval({ name: 'forget-egress-suspensions', everyMs: 6 * HOUR, run: remove });
   }
 
@@ -57,8 +57,8 @@ export class EgressSyncJob implements OnApplicationBootstrap {
           cause,
         });
       }
-      await this.destinations.writeSuspensions(changes, (begun, tx) => this.recordSuspensions(begun, tx));
-      this.held = await this.destinations.listSuspensions();
+      await this.addresses.writeSuspensions(changes, (begun, tx) => this.recordSuspensions(begun, tx));
+      this.held = await this.addresses.listSuspensions();
       this.egress.applyAll(this.held);
     } catch (error) {
       this.egress.restoreChanges(changes);
@@ -99,7 +99,7 @@ export class WarmUpSyncJob implements OnApplicationBootstrap {
   constructor(
     private readonly egress: EgressPools,
     private readonly volumes: WarmUpVolumes,
-    private readonly destinations: DestinationsRepository,
+    private readonly addresses: EgressAddressesRepository,
     private readonly jobs: PeriodicJobs,
     session: WorkerSession,
     metrics: Metrics,
@@ -115,7 +115,7 @@ export class WarmUpSyncJob implements OnApplicationBootstrap {
     if (this.egress.pools.length > 0) {
       this.jobs.start({ name: 'share-warm-up', everyMs: VOLUMES_EVERY_MS, run: () => this.sync() });
     }
-    const remove = () => this.destinations.removeOldVolumes();
+    const remove = () => this.addresses.removeOldVolumes();
     this.jobs.startRemoval({ name: 'forget-warm-up-volumes', everyMs: 6 * HOUR, run: remove });
   }
 
@@ -125,7 +125,7 @@ export class WarmUpSyncJob implements OnApplicationBootstrap {
       await this.register();
       if (this.egress.pools.length === 0) return;
       await this.volumes.giveBack('unused');
-      this.known = await this.destinations.listAddresses();
+      this.known = await this.addresses.listAddresses();
       this.volumes.apply(this.known);
     } catch (error) {
       this.warn(error);
@@ -136,7 +136,7 @@ export class WarmUpSyncJob implements OnApplicationBootstrap {
     if (this.isRegistered) return;
     const isOff = this.volumes.schedule.length === 0;
     const addresses = this.egress.pools.flatMap((pool) => pool.addresses);
-    await this.destinations.registerAddresses(
+    await this.addresses.registerAddresses(
       addresses.map(({ address, warmUp }) => ({ address, isWarm: isOff || warmUp === false })),
     );
     this.isRegistered = true;

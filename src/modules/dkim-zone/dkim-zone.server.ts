@@ -2,7 +2,7 @@ import type { RemoteInfo } from 'node:dgram';
 import type { Socket } from 'node:net';
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { shareConnections } from '../../common/http/connection-shares';
+import { shareConnections } from '../../common/connection-shares';
 import { opensPort } from '../../common/network';
 import { AppConfig } from '../../config/config';
 import { DkimZoneLimits, ReplyRate } from './dkim-zone-limits';

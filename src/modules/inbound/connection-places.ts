@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../common/clock';
-import { HeldPlaces } from '../../common/http/connection-shares';
+import { HeldPlaces } from '../../common/connection-shares';
 import { clientNetworkOf } from '../../common/network';
 import type { InboundLimits } from './inbound-limits';
 

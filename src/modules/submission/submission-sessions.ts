@@ -1,4 +1,4 @@
-import { HeldPlaces } from '../../common/http/connection-shares';
+import { HeldPlaces } from '../../common/connection-shares';
 import type { Principal } from '../../common/http/principal';
 import type { SubmissionLimits } from './submission-login';
 

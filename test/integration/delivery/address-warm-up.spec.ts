@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EgressService } from '../../../src/delivery/egress/egress.service';
-import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
+import { EgressAddressesRepository } from '../../../src/delivery/egress/egress-addresses.repository';
 import { WarmUpSyncJob } from '../../../src/delivery/worker/egress.job';
 import { toDetailDto } from '../../../src/modules/emails/dto/email.mapper';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
@@ -102,7 +102,7 @@ describe('a new address', () => {
 
   it('may send more each day on which it sends, until it is warm', async () => {
     const worker = await start([address(2)]);
-    const repository = worker.get(DestinationsRepository);
+    const repository = worker.get(EgressAddressesRepository);
     const take = async () => (await repository.takeVolume('127.0.0.2', 'p', 100, [3, 5, 8]))?.granted;
     const nextDay = () =>
       scene.db.query(`update egress_addresses set warm_up_date = warm_up_date - 1;

@@ -1,5 +1,5 @@
 import { BlockListsJob } from '../../../src/delivery/block-lists/block-lists.job';
-import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
+import { EgressAddressesRepository } from '../../../src/delivery/egress/egress-addresses.repository';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { HOUR } from '../../../src/common/clock';
 import { DnsServer, type DnsZones } from '../../doubles/dns-server';
@@ -38,7 +38,7 @@ describe('block lists', () => {
   it('are queried for the public addresses, once an hour among all workers, and shown', async () => {
     const job = worker.get(BlockListsJob);
     await job.run();
-    const checks = await worker.get(DestinationsRepository).listListings();
+    const checks = await worker.get(EgressAddressesRepository).listListings();
     expect(checks.map(({ address, list, state, reply }) => [address, list, state, reply])).toEqual([
       ['8.8.8.8', 'clear.example', 'clear', ''],
       ['8.8.8.8', 'listed.example', 'listed', '127.0.0.2: see https://listed.example'],
@@ -58,7 +58,7 @@ describe('block lists', () => {
   });
 
   it('and the name of the mail host may fail: a listing stays until a list says otherwise', async () => {
-    const checks = worker.get(DestinationsRepository);
+    const checks = worker.get(EgressAddressesRepository);
     const listed = async () => (await checks.listListings()).find(({ list }) => list === 'listed.example');
     const lookAgain = async (zones: DnsZones) => {
       await db.query("update block_list_checks set checked_at = now() - interval '61 minutes'");
@@ -84,7 +84,7 @@ describe('block lists', () => {
   });
 
   it('that are taken out of the list are forgotten; the time of a change stays', async () => {
-    const checks = worker.get(DestinationsRepository);
+    const checks = worker.get(EgressAddressesRepository);
     const listing = { address: '8.8.8.8', list: 'listed.example', state: 'listed' as const, reply: '' };
     await checks.replaceListings([listing, { ...listing, list: 'other.example' }]);
     await db.query("update block_list_checks set since = now() - interval '2 days'");

@@ -1,7 +1,7 @@
 import { MINUTE } from '../../../src/common/clock';
 import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
 import { MtaStsFetcher } from '../../../src/delivery/tls/mta-sts-policy';
-import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
+import { TlsRepository } from '../../../src/delivery/tls/tls.repository';
 import { MtaStsPolicies } from '../../../src/delivery/tls/mta-sts.service';
 import { DnsServer } from '../../doubles/dns-server';
 import { FakeClock } from '../../doubles/fake-clock';
@@ -59,7 +59,7 @@ describe('policies of receiving domains (RFC 8461)', () => {
     return {
       clock,
       fetcher,
-      policies: new MtaStsPolicies(new DestinationsRepository(db.database), fetcher, resolver, clock),
+      policies: new MtaStsPolicies(new TlsRepository(db.database), fetcher, resolver, clock),
     };
   }
   const rows = () => db.query('select * from mta_sts_policies order by domain');
@@ -74,7 +74,7 @@ describe('policies of receiving domains (RFC 8461)', () => {
     expect(web.requests).toEqual(['a.example']);
     // Of a process that has looked before it was there.
     const [row] = await rows();
-    expect(await new DestinationsRepository(db.database).takePolicyFetch('a.example', row?.policy_id, 60)).toBe(false);
+    expect(await new TlsRepository(db.database).takePolicyFetch('a.example', row?.policy_id, 60)).toBe(false);
   });
 
   it('are not looked for where none is announced, nor looked up for each mail', async () => {
@@ -176,7 +176,7 @@ describe('policies of receiving domains (RFC 8461)', () => {
     } else {
       fetcher.fetch = (domain, holder) => (holder === 'noisy' ? Promise.resolve(BUSY) : fetch(domain, holder));
     }
-    const policies = new MtaStsPolicies(new DestinationsRepository(db.database), fetcher, resolver, clock);
+    const policies = new MtaStsPolicies(new TlsRepository(db.database), fetcher, resolver, clock);
     expect((await policies.policyOf('a.example', 'noisy')).policy).toBeUndefined();
     expect(await policies.policyOf('a.example', 'quiet')).toMatchObject({ policy: { mode: 'enforce' } });
     expect(await policies.policyOf('a.example', 'noisy')).toMatchObject({ policy: { mode: 'enforce' } });
@@ -185,7 +185,7 @@ describe('policies of receiving domains (RFC 8461)', () => {
   it('are fetched again before they expire, and forgotten when they have', async () => {
     web.publish('a.example', ...ENFORCE);
     await worker().policies.policyOf('a.example');
-    const repository = new DestinationsRepository(db.database);
+    const repository = new TlsRepository(db.database);
     expect(await repository.duePolicies(10)).toEqual([]);
     await db.query("update mta_sts_policies set refresh_at = now(), expires_at = now() + interval '1 minute'");
     expect(await repository.duePolicies(10)).toEqual(['a.example']);

@@ -6,7 +6,7 @@ import type { MtaStsState } from '../../../src/delivery/tls/mta-sts.service';
 import { PolicyRouter } from '../../../src/delivery/tls/policy-router';
 import { CountTlsSessionsJob } from '../../../src/delivery/tls/tls.job';
 import { TlsSessionCounts } from '../../../src/delivery/tls/tls-session-counts';
-import { DestinationsRepository, type SessionCount } from '../../../src/delivery/shaping/destinations.repository';
+import { TlsRepository, type SessionCount } from '../../../src/delivery/tls/tls.repository';
 import { parseTlsReport, readTlsReport } from '../../../src/modules/inbound/parsing/tls-report';
 import { buildReport, ReportTlsJob } from '../../../src/modules/inbound/report-tls.job';
 import { DnsServer } from '../../doubles/dns-server';
@@ -168,9 +168,9 @@ describe('reports on TLS to the domains that mail went to', () => {
     await aDayLater();
     await worker.get(ReportTlsJob).run();
     expect(await rows()).toHaveLength(1);
-    expect(await worker.get(DestinationsRepository).removeOldTlsSessions()).toBe(0);
+    expect(await worker.get(TlsRepository).removeOldTlsSessions()).toBe(0);
     await scene.db.query('update tls_sessions set day = day - 3');
-    expect(await worker.get(DestinationsRepository).removeOldTlsSessions()).toBe(1);
+    expect(await worker.get(TlsRepository).removeOldTlsSessions()).toBe(1);
   });
 
   it('are not sent when no domain requests them any more', async () => {
@@ -203,9 +203,7 @@ describe('reports on TLS to the domains that mail went to', () => {
     judged: Pick<SessionCount, 'policyType' | 'policy'> = { policyType: 'no-policy-found', policy: '' },
   ): Promise<void> {
     const where = { mxHost: '', sendingIp: '', receivingIp: '' };
-    await worker
-      .get(DestinationsRepository)
-      .addTlsSessions([{ domain, result: 'success', ...judged, ...where, sessions }]);
+    await worker.get(TlsRepository).addTlsSessions([{ domain, result: 'success', ...judged, ...where, sessions }]);
   }
 });
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HOUR } from '../../../src/common/clock';
-import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
+import { EgressAddressesRepository } from '../../../src/delivery/egress/egress-addresses.repository';
 import { DomainsApp } from '../domains/domains-app';
 import { type OperatorClient, operatorOf } from './operator-app';
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   app = await DomainsApp.start({ EGRESS_POOLS: file, MAIL_HOST: 'mail.example.org' });
   app.clock.set(new Date());
   operator = await operatorOf(app);
-  await app.get(DestinationsRepository).registerAddresses([{ address: ADDRESS, isWarm: false }]);
+  await app.get(EgressAddressesRepository).registerAddresses([{ address: ADDRESS, isWarm: false }]);
 });
 afterAll(async () => {
   await app.close();
@@ -29,7 +29,7 @@ afterAll(async () => {
 const path = `/operator/v1/egress/${encodeURIComponent(ADDRESS)}`;
 const suspend = (address: string, key: string) =>
   app
-    .get(DestinationsRepository)
+    .get(EgressAddressesRepository)
     .writeSuspensions([{ address, key, cause: '554 5.7.1 listed', forMs: HOUR }], () => Promise.resolve());
 const audited = async (count: number) =>
   (await operator.api.get(`/operator/v1/audit?limit=${count}`)).body.data.map(

@@ -1,5 +1,5 @@
 import type { Server, Socket } from 'node:net';
-import { clientNetworkOf, ownedNetworkOf } from '../network';
+import { clientNetworkOf, ownedNetworkOf } from './network';
 
 /**
  * What holds a place of a limited number, by client, the oldest first. When there is none left, one gives way to another client: so
