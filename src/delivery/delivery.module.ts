@@ -39,7 +39,7 @@ import { CountTlsSessionsJob, RefreshMtaStsJob } from './tls/tls.job';
 import { TlsRepository } from './tls/tls.repository';
 import { AttemptDispatcher } from './worker/attempt-dispatcher';
 import { AttemptService } from './worker/attempt.service';
-import { ByteBudget } from './worker/byte-budget';
+import { ByteBudget } from './compose/byte-budget';
 import { ClaimPlanner } from './worker/claim-plan';
 import { Claimer } from './worker/claimer';
 import {
@@ -51,18 +51,18 @@ import {
   RecordSendingJob,
 } from './worker/queue.job';
 import { CrashRecovery, DeadClaims } from './worker/crash-recovery';
-import { DeliveryLog, DeliveryReport, DeliveryTraces } from './worker/delivery-log';
+import { DeliveryLog, DeliveryReport, DeliveryTraces } from './results/delivery-log';
 import { DeliveryPipeline } from './worker/delivery-pipeline';
 import { DeliveryWorker } from './worker/delivery-worker';
-import { DeliveryMetrics } from './worker/delivery.metrics';
+import { DeliveryMetrics } from './results/delivery.metrics';
 import { WorkerMetrics } from './worker/worker.metrics';
 import { EgressSyncJob, WarmUpSyncJob } from './worker/egress.job';
-import { JournalTakeover } from './worker/journal-takeover';
-import { MessageComposer } from './worker/message-composer';
+import { JournalTakeover } from './results/journal-takeover';
+import { MessageComposer } from './compose/message-composer';
 import { MessagePreparer } from './worker/message-preparer';
-import { ResultJournal } from './worker/result-journal';
-import { ResultCommit } from './worker/result-commit';
-import { Settler } from './worker/settler';
+import { ResultJournal } from './results/result-journal';
+import { ResultCommit } from './results/result-commit';
+import { Settler } from './results/settler';
 import { ShapingSync } from './worker/shaping-sync.job';
 import { SmtpTransmitter } from './worker/smtp-transmitter';
 import { SourceTransmitter } from './worker/source-transmitter';

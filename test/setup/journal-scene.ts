@@ -5,7 +5,7 @@ import { newId } from '../../src/common/ids';
 import { Metrics } from '../../src/common/metrics/metrics';
 import type { AppConfig } from '../../src/config/config';
 import type { Settlement } from '../../src/delivery/ports/outcome';
-import { type ForeignJournal, ResultJournal } from '../../src/delivery/worker/result-journal';
+import { type ForeignJournal, ResultJournal } from '../../src/delivery/results/result-journal';
 
 /** A data directory of its own for each test, and the session that writes there. */
 class JournalScene {

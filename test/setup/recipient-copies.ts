@@ -8,8 +8,8 @@ import {
   type OutgoingMessage,
   type SigningKey,
 } from '../../src/delivery/ports/sources';
-import { ByteBudget } from '../../src/delivery/worker/byte-budget';
-import { MessageComposer } from '../../src/delivery/worker/message-composer';
+import { ByteBudget } from '../../src/delivery/compose/byte-budget';
+import { MessageComposer } from '../../src/delivery/compose/message-composer';
 import { FakeClock } from '../doubles/fake-clock';
 import { message, PIXEL } from '../factories/composed-messages';
 

@@ -3,7 +3,7 @@ import { claimOf } from '../../../test/setup/recipient-copies';
 import { AttemptDispatcher } from './attempt-dispatcher';
 import type { AttemptService } from './attempt.service';
 import { ClaimPlanner } from './claim-plan';
-import type { PreparedMessage } from './message-composer';
+import type { PreparedMessage } from '../compose/message-composer';
 import type { SmtpTransmitter } from './smtp-transmitter';
 import type { WorkSignal } from './work-signal';
 import { WorkerSlots } from './worker-slots';

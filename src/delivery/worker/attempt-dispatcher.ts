@@ -5,7 +5,7 @@ import type { Route, Unroutable } from '../routing/router';
 import { Conversation } from '../smtp/smtp-connection';
 import { type AttemptResult, AttemptService, RELEASED } from './attempt.service';
 import { ClaimPlanner, type Expected } from './claim-plan';
-import type { PreparedMessage } from './message-composer';
+import type { PreparedMessage } from '../compose/message-composer';
 import { SilentAttempts } from './silent-attempts';
 import { type Hosts, SmtpTransmitter } from './smtp-transmitter';
 import { type Taken, type Waiting, WaitingRoom } from './waiting-room';

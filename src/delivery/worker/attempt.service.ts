@@ -17,7 +17,7 @@ import {
 import { simulate } from './simulate';
 import type { ReleaseSignal } from '../policy/destination-bounds';
 import type { Unroutable } from '../routing/router';
-import type { PreparedMessage } from './message-composer';
+import type { PreparedMessage } from '../compose/message-composer';
 import { ShapingSync } from './shaping-sync.job';
 import type { Transmission } from './smtp-transmitter';
 import { type GroupTarget, SourceTransmitter } from './source-transmitter';

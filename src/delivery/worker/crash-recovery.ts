@@ -8,7 +8,7 @@ import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import type { FreedDelivery } from '../queue/sql/worker-sessions.sql';
 import { ClaimPlanner } from './claim-plan';
 import { DeliveryPipeline } from './delivery-pipeline';
-import { JournalTakeover } from './journal-takeover';
+import { JournalTakeover } from '../results/journal-takeover';
 import { WorkerSession } from './worker-session';
 
 const LOOK_EVERY_MS = SECOND / 2;

@@ -9,7 +9,7 @@ import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import { AttemptDispatcher } from './attempt-dispatcher';
 import { type AttemptResult, AttemptService } from './attempt.service';
 import { IN_A_TURN, MessagePreparer, type Prepared } from './message-preparer';
-import { Settler } from './settler';
+import { Settler } from '../results/settler';
 import { SmtpTransmitter } from './smtp-transmitter';
 
 /** Claims that are given back together. */

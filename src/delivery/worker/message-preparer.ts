@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { UnavailableError } from '../../common/errors/app-error';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { MessageSource, OrdinalSource, SigningKeySource } from '../ports/sources';
-import { ByteBudget } from './byte-budget';
-import { MessageComposer, type PreparedMessage } from './message-composer';
+import { ByteBudget } from '../compose/byte-budget';
+import { MessageComposer, type PreparedMessage } from '../compose/message-composer';
 import { type UnattemptedEnding, UnattemptedEndings } from './unattempted-endings';
 
 /** A message to transmit, or what is to be done instead. */

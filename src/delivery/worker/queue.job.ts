@@ -10,9 +10,9 @@ import { QueueActionsService } from '../queue/queue-actions.service';
 import { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
 import { AttemptDispatcher, WAIT_REASONS } from './attempt-dispatcher';
 import { DeadClaims } from './crash-recovery';
-import { JournalTakeover } from './journal-takeover';
+import { JournalTakeover } from '../results/journal-takeover';
 import { DeliveryPipeline } from './delivery-pipeline';
-import { ResultCommit } from './result-commit';
+import { ResultCommit } from '../results/result-commit';
 import { WorkSignal } from './work-signal';
 import { WorkerSession } from './worker-session';
 

@@ -16,7 +16,7 @@ import { SMTP_TIMEOUTS } from '../smtp/smtp-timeouts';
 import { NextHopPools } from '../smtp/next-hop-pools';
 import { tlsDemandOf } from '../tls/policy-router';
 import type { Conversation } from '../smtp/smtp-connection';
-import type { SignedMessage } from './message-composer';
+import type { SignedMessage } from '../compose/message-composer';
 
 /** Addresses tried within one attempt; more would keep a slot busy with a destination that is down. */
 const MAX_ADDRESSES = 4;

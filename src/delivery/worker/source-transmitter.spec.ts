@@ -7,7 +7,7 @@ import { SourceChooser } from '../egress/source-chooser';
 import type { WarmUpVolumes } from '../egress/warm-up-volumes';
 import { BUILT_IN_CLASSIFIER } from '../policy/classify-reply';
 import { rejection } from '../policy/transmission-result';
-import type { SignedMessage } from './message-composer';
+import type { SignedMessage } from '../compose/message-composer';
 import type { SmtpTransmitter, Target, Transmission } from './smtp-transmitter';
 import { SourceTransmitter } from './source-transmitter';
 import type { WorkerSession } from './worker-session';

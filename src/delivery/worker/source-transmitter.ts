@@ -7,7 +7,7 @@ import { isWorthAnotherHost, type TransmissionResult } from '../policy/transmiss
 import type { ClaimedDelivery } from '../ports/delivery';
 import { SOURCE_SUSPENDED } from '../ports/outcome';
 import { SMTP_TIMEOUTS } from '../smtp/smtp-timeouts';
-import type { SignedMessage } from './message-composer';
+import type { SignedMessage } from '../compose/message-composer';
 import { SmtpTransmitter, type Target, type Transmission } from './smtp-transmitter';
 import { WorkerSession } from './worker-session';
 

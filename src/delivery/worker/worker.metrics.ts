@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Metrics } from '../../common/metrics/metrics';
 import type { DestinationState } from '../policy/destination-bounds';
 import { AttemptDispatcher, WAIT_REASONS } from './attempt-dispatcher';
-import { ByteBudget } from './byte-budget';
+import { ByteBudget } from '../compose/byte-budget';
 import { DeliveryPipeline } from './delivery-pipeline';
 import { SmtpTransmitter } from './smtp-transmitter';
 import { WorkerSlots } from './worker-slots';

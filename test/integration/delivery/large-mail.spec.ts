@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ByteBudget } from '../../../src/delivery/worker/byte-budget';
+import { ByteBudget } from '../../../src/delivery/compose/byte-budget';
 import { MessageSource } from '../../../src/delivery/ports/sources';
 import { PortRouter } from '../../doubles/port-router';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';

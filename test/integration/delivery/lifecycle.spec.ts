@@ -8,7 +8,7 @@ import { QueueActionsService } from '../../../src/delivery/queue/queue-actions.s
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { Claimer } from '../../../src/delivery/worker/claimer';
 import { DeadClaims } from '../../../src/delivery/worker/crash-recovery';
-import { ResultCommit } from '../../../src/delivery/worker/result-commit';
+import { ResultCommit } from '../../../src/delivery/results/result-commit';
 import { EmailChangesService } from '../../../src/modules/emails/email-changes.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { type EmailStatus, foldStatus } from '../../../src/modules/emails/outcomes/email-state';

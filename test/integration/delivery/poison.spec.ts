@@ -6,7 +6,7 @@ import { Claimer } from '../../../src/delivery/worker/claimer';
 import { DeadClaims } from '../../../src/delivery/worker/crash-recovery';
 import { DeliveryPipeline } from '../../../src/delivery/worker/delivery-pipeline';
 import { PromoteDueJob } from '../../../src/delivery/worker/queue.job';
-import { Settler } from '../../../src/delivery/worker/settler';
+import { Settler } from '../../../src/delivery/results/settler';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SmtpSink } from '../../doubles/smtp-sink';

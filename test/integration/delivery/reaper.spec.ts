@@ -9,11 +9,11 @@ import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-ses
 import { OutcomeSink } from '../../../src/delivery/ports/outcome';
 import { Claimer } from '../../../src/delivery/worker/claimer';
 import { DeadClaims } from '../../../src/delivery/worker/crash-recovery';
-import { JournalTakeover } from '../../../src/delivery/worker/journal-takeover';
+import { JournalTakeover } from '../../../src/delivery/results/journal-takeover';
 import { DeadSessionsJob } from '../../../src/delivery/worker/queue.job';
-import { ResultJournal } from '../../../src/delivery/worker/result-journal';
-import { ResultCommit } from '../../../src/delivery/worker/result-commit';
-import { Settler } from '../../../src/delivery/worker/settler';
+import { ResultJournal } from '../../../src/delivery/results/result-journal';
+import { ResultCommit } from '../../../src/delivery/results/result-commit';
+import { Settler } from '../../../src/delivery/results/settler';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
 import { EmailChangesService } from '../../../src/modules/emails/email-changes.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
