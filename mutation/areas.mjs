@@ -37,8 +37,8 @@ export const AREAS = {
     tests: ['claim-statement', 'queue', 'fairness'].map((name) => `test/integration/delivery/${name}.spec.ts`),
   },
   'json-scan': {
-    mutate: ['src/common/http/json-scan.ts'],
-    tests: ['src/common/http/json-*.spec.ts'],
+    mutate: ['src/common/json/json-scan.ts'],
+    tests: ['src/common/json/*.spec.ts'],
   },
   tokens: {
     mutate: ['src/delivery/tokens/*.ts', '!src/delivery/tokens/*.spec.ts'],

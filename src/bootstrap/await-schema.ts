@@ -2,7 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SECOND, SystemClock } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import { errorBody, JSON_TYPE } from '../common/http/error-response';
-import { type ProbeResponse, type ProbeRoutes, type ProbeServer, startProbeServer } from '../common/http/probe-server';
+import {
+  type ProbeResponse,
+  type ProbeRoutes,
+  type ProbeServer,
+  startProbeServer,
+} from '../common/http/server/probe-server';
 import type { Logger } from '../common/logging/logger';
 import { Metrics, startMetricsServer } from '../common/metrics/metrics';
 import { COMMIT, RELEASE } from '../common/release';

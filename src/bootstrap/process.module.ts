@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import { Clock, DatabaseClock } from '../common/clock';
 import { DiskSpace } from '../common/disk-space';
 import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
-import { Draining } from '../common/http/draining';
+import { Draining } from '../common/http/server/draining';
 import { InstallationGauges } from '../common/jobs/installation-gauges';
 import { PeriodicJobs, RUNS_JOBS } from '../common/jobs/periodic-jobs';
 import { Metrics } from '../common/metrics/metrics';

@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../../src/api.module';
 import { ProcessModule } from '../../src/bootstrap/process.module';
-import { createHttpAdapter } from '../../src/common/http/http-server';
+import { createHttpAdapter } from '../../src/common/http/server/http-server';
 import { translateDatabaseError } from '../../src/database/database-errors';
 import { type Core, type CoreOptions, testConfig } from './core-context';
 

@@ -2,6 +2,7 @@ import { SetMetadata } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { SECOND } from '../clock';
 import { AppError, ClientGoneError, TooManyAtATimeError, UnavailableError } from '../errors/app-error';
+import { MAX_ITEMS } from '../json/parse-json';
 import { BodyParts } from '../mime/body-parts';
 import { clientNetworkOf } from '../network';
 import { clientAddressOf } from './client-address';
@@ -20,7 +21,12 @@ export interface BodyOptions {
   readonly elementwise: boolean;
 }
 
-export const DEFAULT_BODY: BodyOptions = { maxBytes: 64 * KIB, maxItems: 20_000, ignored: false, elementwise: false };
+export const DEFAULT_BODY: BodyOptions = {
+  maxBytes: 64 * KIB,
+  maxItems: MAX_ITEMS,
+  ignored: false,
+  elementwise: false,
+};
 
 /** 25 MiB of decoded attachments as base64, plus the bodies. */
 export const SEND_BODY: BodyOptions = { ...DEFAULT_BODY, maxBytes: 40 * MIB };

@@ -4,7 +4,7 @@ import { getMetadataStorage, type ValidationError as PropertyError, validateSync
 import { type FieldErrors, ValidationError } from '../errors/app-error';
 import { isRecord } from '../values';
 import { NULLABLE_METADATA } from './dto-decorators';
-import { fieldPath, unknownFields } from './field-path';
+import { fieldPath, unknownFields } from '../json/field-path';
 
 /** For arrays that declare no `@ArrayMaxSize`. */
 const MAX_ELEMENTS = 1_000;

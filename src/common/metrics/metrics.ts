@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { type ProbeResponse, type ProbeRoutes, type ProbeServer, startProbeServer } from '../http/probe-server';
+import { type ProbeResponse, type ProbeRoutes, type ProbeServer, startProbeServer } from '../http/server/probe-server';
 import type { LogRequest } from '../http/request';
 
 interface MetricOptions {

@@ -6,7 +6,7 @@ import { MasterKeyRecord } from '../../database/installation.repository';
 import { ReadDatabase } from '../../database/read-database.service';
 import { type DiskHealth, DiskSpace } from '../../common/disk-space';
 import { acrossTenants } from '../../common/tenant';
-import { Draining } from '../../common/http/draining';
+import { Draining } from '../../common/http/server/draining';
 import { Database } from '../../database/database.service';
 import type { RowSecurity } from '../../database/row-security';
 import { AppConfig } from '../../config/config';

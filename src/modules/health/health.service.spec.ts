@@ -4,7 +4,7 @@ import { FakeClock } from '../../../test/doubles/fake-clock';
 import { Clock, DatabaseClock } from '../../common/clock';
 import { DiskSpace } from '../../common/disk-space';
 import { UnavailableError } from '../../common/errors/app-error';
-import { Draining } from '../../common/http/draining';
+import { Draining } from '../../common/http/server/draining';
 import { Database } from '../../database/database.service';
 import { AppConfig } from '../../config/config';
 import { HeldDestinations, HeldLookup } from '../../delivery/shaping/held-destinations.service';

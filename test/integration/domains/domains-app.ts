@@ -7,7 +7,7 @@ import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { type Modules, ProcessModule } from '../../../src/bootstrap/process.module';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
-import { createHttpAdapter } from '../../../src/common/http/http-server';
+import { createHttpAdapter } from '../../../src/common/http/server/http-server';
 import { translateDatabaseError } from '../../../src/database/database-errors';
 import { buildOpenApiDocument, setUpDocs } from '../../../src/openapi/docs';
 import { type DnsRecords, DnsServer } from '../../doubles/dns-server';

@@ -6,7 +6,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { BodyGuard } from '../../../src/common/http/body.guard';
 import { ErrorFilter } from '../../../src/common/http/error-response';
-import { createHttpAdapter } from '../../../src/common/http/http-server';
+import { createHttpAdapter } from '../../../src/common/http/server/http-server';
 import type { RequestLine } from '../../../src/common/http/request';
 import { expectEnvelope, expectStandardHeaders } from './expect-envelope';
 import { exchange, post, request } from './raw-client';

@@ -11,7 +11,7 @@ import { DataSource } from 'typeorm';
 import { ProcessModule } from '../../../src/bootstrap/process.module';
 import { PUBLIC_METADATA } from '../../../src/common/http/scopes';
 import { ErrorFilter } from '../../../src/common/http/error-response';
-import { createHttpAdapter } from '../../../src/common/http/http-server';
+import { createHttpAdapter } from '../../../src/common/http/server/http-server';
 import { DtoPipe } from '../../../src/common/http/validate-dto';
 import { loadConfig } from '../../../src/config/load-config';
 import { translateDatabaseError } from '../../../src/database/database-errors';

@@ -5,7 +5,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '../../../src/common/http/scopes';
 import { ErrorFilter } from '../../../src/common/http/error-response';
-import { createHttpAdapter } from '../../../src/common/http/http-server';
+import { createHttpAdapter } from '../../../src/common/http/server/http-server';
 import { buildOpenApiDocument, setUpDocs } from '../../../src/openapi/docs';
 
 @ApiTags('Health')

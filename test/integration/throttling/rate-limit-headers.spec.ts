@@ -22,7 +22,7 @@ import { AppError } from '../../../src/common/errors/app-error';
 import { AuthenticationFailures, RateLimitClass } from '../../../src/common/http/request-limits';
 import { BodyGuard } from '../../../src/common/http/body.guard';
 import { ErrorFilter } from '../../../src/common/http/error-response';
-import { createHttpAdapter } from '../../../src/common/http/http-server';
+import { createHttpAdapter } from '../../../src/common/http/server/http-server';
 import { DtoPipe } from '../../../src/common/http/validate-dto';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { AppConfig } from '../../../src/config/config';

@@ -1,5 +1,5 @@
 import type { FieldErrors } from '../../../common/errors/app-error';
-import { unknownFields } from '../../../common/http/field-path';
+import { unknownFields } from '../../../common/json/field-path';
 import { parseTimestamp, WITHIN_YEARS } from '../../../common/http/timestamps';
 import { isRecord } from '../../../common/values';
 

@@ -1,4 +1,4 @@
-import { parseJson } from '../../../common/http/json-body';
+import { parseJson } from '../../../common/json/parse-json';
 import { parseDomain } from '../../../common/mail-domain';
 import {
   TLS_POLICY_TYPES,

@@ -1,7 +1,7 @@
 import PostalMime from 'postal-mime';
 import { personKey } from '../../../../common/address-forms';
 import { ValidationError } from '../../../../common/errors/app-error';
-import { parseJson } from '../../../../common/http/json-body';
+import { parseJson } from '../../../../common/json/parse-json';
 import type { FieldReader } from '../field-reader';
 import { readOptions } from '../parse-send-request';
 import type { Recipient, RecipientKind, SendRequest } from '../send-request';

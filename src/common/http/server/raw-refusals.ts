@@ -1,11 +1,11 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Request } from 'express';
-import { AppError, ValidationError } from '../errors/app-error';
-import { errorBody, JSON_TYPE, statusOf } from './error-response';
-import { sendRefusal } from './error-page';
-import { type LogRequest, newRequestId } from './request';
-import type { StandardHeaders } from './express-messages';
+import { AppError, ValidationError } from '../../errors/app-error';
+import { errorBody, JSON_TYPE, statusOf } from '../error-response';
+import { sendRefusal } from '../error-page';
+import { type LogRequest, newRequestId } from '../request';
+import type { StandardHeaders } from '../express-messages';
 
 const MAX_HEADER_FIELDS = 100;
 /** How long what a refused client still sends is read, so that it gets to see the response before the connection breaks. */

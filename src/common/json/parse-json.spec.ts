@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { ValidationError } from '../errors/app-error';
-import { parseElements, parseJson } from './json-body';
+import { parseElements, parseJson } from './parse-json';
 
 /** The field that the refusal of a text names, or undefined when it is taken. */
 function refusedField(text: string | Uint8Array): string | undefined {

@@ -1,13 +1,13 @@
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import { SECOND } from '../clock';
-import { withoutTenant } from '../tenant';
+import { SECOND } from '../../clock';
+import { withoutTenant } from '../../tenant';
 import { Draining } from './draining';
-import { contentOf, endWith, type ErrorTranslator, sendError, statusOf, toAppError } from './error-response';
-import { expressMessages, standardHeaders } from './express-messages';
+import { contentOf, endWith, type ErrorTranslator, sendError, statusOf, toAppError } from '../error-response';
+import { expressMessages, standardHeaders } from '../express-messages';
 import { createNodeServer, type NodeServerOptions } from './node-server';
-import { BodyBudget, holderOf, holdUntilRead, MAX_HELD_BYTES } from './request-body';
+import { BodyBudget, holderOf, holdUntilRead, MAX_HELD_BYTES } from '../request-body';
 import { type RouteHandler, RouteTable } from './route-table';
 
 export interface HttpServerOptions extends NodeServerOptions {

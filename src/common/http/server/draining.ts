@@ -1,4 +1,4 @@
-import { AppError } from '../errors/app-error';
+import { AppError } from '../../errors/app-error';
 
 /**
  * Serving → leaving → draining. While it serves, requests are only counted. From `announce()` on it serves as before, but

@@ -1,20 +1,20 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
-import { EVENT_LOOP } from '../async/fair-turns';
-import { SECOND } from '../clock';
-import { clientNetworkOf } from '../network';
-import type { RequestSpan } from '../tracing/tracing';
-import { AppError } from '../errors/app-error';
-import { startRequest } from '../tenant';
-import { shareConnections } from '../connection-shares';
+import { EVENT_LOOP } from '../../async/fair-turns';
+import { SECOND } from '../../clock';
+import { clientNetworkOf } from '../../network';
+import type { RequestSpan } from '../../tracing/tracing';
+import { AppError } from '../../errors/app-error';
+import { startRequest } from '../../tenant';
+import { shareConnections } from '../../connection-shares';
 import type { Draining } from './draining';
-import type { expressMessages, StandardHeaders } from './express-messages';
-import { sendRefusal } from './error-page';
+import type { expressMessages, StandardHeaders } from '../express-messages';
+import { sendRefusal } from '../error-page';
 import { PipelinedRequests } from './pipelined-requests';
 import { refuseConnect, refuseRequest, refuseUnparsed, refuseUnrouted } from './raw-refusals';
-import { releaseBody } from './request-body';
-import { lineOf, type LogRequest, requestIdOf } from './request';
+import { releaseBody } from '../request-body';
+import { lineOf, type LogRequest, requestIdOf } from '../request';
 
 /** A client that still sends a body after its response is cut off. */
 const UNREAD_BODY_MS = 2 * SECOND;

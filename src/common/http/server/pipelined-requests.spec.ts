@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { PerTurn } from '../../../test/setup/loop-turns';
-import { waitFor } from '../../../test/setup/wait-for';
+import { PerTurn } from '../../../../test/setup/loop-turns';
+import { waitFor } from '../../../../test/setup/wait-for';
 import { PipelinedRequests } from './pipelined-requests';
 
 const get = (path: number | string): string => `GET /${path} HTTP/1.1\r\nHost: a\r\n\r\n`;

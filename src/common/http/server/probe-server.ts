@@ -1,10 +1,10 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { EVENT_LOOP } from '../async/fair-turns';
-import { SingleFlight } from '../async/promises';
-import { CONNECTION_TURNS } from '../async/shared-turns';
-import { opensPort, type PortVariable } from '../network';
-import { shareConnections } from '../connection-shares';
+import { EVENT_LOOP } from '../../async/fair-turns';
+import { SingleFlight } from '../../async/promises';
+import { CONNECTION_TURNS } from '../../async/shared-turns';
+import { opensPort, type PortVariable } from '../../network';
+import { shareConnections } from '../../connection-shares';
 import { PipelinedRequests } from './pipelined-requests';
 
 /** Text goes out as it is, anything else as JSON. */

@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import { match, type MatchFunction } from 'path-to-regexp';
-import { AppError } from '../errors/app-error';
+import { AppError } from '../../errors/app-error';
 
 export type RouteHandler = (request: Request, response: Response, next: NextFunction) => unknown;
 

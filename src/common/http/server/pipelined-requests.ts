@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { EVENT_LOOP, FairStarts } from '../async/fair-turns';
-import { parseInTurns } from '../async/parse-in-turns';
-import { CONNECTION_TURNS } from '../async/shared-turns';
-import { socketInTurns } from '../async/socket-turns';
+import { EVENT_LOOP, FairStarts } from '../../async/fair-turns';
+import { parseInTurns } from '../../async/parse-in-turns';
+import { CONNECTION_TURNS } from '../../async/shared-turns';
+import { socketInTurns } from '../../async/socket-turns';
 
 /** Of all connections of this process. */
 const STARTS = new FairStarts();

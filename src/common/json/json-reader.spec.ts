@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { AppError, ValidationError } from '../errors/app-error';
-import { parseElements, parseInTurns, parseJson } from './json-body';
+import { parseElements, parseInTurns, parseJson } from './parse-json';
 import { MAX_DEPTH } from './json-problems';
 import { JsonReader } from './json-reader';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
