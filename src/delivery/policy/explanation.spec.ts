@@ -3,6 +3,7 @@ import {
   afterExpiry,
   atEndOfLife,
   greylisted,
+  lost,
   noDomain,
   refusedBanner,
   retryFacts,
@@ -45,9 +46,44 @@ describe('the explanation of an ending', () => {
       /within its time: it was tried 24 times; the last answer was: Greylisted$/,
     ],
     ['silence to the end', timeout, atEndOfLife(24), /within its time: it was tried 24 times; no server answered$/],
+    [
+      'silence to the end, as it is worded',
+      { ...timeout, smtp: { ...timeout.smtp, response: 'The server did not answer in time' } },
+      atEndOfLife(24),
+      /it was tried 24 times; the last result was: The server did not answer in time$/,
+    ],
+    [
+      'a yes in the wrong place',
+      { ...timeout, cause: 'protocol', smtp: { phase: 'data', code: 250, response: '250 ok' } },
+      atEndOfLife(24),
+      /the last answer was: 250 ok; a reply 250 has no meaning there \(data\)$/,
+    ],
+    [
+      'silence after the final dot',
+      lost,
+      atEndOfLife(24),
+      /24 times; no server answered; the server had the whole message, so it may have arrived after all$/,
+    ],
     ['its own limit', greylisted, afterExpiry, /within its time: it was tried once; the last answer was: Greylisted$/],
   ])('of %s is in plain words', (_name, result, given, words) => {
     expect(resolveOutcome(result, given)).toMatchObject({ explanation: expect.stringMatching(words) });
+  });
+
+  it('is there for what a reply alone says wrongly, or not at all, while it is tried again', () => {
+    const misplaced = {
+      ...timeout,
+      cause: 'protocol',
+      smtp: { phase: 'data', code: 250, response: '250 ok' },
+    } as const;
+    expect(resolveOutcome(misplaced, retryFacts())).toMatchObject({
+      ...{ kind: 'deferred', explanation: 'a reply 250 has no meaning there (data)' },
+    });
+    expect(resolveOutcome(lost, retryFacts())).toMatchObject({
+      ...{ kind: 'unknown', explanation: expect.stringMatching(/did not say .* may arrive twice$/) as unknown },
+    });
+    for (const plain of [timeout, greylisted]) {
+      expect(resolveOutcome(plain, retryFacts())).not.toHaveProperty('explanation');
+    }
   });
 
   it('is there for every refusal, whatever it says', () => {

@@ -112,7 +112,8 @@ function countRefusal(outcome: DeliveryOutcome, { maximumRetries }: ReplyClassif
  * section 3.2, RFC 6152 section 3). It depends on what the host offers, so the code is permanent only when every host was asked:
  * one that was silent may take the message at a later attempt.
  */
-function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFacts): DeliveryOutcome {
+function resolveFailure(failed: Failed, facts: RetryFacts): DeliveryOutcome {
+  const { cause, afterFinalDot, smtp } = failed;
   if ((cause === 'too-large' || cause === 'unsupported') && smtp.enhancedCode?.startsWith('5')) {
     const { classification } = rejection({ ...smtp, code: 554 }, BUILT_IN_CLASSIFIER);
     const { ruleId, class: kind } = classification;
@@ -122,7 +123,13 @@ function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFact
   }
   // To a sender it is a silence like any other.
   const reason = cause === 'cut-short' ? 'timeout' : cause;
-  return retryOrEnd(afterFinalDot ? 'unknown' : 'deferred', reason, smtp, facts);
+  return retryOrEnd(afterFinalDot ? 'unknown' : 'deferred', reason, smtp, facts, remarkOn(failed));
+}
+
+/** A reply in the wrong place would look like a yes: 250 for DATA, 354 for MAIL. */
+function remarkOn({ cause, smtp }: Failed): string | undefined {
+  const { code, phase = 'connect' } = smtp;
+  return cause === 'protocol' && code !== undefined ? `a reply ${code} has no meaning there (${phase})` : undefined;
 }
 
 /**
@@ -144,29 +151,32 @@ function resolveUnroutable(result: Unroutable, facts: RetryFacts): DeliveryOutco
   return { ...bounced('hard', reason, smtp), explanation: response, ...(isDomainMissing && { isDomainMissing }) };
 }
 
-function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFacts, facts: RetryFacts): DeliveryOutcome {
+const TRIED_AGAIN =
+  'The server had the whole message and did not say that it takes it: it is tried again with the same Message-ID, and may arrive twice';
+const MAY_HAVE_ARRIVED = 'the server had the whole message, so it may have arrived after all';
+
+/** @param remark on the last reply */
+function retryOrEnd(
+  kind: 'deferred' | 'unknown',
+  reason: string,
+  smtp: SmtpFacts,
+  facts: RetryFacts,
+  remark?: string,
+): DeliveryOutcome {
   const plan = planRetry(facts);
-  switch (plan.kind) {
-    case 'at':
-      return { kind, nextAttemptAt: plan.at, reason, smtp };
-    case 'expired':
-      return {
-        kind: 'failed',
-        reason: 'expired',
-        detail: reason,
-        explanation: expiry(facts.attempt, smtp),
-        smtp,
-      };
-    case 'exhausted':
-      return {
-        ...bounced('soft', reason, smtp),
-        ...{
-          reason: `retries exhausted: ${reason}`,
-          lastReason: reason,
-          explanation: expiry(facts.attempt, smtp),
-        },
-      };
+  const isOpen = kind === 'unknown';
+  if (plan.kind === 'at') {
+    const words = joined(isOpen && TRIED_AGAIN, remark);
+    return { kind, nextAttemptAt: plan.at, reason, smtp, ...(words !== '' && { explanation: words }) };
   }
+  const explanation = joined(expiry(facts.attempt, smtp), remark, isOpen && MAY_HAVE_ARRIVED);
+  if (plan.kind === 'expired') return { kind: 'failed', reason: 'expired', detail: reason, explanation, smtp };
+  const exhausted = { reason: `retries exhausted: ${reason}`, lastReason: reason, explanation };
+  return { ...bounced('soft', reason, smtp), ...exhausted };
+}
+
+function joined(...words: readonly (string | false | undefined)[]): string {
+  return words.filter((one) => one !== false && one !== undefined).join('; ');
 }
 
 /**
@@ -183,8 +193,10 @@ function times(attempts: number): string {
   return attempts === 1 ? 'it was tried once' : `it was tried ${attempts} times`;
 }
 
-function describeReply({ response }: SmtpFacts): string {
-  return response === undefined ? 'no server answered' : `the last answer was: ${response}`;
+/** Without a code the words are this side's: the server was silent, or the connection ended. */
+function describeReply({ code, response }: SmtpFacts): string {
+  if (response === undefined) return 'no server answered';
+  return `the last ${code === undefined ? 'result' : 'answer'} was: ${response}`;
 }
 
 function refusedOften({ refusals }: RetryFacts, smtp: SmtpFacts): string {
