@@ -78,8 +78,10 @@ describe('the flight recorder', () => {
       await peer.untilGone();
     });
     await scene.startWorker({ hopPort: server.port, isFinalHop: true, env: DIRECT });
+    const ids: string[] = [];
     const eventOf = async (type: string) => {
       const [id = ''] = await scene.acceptTo('ada');
+      ids.push(id);
       const rows = await scene.readWhen(id, ({ events }) => events.at(-1)?.event_type === type, type);
       return rows.events.at(-1)?.data;
     };
@@ -94,6 +96,13 @@ describe('the flight recorder', () => {
       explanation: expect.stringMatching(/tried again with the same Message-ID, and may arrive twice$/) as unknown,
     });
     expect(unknown).not.toHaveProperty('code');
+    const [, id = ''] = ids;
+    const [attempt] = await attempts(id);
+    expect(attempt).toMatchObject({
+      ...{ outcome: 'unknown', phase: 'final', failure: unknown?.response, explanation: unknown?.explanation },
+    });
+    expect(attempt).not.toHaveProperty('reply');
+    expect((await attempts(ids[0] ?? ''))[0]).not.toHaveProperty('failure');
     await server.stop();
   });
 
