@@ -6,6 +6,7 @@ import {
   lost,
   noDomain,
   refusedBanner,
+  rejected,
   retryFacts,
   timeout,
   unknownUser,
@@ -26,18 +27,19 @@ describe('the explanation of an ending', () => {
 
   it.each<[string, TransmissionResult, RetryFacts, RegExp]>([
     ['an unknown user', unknownUser, retryFacts(), /address is bad|mailbox/i],
-    [
-      'a rule that says nothing',
-      ownRule,
-      retryFacts(),
-      /^The server of the recipient refused it: 550 5\.9\.9 not today$/,
-    ],
+    ['a rule that says nothing', ownRule, retryFacts(), /^The receiving server refused it: 550 5\.9\.9 not today$/],
     ['no such domain', noDomain, retryFacts(), /^none$/],
     [
       'a host that refuses everybody',
       refusedBanner,
       retryFacts({ attempt: 9, refusals: 3 }),
-      /^The server of the recipient refused the connection 4 times; the last answer was: No SMTP service here$/,
+      /^The receiving server refused the connection 4 times; the last answer was: No SMTP service here$/,
+    ],
+    [
+      'a host that refuses the sender',
+      rejected('mail', 550, '550 5.7.1 not from there', '5.7.1'),
+      retryFacts({ attempt: 9, refusals: 3 }),
+      /^The receiving server refused the mail, before it heard of the recipient, 4 times; the last answer was: 550 5\.7\.1/,
     ],
     [
       'a reply to the end',
@@ -77,6 +79,10 @@ describe('the explanation of an ending', () => {
     } as const;
     expect(resolveOutcome(misplaced, retryFacts())).toMatchObject({
       ...{ kind: 'deferred', explanation: 'a reply 250 has no meaning there (data)' },
+    });
+    const ours = { ...timeout, cause: 'internal', smtp: {} };
+    expect(resolveOutcome(ours, retryFacts())).toMatchObject({
+      explanation: expect.stringMatching(/^an error of this/) as unknown,
     });
     expect(resolveOutcome(lost, retryFacts())).toMatchObject({
       ...{ kind: 'unknown', explanation: expect.stringMatching(/did not say .* may arrive twice$/) as unknown },

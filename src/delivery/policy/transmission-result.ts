@@ -126,8 +126,9 @@ function resolveFailure(failed: Failed, facts: RetryFacts): DeliveryOutcome {
   return retryOrEnd(afterFinalDot ? 'unknown' : 'deferred', reason, smtp, facts, remarkOn(failed));
 }
 
-/** A reply in the wrong place would look like a yes: 250 for DATA, 354 for MAIL. */
+/** A reply in the wrong place would look like a yes: 250 for DATA, 354 for MAIL. An error of this service has no words of its own. */
 function remarkOn({ cause, smtp }: Failed): string | undefined {
+  if (cause === 'internal') return 'an error of this service ended the attempt: its operator finds it in the log';
   const { code, phase = 'connect' } = smtp;
   return cause === 'protocol' && code !== undefined ? `a reply ${code} has no meaning there (${phase})` : undefined;
 }
@@ -200,14 +201,13 @@ function describeReply({ code, response }: SmtpFacts): string {
 }
 
 function refusedOften({ refusals }: RetryFacts, smtp: SmtpFacts): string {
-  return `The server of the recipient refused the connection ${refusals + 1} times; ${describeReply(smtp)}`;
+  const what = isAtMessage({ smtp }) ? 'the mail, before it heard of the recipient,' : 'the connection';
+  return `The receiving server refused ${what} ${refusals + 1} times; ${describeReply(smtp)}`;
 }
 
 /** An operator's rule need not explain itself. */
 function refusal({ response }: SmtpFacts): string {
-  return response === undefined
-    ? 'The server of the recipient refused it'
-    : `The server of the recipient refused it: ${response}`;
+  return response === undefined ? 'The receiving server refused it' : `The receiving server refused it: ${response}`;
 }
 
 function bounced(
