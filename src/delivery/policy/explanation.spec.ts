@@ -58,7 +58,7 @@ describe('the explanation of an ending', () => {
       'a yes in the wrong place',
       { ...timeout, cause: 'protocol', smtp: { phase: 'data', code: 250, response: '250 ok' } },
       atEndOfLife(24),
-      /the last answer was: 250 ok; a reply 250 has no meaning there \(data\)$/,
+      /the last answer was: 250 ok; the server replied 250 to DATA, where that has no meaning$/,
     ],
     [
       'silence after the final dot',
@@ -78,11 +78,11 @@ describe('the explanation of an ending', () => {
       smtp: { phase: 'data', code: 250, response: '250 ok' },
     } as const;
     expect(resolveOutcome(misplaced, retryFacts())).toMatchObject({
-      ...{ kind: 'deferred', explanation: 'a reply 250 has no meaning there (data)' },
+      ...{ kind: 'deferred', explanation: 'The server replied 250 to DATA, where that has no meaning' },
     });
     const ours = { ...timeout, cause: 'internal', smtp: {} };
     expect(resolveOutcome(ours, retryFacts())).toMatchObject({
-      explanation: expect.stringMatching(/^an error of this/) as unknown,
+      explanation: expect.stringMatching(/^An error of this/) as unknown,
     });
     expect(resolveOutcome(lost, retryFacts())).toMatchObject({
       ...{ kind: 'unknown', explanation: expect.stringMatching(/did not say .* may arrive twice$/) as unknown },

@@ -1,4 +1,4 @@
-import type { ConversationTrace, TlsPolicy } from '../ports/attempt-trace';
+import type { ConversationTrace, SmtpPhase, TlsPolicy } from '../ports/attempt-trace';
 import { type DeliveryOutcome, type SmtpFacts, SOURCE_SUSPENDED } from '../ports/outcome';
 import { BUILT_IN_CLASSIFIER, type ReplyClassification, type ReplyClassifier } from './classify-reply';
 import type { ReleaseSignal } from './destination-bounds';
@@ -126,11 +126,16 @@ function resolveFailure(failed: Failed, facts: RetryFacts): DeliveryOutcome {
   return retryOrEnd(afterFinalDot ? 'unknown' : 'deferred', reason, smtp, facts, remarkOn(failed));
 }
 
+const ASKED: Readonly<Partial<Record<SmtpPhase, string>>> = {
+  ...{ auth: 'the login', tls: 'STARTTLS', mail: 'MAIL', rcpt: 'RCPT', data: 'DATA', final: 'the message' },
+};
+
 /** A reply in the wrong place would look like a yes: 250 for DATA, 354 for MAIL. An error of this service has no words of its own. */
 function remarkOn({ cause, smtp }: Failed): string | undefined {
   if (cause === 'internal') return 'an error of this service ended the attempt: its operator finds it in the log';
   const { code, phase = 'connect' } = smtp;
-  return cause === 'protocol' && code !== undefined ? `a reply ${code} has no meaning there (${phase})` : undefined;
+  if (cause !== 'protocol' || code === undefined) return undefined;
+  return `the server replied ${code} to ${ASKED[phase] ?? 'the connection'}, where that has no meaning`;
 }
 
 /**
@@ -177,7 +182,8 @@ function retryOrEnd(
 }
 
 function joined(...words: readonly (string | false | undefined)[]): string {
-  return words.filter((one) => one !== false && one !== undefined).join('; ');
+  const sentence = words.filter((one) => one !== false && one !== undefined).join('; ');
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
 /**

@@ -87,7 +87,7 @@ describe('the flight recorder', () => {
     };
     expect(await eventOf('deferred')).toMatchObject({
       ...{ reason: 'protocol', code: 250, response: '250 fine', phase: 'data' },
-      explanation: 'a reply 250 has no meaning there (data)',
+      explanation: 'The server replied 250 to DATA, where that has no meaning',
     });
     const unknown = await eventOf('unknown');
     expect(unknown).toMatchObject({
