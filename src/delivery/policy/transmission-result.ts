@@ -232,6 +232,7 @@ const OWN_CAUSES: ReadonlySet<string> = new Set([
   'aborted',
   'cut-short',
   'insecure',
+  'internal',
   'local',
   // The sender's demand, which the next sender does not have.
   'policy',
