@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ToxicProxy } from '../network/toxic-proxy.mjs';
+import { say } from '../say.mjs';
 
 const PRELOAD = path.join(import.meta.dirname, 'preload.cjs');
 /** The time that a supervisor waits before it starts a dead process again. */
@@ -138,7 +139,10 @@ export class Member {
     this.#exit = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
     child.once('exit', () => {
       this.port = undefined;
-      void observer.died(life, this.#isStopping);
+      // Without what it held, copies of that mail count as unexplained: the run goes on, and fails for them.
+      observer
+        .died(life, this.#isStopping)
+        .catch((error) => say(`What ${life.client} held is unknown: ${error.message}`));
       if (!this.#isStopping) void delay(RESTART_MS).then(() => this.#isStopping || this.#launch());
     });
   }

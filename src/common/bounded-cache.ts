@@ -10,6 +10,19 @@ export function atMost(entries: number): { readonly maxSize: number; readonly si
   return { maxSize: entries, sizeCalculation: one };
 }
 
+/**
+ * The same where others decide how large an entry is: one that is larger than its part of the bytes counts for several.
+ * @param bytes of all entries
+ */
+export function atMostBytes<Value>(
+  entries: number,
+  bytes: number,
+  bytesOf: (value: Value) => number,
+): { readonly maxSize: number; readonly sizeCalculation: (value: Value) => number } {
+  const part = bytes / entries;
+  return { maxSize: entries, sizeCalculation: (value) => Math.max(1, Math.ceil(bytesOf(value) / part)) };
+}
+
 /** Organizations whose last change is known. */
 const CHANGED = 20_000;
 

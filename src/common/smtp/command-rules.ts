@@ -22,16 +22,17 @@ function takeAnySender(connection: Connection): void {
 }
 
 /** Of the extensions that are offered, and of DSN (RFC 3461), which some clients ask for anyway; AUTH: RFC 4954 section 5. */
-const PARAMETERS: ReadonlySet<string> = new Set([
-  ...['SIZE', 'BODY', 'SMTPUTF8', 'AUTH'],
-  ...['RET', 'ENVID', 'NOTIFY', 'ORCPT'],
-]);
+const PARAMETERS: Readonly<Record<'MAIL' | 'RCPT', ReadonlySet<string>>> = {
+  MAIL: new Set(['SIZE', 'BODY', 'SMTPUTF8', 'AUTH', 'RET', 'ENVID']),
+  RCPT: new Set(['NOTIFY', 'ORCPT']),
+};
 
 /** RFC 5321 section 4.1.1.11. The library ignores them, so that a client would take what it asked for as granted. */
 function refuseUnknownParameters(connection: Connection): void {
   const reject = connection._rejectInvalidParams.bind(connection);
   connection._rejectInvalidParams = (parsed, keys, done) => {
-    if (Object.keys(parsed.args || {}).every((name) => PARAMETERS.has(name))) return reject(parsed, keys, done);
+    const known = keys.includes('SIZE') ? PARAMETERS.MAIL : PARAMETERS.RCPT;
+    if (Object.keys(parsed.args || {}).every((name) => known.has(name))) return reject(parsed, keys, done);
     connection.send(555, '5.5.4 A parameter is unknown');
     done();
     return true;

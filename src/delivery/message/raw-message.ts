@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { needsSmtpUtf8 } from '../../common/mail-address';
-import { withoutNames } from '../../common/mime/address-field';
+import { quotedLocalPartsIn, withoutNames } from '../../common/mime/address-field';
 import { type FieldRange, parseHeader } from '../../common/mime/header-fields';
 import { signatureOf, type SignOptions } from '../dkim/sign-message';
 import type { OutgoingMessage, SigningKey } from '../ports/sources';
@@ -41,7 +41,7 @@ function putBefore(buffer: Buffer, room: number, start: Buffer): { buffer: Buffe
   return { buffer, room: room - start.length };
 }
 
-const ADDRESS_FIELDS = ['from', 'sender', 'reply-to', 'to', 'cc'];
+const ADDRESS_FIELDS = ['from', 'sender', 'reply-to', 'to', 'cc'].flatMap((name) => [name, `resent-${name}`]);
 /** A word of a field, and the bracket behind it: then the word is a name, not an address (RFC 5322 section 3.4). */
 const WORD = /([^\s<>",;:()]+)([ \t\r\n]{0,10}<)?/g;
 const MAX_FIELD = 32 * 1024;
@@ -65,10 +65,12 @@ export function extensionsNeededBy(message: Buffer): NeededExtensions {
 function hasUtf8Address(message: Buffer, { colon, end }: FieldRange): boolean {
   const value = message.toString('utf8', colon + 1, Math.min(end, colon + 1 + MAX_FIELD));
   if (!needsSmtpUtf8(value)) return false;
+  if (quotedLocalPartsIn(value).some(needsSmtpUtf8)) return true;
   const words = withoutNames(value).matchAll(WORD);
   return [...words].some(([, word = '', bracket]) => bracket === undefined && isAddress(word) && needsSmtpUtf8(word));
 }
 
+/** Or what follows a quoted local part. */
 function isAddress(word: string): boolean {
-  return word.slice(1, -1).includes('@');
+  return word.slice(0, -1).includes('@');
 }

@@ -3,8 +3,10 @@ import {
   afterExpiry,
   atEndOfLife,
   greylisted,
+  lost,
   noDomain,
   refusedBanner,
+  rejected,
   retryFacts,
   timeout,
   unknownUser,
@@ -25,18 +27,19 @@ describe('the explanation of an ending', () => {
 
   it.each<[string, TransmissionResult, RetryFacts, RegExp]>([
     ['an unknown user', unknownUser, retryFacts(), /address is bad|mailbox/i],
-    [
-      'a rule that says nothing',
-      ownRule,
-      retryFacts(),
-      /^The server of the recipient refused it: 550 5\.9\.9 not today$/,
-    ],
+    ['a rule that says nothing', ownRule, retryFacts(), /^The receiving server refused it: 550 5\.9\.9 not today$/],
     ['no such domain', noDomain, retryFacts(), /^none$/],
     [
       'a host that refuses everybody',
       refusedBanner,
       retryFacts({ attempt: 9, refusals: 3 }),
-      /^The server of the recipient refused the connection 4 times; the last answer was: No SMTP service here$/,
+      /^The receiving server refused the connection 4 times; the last answer was: No SMTP service here$/,
+    ],
+    [
+      'a host that refuses the sender',
+      rejected('mail', 550, '550 5.7.1 not from there', '5.7.1'),
+      retryFacts({ attempt: 9, refusals: 3 }),
+      /^The receiving server refused the mail, before it heard of the recipient, 4 times; the last answer was: 550 5\.7\.1/,
     ],
     [
       'a reply to the end',
@@ -45,9 +48,48 @@ describe('the explanation of an ending', () => {
       /within its time: it was tried 24 times; the last answer was: Greylisted$/,
     ],
     ['silence to the end', timeout, atEndOfLife(24), /within its time: it was tried 24 times; no server answered$/],
+    [
+      'silence to the end, as it is worded',
+      { ...timeout, smtp: { ...timeout.smtp, response: 'The server did not answer in time' } },
+      atEndOfLife(24),
+      /it was tried 24 times; the last result was: The server did not answer in time$/,
+    ],
+    [
+      'a yes in the wrong place',
+      { ...timeout, cause: 'protocol', smtp: { phase: 'data', code: 250, response: '250 ok' } },
+      atEndOfLife(24),
+      /the last answer was: 250 ok; the server replied 250 to DATA, where that has no meaning$/,
+    ],
+    [
+      'silence after the final dot',
+      lost,
+      atEndOfLife(24),
+      /24 times; no server answered; the server had the whole message, so it may have arrived after all$/,
+    ],
     ['its own limit', greylisted, afterExpiry, /within its time: it was tried once; the last answer was: Greylisted$/],
   ])('of %s is in plain words', (_name, result, given, words) => {
     expect(resolveOutcome(result, given)).toMatchObject({ explanation: expect.stringMatching(words) });
+  });
+
+  it('is there for what a reply alone says wrongly, or not at all, while it is tried again', () => {
+    const misplaced = {
+      ...timeout,
+      cause: 'protocol',
+      smtp: { phase: 'data', code: 250, response: '250 ok' },
+    } as const;
+    expect(resolveOutcome(misplaced, retryFacts())).toMatchObject({
+      ...{ kind: 'deferred', explanation: 'The server replied 250 to DATA, where that has no meaning' },
+    });
+    const ours = { ...timeout, cause: 'internal', smtp: {} };
+    expect(resolveOutcome(ours, retryFacts())).toMatchObject({
+      explanation: expect.stringMatching(/^An error of this/) as unknown,
+    });
+    expect(resolveOutcome(lost, retryFacts())).toMatchObject({
+      ...{ kind: 'unknown', explanation: expect.stringMatching(/did not say .* may arrive twice$/) as unknown },
+    });
+    for (const plain of [timeout, greylisted]) {
+      expect(resolveOutcome(plain, retryFacts())).not.toHaveProperty('explanation');
+    }
   });
 
   it('is there for every refusal, whatever it says', () => {

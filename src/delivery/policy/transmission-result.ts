@@ -1,4 +1,4 @@
-import type { ConversationTrace, TlsPolicy } from '../ports/attempt-trace';
+import type { ConversationTrace, SmtpPhase, TlsPolicy } from '../ports/attempt-trace';
 import { type DeliveryOutcome, type SmtpFacts, SOURCE_SUSPENDED } from '../ports/outcome';
 import { BUILT_IN_CLASSIFIER, type ReplyClassification, type ReplyClassifier } from './classify-reply';
 import type { ReleaseSignal } from './destination-bounds';
@@ -112,7 +112,8 @@ function countRefusal(outcome: DeliveryOutcome, { maximumRetries }: ReplyClassif
  * section 3.2, RFC 6152 section 3). It depends on what the host offers, so the code is permanent only when every host was asked:
  * one that was silent may take the message at a later attempt.
  */
-function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFacts): DeliveryOutcome {
+function resolveFailure(failed: Failed, facts: RetryFacts): DeliveryOutcome {
+  const { cause, afterFinalDot, smtp } = failed;
   if ((cause === 'too-large' || cause === 'unsupported') && smtp.enhancedCode?.startsWith('5')) {
     const { classification } = rejection({ ...smtp, code: 554 }, BUILT_IN_CLASSIFIER);
     const { ruleId, class: kind } = classification;
@@ -122,7 +123,19 @@ function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFact
   }
   // To a sender it is a silence like any other.
   const reason = cause === 'cut-short' ? 'timeout' : cause;
-  return retryOrEnd(afterFinalDot ? 'unknown' : 'deferred', reason, smtp, facts);
+  return retryOrEnd(afterFinalDot ? 'unknown' : 'deferred', reason, smtp, facts, remarkOn(failed));
+}
+
+const ASKED: Readonly<Partial<Record<SmtpPhase, string>>> = {
+  ...{ auth: 'the login', tls: 'STARTTLS', mail: 'MAIL', rcpt: 'RCPT', data: 'DATA', final: 'the message' },
+};
+
+/** A reply in the wrong place would look like a yes: 250 for DATA, 354 for MAIL. An error of this service has no words of its own. */
+function remarkOn({ cause, smtp }: Failed): string | undefined {
+  if (cause === 'internal') return 'an error of this service ended the attempt: its operator finds it in the log';
+  const { code, phase = 'connect' } = smtp;
+  if (cause !== 'protocol' || code === undefined) return undefined;
+  return `the server replied ${code} to ${ASKED[phase] ?? 'the connection'}, where that has no meaning`;
 }
 
 /**
@@ -144,29 +157,33 @@ function resolveUnroutable(result: Unroutable, facts: RetryFacts): DeliveryOutco
   return { ...bounced('hard', reason, smtp), explanation: response, ...(isDomainMissing && { isDomainMissing }) };
 }
 
-function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFacts, facts: RetryFacts): DeliveryOutcome {
+const TRIED_AGAIN =
+  'The server had the whole message and did not say that it takes it: it is tried again with the same Message-ID, and may arrive twice';
+const MAY_HAVE_ARRIVED = 'the server had the whole message, so it may have arrived after all';
+
+/** @param remark on the last reply */
+function retryOrEnd(
+  kind: 'deferred' | 'unknown',
+  reason: string,
+  smtp: SmtpFacts,
+  facts: RetryFacts,
+  remark?: string,
+): DeliveryOutcome {
   const plan = planRetry(facts);
-  switch (plan.kind) {
-    case 'at':
-      return { kind, nextAttemptAt: plan.at, reason, smtp };
-    case 'expired':
-      return {
-        kind: 'failed',
-        reason: 'expired',
-        detail: reason,
-        explanation: expiry(facts.attempt, smtp),
-        smtp,
-      };
-    case 'exhausted':
-      return {
-        ...bounced('soft', reason, smtp),
-        ...{
-          reason: `retries exhausted: ${reason}`,
-          lastReason: reason,
-          explanation: expiry(facts.attempt, smtp),
-        },
-      };
+  const isOpen = kind === 'unknown';
+  if (plan.kind === 'at') {
+    const words = joined(isOpen && TRIED_AGAIN, remark);
+    return { kind, nextAttemptAt: plan.at, reason, smtp, ...(words !== '' && { explanation: words }) };
   }
+  const explanation = joined(expiry(facts.attempt, smtp), remark, isOpen && MAY_HAVE_ARRIVED);
+  if (plan.kind === 'expired') return { kind: 'failed', reason: 'expired', detail: reason, explanation, smtp };
+  const exhausted = { reason: `retries exhausted: ${reason}`, lastReason: reason, explanation };
+  return { ...bounced('soft', reason, smtp), ...exhausted };
+}
+
+function joined(...words: readonly (string | false | undefined)[]): string {
+  const sentence = words.filter((one) => one !== false && one !== undefined).join('; ');
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
 /**
@@ -183,19 +200,20 @@ function times(attempts: number): string {
   return attempts === 1 ? 'it was tried once' : `it was tried ${attempts} times`;
 }
 
-function describeReply({ response }: SmtpFacts): string {
-  return response === undefined ? 'no server answered' : `the last answer was: ${response}`;
+/** Without a code the words are this side's: the server was silent, or the connection ended. */
+function describeReply({ code, response }: SmtpFacts): string {
+  if (response === undefined) return 'no server answered';
+  return `the last ${code === undefined ? 'result' : 'answer'} was: ${response}`;
 }
 
 function refusedOften({ refusals }: RetryFacts, smtp: SmtpFacts): string {
-  return `The server of the recipient refused the connection ${refusals + 1} times; ${describeReply(smtp)}`;
+  const what = isAtMessage({ smtp }) ? 'the mail, before it heard of the recipient,' : 'the connection';
+  return `The receiving server refused ${what} ${refusals + 1} times; ${describeReply(smtp)}`;
 }
 
 /** An operator's rule need not explain itself. */
 function refusal({ response }: SmtpFacts): string {
-  return response === undefined
-    ? 'The server of the recipient refused it'
-    : `The server of the recipient refused it: ${response}`;
+  return response === undefined ? 'The receiving server refused it' : `The receiving server refused it: ${response}`;
 }
 
 function bounced(
@@ -214,6 +232,7 @@ const OWN_CAUSES: ReadonlySet<string> = new Set([
   'aborted',
   'cut-short',
   'insecure',
+  'internal',
   'local',
   // The sender's demand, which the next sender does not have.
   'policy',

@@ -14,6 +14,7 @@ import {
   dnsFailure,
   LEADS_BACK,
   NO_ADDRESS,
+  NO_HOST_NAME,
   NO_IPV6_HERE,
   NO_SUCH_DOMAIN,
   NO_USABLE_ADDRESS,
@@ -89,7 +90,7 @@ function chooseRecords(
   const preferred = records.filter(({ preference }) => preference < ownPreference);
   if (preferred.length === 0) return LEADS_BACK;
   const usable = shuffleWithin(withoutRepeats(preferred.filter(namesHost)), random).slice(0, MAXIMUM_CANDIDATES);
-  return usable.length === 0 ? NO_ADDRESS : { kind: 'candidates', records: usable };
+  return usable.length === 0 ? NO_HOST_NAME : { kind: 'candidates', records: usable };
 }
 
 /** An exchange must be a name: an address literal there (RFC 5321 section 5.1) would also bypass the address checks. */

@@ -83,6 +83,13 @@ export const NO_ADDRESS = permanent(
   'Neither the domain nor its mail exchangers have an address.',
 );
 
+/** Such as `MX 10 192.0.2.1`, which some administrators write. */
+export const NO_HOST_NAME = permanent(
+  'mx-names-no-host',
+  '5.4.4',
+  'The MX records of the domain name no host: an address, or what is no host name, cannot stand there.',
+);
+
 export const NO_USABLE_ADDRESS = permanent(
   'no-public-address',
   '5.4.4',

@@ -1,6 +1,6 @@
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { MINUTE } from '../../common/clock';
-import { DeadAddresses, SilentTls } from './host-memory';
+import { DeadAddresses, SilentTls, TlsSessions } from './host-memory';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import { CUT_SHORT, type SmtpFailed, type SmtpResult } from './smtp-result';
 
@@ -42,6 +42,14 @@ describe('DeadAddresses', () => {
     clock.advance(5 * MINUTE);
     expect(dead.has('192.0.2.1', 25)).toBe(false);
   });
+});
+
+it('a TLS session as large as the server likes is not kept', () => {
+  const sessions = new TlsSessions();
+  const endpoint = { hostName: 'mx', address: '192.0.2.1', port: 25, security: 'opportunistic' } as SmtpEndpoint;
+  sessions.keep(endpoint, { ticket: Buffer.alloc(3_000), verified: false });
+  sessions.keep(endpoint, { ticket: Buffer.alloc(64 * 1024), verified: false });
+  expect(sessions.find(endpoint)?.ticket).toHaveLength(3_000);
 });
 
 it.each<[string, Partial<SmtpFailed>, string]>([

@@ -103,8 +103,9 @@ function at(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`;
 }
 
-/** About 3 KB each, the certificate included. */
+/** About 3 KB each, the certificate included. A server can make one 64 KB long. */
 const MAX_SESSIONS = 1_000;
+const MAX_TICKET_BYTES = 16 * 1024;
 /** Servers keep theirs for minutes to hours; one that they have forgotten costs nothing but a whole handshake. */
 const LIFE_MS = HOUR;
 
@@ -124,8 +125,9 @@ export class TlsSessions {
     return this.tickets.get(sessionKeyOf(endpoint));
   }
 
+  /** What is too large is not kept. */
   keep(endpoint: SmtpEndpoint, ticket: TlsTicket): void {
-    this.tickets.set(sessionKeyOf(endpoint), ticket);
+    if (ticket.ticket.length <= MAX_TICKET_BYTES) this.tickets.set(sessionKeyOf(endpoint), ticket);
   }
 
   forget(endpoint: SmtpEndpoint): void {

@@ -82,7 +82,7 @@ describe('SmtpReplyParser', () => {
   ])('refuses the line %j', (line) => {
     const { replies, violation } = parse(`${line}\r\n`);
     expect(replies).toEqual([]);
-    expect(violation).toBe('not a reply line');
+    expect(violation).toBe(`not a reply line: "${line.replace(/[\t\u00b2]/g, (odd) => (odd === '\t' ? ' ' : '?'))}"`);
   });
 
   it('takes any code from 200 to 599, since only the first digit decides', () => {
@@ -94,20 +94,20 @@ describe('SmtpReplyParser', () => {
   it('refuses lines of one reply with different codes', () => {
     const { replies, violation } = parse('250-yes\r\n550 no\r\n');
     expect(replies).toEqual([]);
-    expect(violation).toBe('reply lines with different codes');
+    expect(violation).toBe('reply lines with different codes: "550 no"');
   });
 
   it('returns the replies before a violation, and nothing after it', () => {
     const { replies, violation } = parse('250 a\r\nrubbish\r\n250 b\r\n', '250 c\r\n');
     expect(replies).toHaveLength(1);
-    expect(violation).toBe('not a reply line');
+    expect(violation).toBe('not a reply line: "rubbish"');
   });
 
   it('keeps nothing of what it will never complete', () => {
-    const inReply = { replies: [], violation: 'not a reply line', isBetweenReplies: true };
+    const inReply = { replies: [], violation: 'not a reply line: "rubbish"', isBetweenReplies: true };
     expect(parse('250-a\r\nrubbish\r\n')).toEqual(inReply);
     expect(parse('250-a\r\nrubbish\r\n', '250 b')).toEqual(inReply);
-    const tooLong = { replies: [], violation: 'reply line too long', isBetweenReplies: true };
+    const tooLong = { replies: [], violation: `reply line too long: "250 a${'x'.repeat(95)}"`, isBetweenReplies: true };
     expect(parse('250 a', 'x'.repeat(MAX_LINE_BYTES))).toEqual(tooLong);
   });
 
@@ -152,14 +152,14 @@ describe('SmtpReplyParser', () => {
     it.each([[`${longest}y\r\n`], ['x'.repeat(MAX_LINE_BYTES + 1)], ['x'.repeat(65_536)]])(
       'refuses longer ones',
       (text) => {
-        expect(parse(text)).toMatchObject({ replies: [], violation: 'reply line too long' });
+        expect(parse(text)).toMatchObject({ replies: [], violation: `reply line too long: "${text.slice(0, 100)}"` });
       },
     );
 
     it('takes the most lines and refuses one more', () => {
       const most = '250-x\r\n'.repeat(MAX_REPLY_LINES - 1);
       expect(parse(`${most}250 x\r\n`).replies).toHaveLength(1);
-      expect(parse(`${most}250-x\r\n250 x\r\n`).violation).toBe('reply with too many lines');
+      expect(parse(`${most}250-x\r\n250 x\r\n`).violation).toBe('reply with too many lines: "250 x"');
     });
 
     it('takes the largest reply and refuses one byte more', () => {
@@ -167,12 +167,17 @@ describe('SmtpReplyParser', () => {
       const most = lines('x'.repeat(MAX_LINE_BYTES - 6));
       const last = `250 ${'x'.repeat(MAX_LINE_BYTES - 6)}`;
       expect(parse(`${most}${last}\r\n`)).toMatchObject({ violation: undefined, replies: [{ code: 250 }] });
-      expect(parse(`${most}${last}y\r\n`)).toMatchObject({ violation: 'reply too large', replies: [] });
+      expect(parse(`${most}${last}y\r\n`)).toMatchObject({
+        violation: `reply too large: "${last.slice(0, 100)}"`,
+        replies: [],
+      });
     });
 
     it('refuses a reply that is too large in all', () => {
       const line = `250-${'x'.repeat(1_994)}\r\n`;
-      expect(parse(line.repeat(Math.floor(MAX_REPLY_BYTES / 2_000) + 2)).violation).toBe('reply too large');
+      expect(parse(line.repeat(Math.floor(MAX_REPLY_BYTES / 2_000) + 2)).violation).toMatch(
+        /^reply too large: "250-x{96}"$/,
+      );
     });
 
     it('counts each reply separately', () => {

@@ -14,6 +14,8 @@ export interface SmtpReply {
 export const MAX_LINE_BYTES = 2_048;
 export const MAX_REPLY_LINES = 100;
 export const MAX_REPLY_BYTES = 65_536;
+/** Of a line that is no part of a reply; it is shown, so that its cause can be found. */
+const MAX_SHOWN = 100;
 
 /** The last line as it came, with its code. */
 export function lastLine(reply: SmtpReply): string {
@@ -52,7 +54,7 @@ const ENHANCED_CODE = /^([245]\.\d{1,3}\.\d{1,3})(?: |$)/;
  * reply must have one code, as the RFC demands: guessing which one counts could turn a refusal into a delivery.
  */
 export class SmtpReplyParser {
-  /** Why the input is not a sequence of replies; set once. */
+  /** Why the input is not a sequence of replies, with the beginning of the line that shows it; set once. */
   violation: string | undefined;
   private partial = '';
   private lines: string[] = [];
@@ -83,8 +85,9 @@ export class SmtpReplyParser {
 
   private keepRest(chunk: Buffer, start: number): void {
     if (this.violation !== undefined || start === chunk.length) return;
-    if (this.partial.length + chunk.length - start > MAX_LINE_BYTES) return this.violate('reply line too long');
-    this.partial += chunk.toString('latin1', start);
+    const isTooLong = this.partial.length + chunk.length - start > MAX_LINE_BYTES;
+    this.partial += chunk.toString('latin1', start, start + MAX_LINE_BYTES);
+    if (isTooLong) this.violate('reply line too long', this.partial);
   }
 
   private takeLine(raw: string): SmtpReply | undefined {
@@ -92,7 +95,7 @@ export class SmtpReplyParser {
     const line = raw.endsWith('\r') ? raw.slice(0, -1) : raw;
     const code = codeOf(line);
     const problem = this.problemOf(raw, code);
-    if (problem !== undefined) return this.violate(problem);
+    if (problem !== undefined) return this.violate(problem, line);
     this.code = code;
     this.lines.push(readable(line.slice(4)));
     return line.charCodeAt(3) === 0x2d ? undefined : this.complete();
@@ -115,8 +118,8 @@ export class SmtpReplyParser {
     return enhancedCode === undefined ? { code, lines } : { code, enhancedCode, lines };
   }
 
-  private violate(problem: string): undefined {
-    this.violation = problem;
+  private violate(problem: string, line: string): undefined {
+    this.violation = `${problem}: "${readable(line.slice(0, MAX_SHOWN))}"`;
     this.partial = '';
     this.lines = [];
   }

@@ -174,7 +174,7 @@ export const ABORTED: WireFault = { cause: 'aborted', detail: 'The connection wa
 /** The other side is slow, and others wait for the slot. */
 export const CUT_SHORT: WireFault = { cause: 'cut-short', detail: 'The server was silent while other mail waited' };
 
-/** @param detail what was wrong with the remote side's bytes. */
-export function protocolFault(detail: string): WireFault {
-  return { cause: 'protocol', detail };
+/** @param found what was wrong with the remote side's bytes. */
+export function protocolFault(found: string): WireFault {
+  return { cause: 'protocol', detail: `The server does not keep to SMTP: ${found}` };
 }

@@ -5,8 +5,7 @@ import type { X509Certificate } from 'node:crypto';
 import { MAX_CHAIN } from './tlsa';
 import { connectMeasured } from '../../common/tls/measured-socket';
 import { Deadline } from './smtp-timeouts';
-import { SmtpReplyParser } from './smtp-reply';
-import type { SmtpReply } from './smtp-reply';
+import { lastLine, type SmtpReply, SmtpReplyParser } from './smtp-reply';
 import type { Encryption } from '../ports/attempt-trace';
 import { ABORTED, CLOSED, faultOf, protocolFault, tlsFaultOf, type WireFault } from './smtp-result';
 
@@ -192,7 +191,7 @@ export class SmtpWire {
   private take(reply: SmtpReply): void {
     if (this.owed > 0) this.owed -= 1;
     else if (!this.acceptsEarlyReply || this.replies.length > 0) {
-      return this.destroy(protocolFault(`reply ${reply.code} that was not asked for`));
+      return this.destroy(protocolFault(`a reply that was not asked for: "${lastLine(reply)}"`));
     }
     this.replies.push(reply);
     this.wake();

@@ -23,6 +23,15 @@ const matches = (records: TlsaRecord[], chain = CHAIN, host = TEST_CHAIN.hostNam
   proofByTlsa(tlsaDemandOf(host, records), chain, now) !== undefined;
 
 describe('proofByTlsa', () => {
+  it('a key of a kind that nobody knows is none of the records', () => {
+    const odd = Buffer.from(leaf.raw);
+    const kind = Buffer.from('06072a8648ce3d0201', 'hex');
+    odd[odd.indexOf(kind) + kind.length - 1] = 0x7f;
+    expect(() => new X509Certificate(odd).publicKey).toThrow();
+    expect(matches([record(3, 1, 1)], [odd])).toBe(false);
+    expect(matches([record(3, 1, 1), { ...record(3, 0, 0), data: odd }], [odd])).toBe(true);
+  });
+
   it.each([
     [3, 0, 0],
     [3, 0, 1],

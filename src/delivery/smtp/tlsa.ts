@@ -138,9 +138,19 @@ function isValid({ validFrom, validTo }: X509Certificate, now: Date): boolean {
 }
 
 function isFor({ selector, matchingType, data }: TlsaRecord, certificate: X509Certificate): boolean {
-  const whole = selector === 0 ? certificate.raw : certificate.publicKey.export({ type: 'spki', format: 'der' });
+  const whole = selector === 0 ? certificate.raw : keyOf(certificate);
+  if (whole === undefined) return false;
   const digest = DIGESTS[matchingType];
   return data.equals(digest === undefined ? whole : createHash(digest.name).update(whole).digest());
+}
+
+/** Undefined when it is of a kind that the platform cannot read. */
+function keyOf(certificate: X509Certificate): Buffer | undefined {
+  try {
+    return certificate.publicKey.export({ type: 'spki', format: 'der' });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Up to the first that is not one. */

@@ -1,6 +1,6 @@
 import type { Answer } from 'dns-packet';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../common/bounded-cache';
+import { atMostBytes } from '../../common/bounded-cache';
 import { SingleFlight } from '../../common/async/promises';
 import { type Clock, MINUTE, SECOND } from '../../common/clock';
 import type { DnssecAnswer, DnssecResolver } from '../../common/dns/dnssec-resolver';
@@ -14,6 +14,8 @@ export type HostDane = TlsaDemand | 'none' | 'unknown';
 type DomainNames = readonly string[] | 'none' | 'unknown';
 
 const MAX_REMEMBERED = 20_000;
+/** Of all of them: a host has some hundred bytes of records, and whoever owns its name can publish 16 KB. */
+const MAX_BYTES = 16 * 1024 * 1024;
 /** As long as hosts are cached (`DirectRouter`), within the records' time to live. */
 const LONGEST_LIFE_MS = 5 * MINUTE;
 const SHORTEST_LIFE_MS = 10 * SECOND;
@@ -29,7 +31,8 @@ class Remembered<Found extends HostDane | DomainNames> {
 
   constructor(clock: Clock) {
     const perf = { now: () => clock.monotonicMs() };
-    this.cache = new LRUCache({ ...atMost(MAX_REMEMBERED), ttl: LONGEST_LIFE_MS, ttlResolution: 0, perf });
+    const bound = atMostBytes<Found>(MAX_REMEMBERED, MAX_BYTES, bytesOf);
+    this.cache = new LRUCache({ ...bound, ttl: LONGEST_LIFE_MS, ttlResolution: 0, perf });
   }
 
   peek(key: string): Found | undefined {
@@ -137,8 +140,14 @@ function lastAlias(answers: readonly Answer[], host: string): string {
 
 function recordsIn(answers: readonly Answer[]): TlsaRecord[] {
   return answers.flatMap((answer) =>
-    answer.type === 'TLSA' ? [{ ...answer.data, data: answer.data.certificate }] : [],
+    // A copy, since a slice keeps the whole reply in memory.
+    answer.type === 'TLSA' ? [{ ...answer.data, data: Buffer.from(answer.data.certificate) }] : [],
   );
+}
+
+function bytesOf(found: HostDane | DomainNames): number {
+  const records = typeof found === 'object' && 'records' in found ? found.records : [];
+  return records.reduce((sum, { data }) => sum + data.length, 0);
 }
 
 function lifeOf(answers: readonly Answer[]): number {

@@ -1,9 +1,32 @@
 import * as fc from 'fast-check';
-import { allowsHost, parsePolicy, readPolicyId } from './mta-sts-policy';
+import { FakeClock } from '../../../test/doubles/fake-clock';
 import { anyCharacter } from '../../../test/factories/any-character';
+import type { DnsResolver } from '../../common/dns/dns-resolver';
+import type { DestinationsRepository } from '../shaping/destinations.repository';
+import { allowsHost, type MtaStsFetcher, parsePolicy, readPolicyId } from './mta-sts-policy';
+import { MtaStsPolicies } from './mta-sts.service';
 
 const file = (...lines: string[]) => `${lines.join('\r\n')}\r\n`;
 const WHOLE = ['version: STSv1', 'mode: enforce', 'mx: mx1.example.com', 'mx: *.example.net', 'max_age: 86400'];
+
+it('large policies are remembered of fewer domains', async () => {
+  const mx = Array.from({ length: 100 }, (_one, n) => `${n}`.padStart(3, 'x').padEnd(60, 'y').concat('.x.example'));
+  const known = { policyId: 'id', mode: 'enforce', mx, maxAgeSeconds: 86_400, leftSeconds: 86_400, failure: null };
+  const readPolicies = (domains: readonly string[]) => Promise.resolve(domains.map((domain) => ({ ...known, domain })));
+  const resolveTxt = () => Promise.resolve({ kind: 'no-data' });
+  const policies = new MtaStsPolicies(
+    { readPolicies } as unknown as DestinationsRepository,
+    {} as MtaStsFetcher,
+    { resolveTxt } as unknown as DnsResolver,
+    new FakeClock(),
+  );
+  const domains = Array.from({ length: 4_000 }, (_one, n) => `x${n}.example`);
+  for (const domain of domains) await policies.policyOf(domain);
+  const kept = domains.filter((domain) => policies.known(domain).policy !== undefined);
+  expect(kept).toEqual(domains.slice(-kept.length));
+  expect(kept.length).toBeGreaterThan(1_000);
+  expect(kept.length).toBeLessThan(3_000);
+});
 
 describe('the record of a policy', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../common/bounded-cache';
+import { atMostBytes } from '../../common/bounded-cache';
 import { MicroBatcher } from '../../common/async/micro-batcher';
 import { endsWithin, SingleFlight, within } from '../../common/async/promises';
 import { type Clock, MINUTE, SECOND } from '../../common/clock';
@@ -26,6 +26,8 @@ export interface MtaStsState {
 const NO_POLICY: MtaStsState = {};
 
 const MAX_REMEMBERED = 10_000;
+/** Of all of them: a policy has some hundred bytes, and whoever owns the domain can publish 25 KB. */
+const MAX_BYTES = 16 * 1024 * 1024;
 /** As long as the hosts that it is about (`DirectRouter`). */
 const LIFE_MS = 5 * MINUTE;
 /** For results that may improve soon: the look-up failed, or another process is fetching. */
@@ -67,7 +69,7 @@ export class MtaStsPolicies {
   ) {
     const perf = { now: () => clock.monotonicMs() };
     this.remembered = new LRUCache({
-      ...atMost(MAX_REMEMBERED),
+      ...atMostBytes(MAX_REMEMBERED, MAX_BYTES, bytesOf),
       ttl: LIFE_MS,
       ttlResolution: 0,
       perf,
@@ -174,6 +176,10 @@ function stateOf(known: KnownPolicy | undefined): MtaStsState {
     ...(mode !== null && { policy: { mode, mx, ...(maxAgeSeconds !== null && { maxAgeSeconds }) } }),
     ...(failure !== null && { failure: { type: failureType as FetchFailureType, reason: failure } }),
   };
+}
+
+function bytesOf({ policy }: MtaStsState): number {
+  return (policy?.mx ?? []).reduce((sum, host) => sum + host.length, 0);
 }
 
 function lifeOf(known: KnownPolicy | undefined): number {

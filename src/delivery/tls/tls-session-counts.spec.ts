@@ -25,6 +25,20 @@ it('connections of one kind are counted together, also when the policy changes m
   expect(counts.take()).toEqual([]);
 });
 
+it('policies as long as receivers like leave room for no more than some of them, and count on', () => {
+  const config = { delivery: { mode: 'direct', smtpPort: 25 }, tlsReports: undefined } as unknown as AppConfig;
+  const counts = new TlsSessionCounts(config, {} as MtaStsPolicies, {} as DanePolicies);
+  const long = { ...KIND, policy: 'x'.repeat(40_000), sessions: 1 };
+  for (let round = 0; round < 2; round += 1) {
+    for (let n = 0; n < 300; n += 1) counts.add({ ...long, domain: `x${n}.example` });
+  }
+  const taken = counts.take();
+  expect(taken.length).toBeLessThan(250);
+  expect(new Set(taken.map(({ sessions }) => sessions))).toEqual(new Set([2]));
+  counts.add(long);
+  expect(counts.take()).toEqual([long]);
+});
+
 const RECORDS = tlsaDemandOf('mx.x.example', [
   { usage: 3, selector: 1, matchingType: 1, data: Buffer.alloc(32, 0xab) },
 ]);

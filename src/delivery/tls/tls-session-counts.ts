@@ -45,11 +45,14 @@ const EARLY: ReadonlySet<string> = new Set(['', 'dns', 'connect', 'greeting', 't
 
 /** Further kinds within half a minute are not counted. */
 const MAX_KINDS = 50_000;
+/** Of their policies, which receivers write: one has some hundred characters, and can have 40,000. */
+const MAX_POLICY_CHARACTERS = 8 * 1024 * 1024;
 
 /** Counts connections for TLS reports, in memory until they are written; nothing where no reports are sent. */
 @Injectable()
 export class TlsSessionCounts {
   private counts = new Map<string, SessionCount>();
+  private policyCharacters = 0;
   private readonly isEnabled: boolean;
   private readonly port: number;
 
@@ -75,14 +78,17 @@ export class TlsSessionCounts {
   take(): SessionCount[] {
     const taken = [...this.counts.values()];
     this.counts = new Map();
+    this.policyCharacters = 0;
     return taken;
   }
 
   add(counted: SessionCount): void {
     const key = kindOf(counted);
-    const before = this.counts.get(key)?.sessions;
-    if (before === undefined && this.counts.size >= MAX_KINDS) return;
-    this.counts.set(key, { ...counted, sessions: (before ?? 0) + counted.sessions });
+    const before = this.counts.get(key);
+    const characters = this.policyCharacters + counted.policy.length - (before?.policy.length ?? 0);
+    if (characters > MAX_POLICY_CHARACTERS || (!before && this.counts.size >= MAX_KINDS)) return;
+    this.policyCharacters = characters;
+    this.counts.set(key, { ...counted, sessions: (before?.sessions ?? 0) + counted.sessions });
   }
 }
 

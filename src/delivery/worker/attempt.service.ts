@@ -77,12 +77,21 @@ export class AttemptService {
   /** Never rejects. */
   async run(claim: ClaimedDelivery, message: PreparedMessage, target: GroupTarget): Promise<EndedAttempt> {
     const { group } = target;
-    this.shaping.begin(group, claim.destination, target.hosts);
+    this.observed(() => this.shaping.begin(group, claim.destination, target.hosts));
     const ended = await this.make(claim, message, target);
     const { result, signal } = ended;
     const isMade = result.kind === 'settled' && result.settlement.outcomes[0].trace !== undefined;
-    if (isMade && signal !== 'local') this.shaping.end(group, result.settlement, signal);
+    if (isMade && signal !== 'local') this.observed(() => this.shaping.end(group, result.settlement, signal));
     return ended;
+  }
+
+  /** What is noted of the destination changes nothing of the attempt: a reply that has come must be settled. */
+  private observed(note: () => void): void {
+    try {
+      note();
+    } catch (error) {
+      this.logger.error({ msg: 'An attempt could not be noted for its destination', error });
+    }
   }
 
   private async make(claim: ClaimedDelivery, message: PreparedMessage, target: GroupTarget): Promise<EndedAttempt> {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { AppConfig } from '../../config/config';
 import { DatabaseUrl } from '../../database/database.service';
 import { waitFor } from '../../../test/setup/wait-for';
@@ -100,5 +102,44 @@ describe('DeliveryWorker', () => {
     await isNamed(claimer, 'quiet');
     expect(claimer.claimOnlyFor).toHaveBeenCalledTimes(1);
     await stop();
+  });
+});
+
+describe('WorkSignal', () => {
+  const LET_IN = Buffer.from('5200000008000000005a0000000549', 'hex');
+  const LISTENS = Buffer.from('430000000b4c495354454e005a0000000549', 'hex');
+
+  /** As much of Postgres as a listener needs; it ends no connection. It replies to each `listen` but the first. */
+  async function startDatabase() {
+    const sockets: Socket[] = [];
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      const isFirst = sockets.push(socket) === 1;
+      socket.on('error', () => undefined).once('data', () => socket.write(LET_IN));
+      socket.on('data', (data) => {
+        if (data.includes('listen ') && !isFirst) socket.write(LISTENS);
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const stop = () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    };
+    return { url: `postgres://waybill@127.0.0.1:${port}/none`, sockets, stop };
+  }
+
+  class ImpatientSignal extends WorkSignal {
+    protected override readonly queryTimeoutMs = 50;
+  }
+
+  it('connects again when the database lets it in and does not reply, and stops when that does not close its end', async () => {
+    const { url, sockets, stop } = await startDatabase();
+    const signal = new ImpatientSignal(new DatabaseUrl(url), { wake: jest.fn() } as never);
+    await new Promise<void>((resolve) => signal.start(resolve));
+    expect(sockets).toHaveLength(2);
+    await signal.stop();
+    expect(sockets[1]?.destroyed).toBe(false);
+    stop();
   });
 });

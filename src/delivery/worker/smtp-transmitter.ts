@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { FairStarts } from '../../common/async/fair-turns';
 import { Clock, SECOND } from '../../common/clock';
 import { AppConfig } from '../../config/config';
@@ -57,6 +57,7 @@ export type Transmission = TransmissionResult | { readonly kind: 'busy' };
 /** Sends over SMTP to the hosts of the route, in order, until one takes the message or refuses it permanently. */
 @Injectable()
 export class SmtpTransmitter {
+  private readonly logger = new Logger(SmtpTransmitter.name);
   private readonly pools: NextHopPools;
   private readonly dead: DeadAddresses;
   private readonly config: AppConfig['delivery'];
@@ -99,7 +100,8 @@ export class SmtpTransmitter {
   }
 
   /**
-   * One attempt, with an overall time limit. Never throws for errors of the network or the remote side.
+   * One attempt, with an overall time limit. Never throws for errors of the network or the remote side, nor once the message may
+   * have arrived.
    * @param mayFinish called right before the final dot; false aborts the attempt safely
    */
   async transmit(
@@ -108,13 +110,31 @@ export class SmtpTransmitter {
     target: Target,
     mayFinish: () => boolean,
   ): Promise<Transmission> {
+    const dot = { isOut: false };
+    try {
+      return await this.tryHosts(delivery, message, target, dot, () => (dot.isOut = mayFinish()));
+    } catch (error) {
+      if (!dot.isOut) throw error;
+      this.logger.error({ msg: 'The reply to a message could not be noted', emailId: delivery.emailId, error });
+      return NOT_NOTED;
+    }
+  }
+
+  /** @param dot whether the message is out, and its reply not understood yet */
+  private async tryHosts(
+    delivery: ClaimedDelivery,
+    message: SignedMessage,
+    target: Target,
+    dot: { isOut: boolean },
+    beforeFinalDot: () => boolean,
+  ): Promise<Transmission> {
     // A final reply first: until it is noted it is lost with the process, and its mail sent again.
     const nextTurn = (isOver: boolean) => this.steps.next(delivery.organizationId, isOver);
     await nextTurn(false);
     if (this.destroyed) return CALLED_OFF;
     const { hosts: route, conversation } = target;
     const envelope = envelopeOf(delivery, message, route);
-    const hooks = { beforeFinalDot: mayFinish, nextTurn };
+    const hooks = { beforeFinalDot, nextTurn };
     const { organizationId: holder } = delivery;
     const job = { envelope, message: message.bytes, hooks, holder, ...(conversation && { conversation }) };
     const startedMs = this.clock.monotonicMs();
@@ -124,6 +144,7 @@ export class SmtpTransmitter {
       if (elapsedMs > NEXT_ADDRESS_MS || findings.inVain >= MAX_ADDRESSES) break;
       const pool = this.poolTo(endpoint, target);
       if (!pool.hasRoom) continue;
+      dot.isOut = false;
       const attemptSeconds = secondsFor(target) - elapsedMs / SECOND;
       const sent = await pool.send({ ...job, endpoint, attemptSeconds });
       this.dead.note(endpoint.address, endpoint.port, sent);
@@ -190,6 +211,9 @@ function envelopeOf({ recipient, emailId }: ClaimedDelivery, message: SignedMess
 }
 
 const CALLED_OFF: TransmissionResult = { kind: 'failed', cause: 'aborted', afterFinalDot: false, smtp: {} };
+const NOT_NOTED: TransmissionResult = {
+  ...{ kind: 'failed', cause: 'internal', afterFinalDot: true, smtp: { phase: 'final' } },
+};
 const BUSY = { kind: 'busy' } as const;
 
 /** What the hosts of one attempt have shown, none of which has decided it. */

@@ -1,5 +1,4 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { Client } from 'pg';
 import { SECOND } from '../../common/clock';
 import { DatabaseUrl } from '../../database/database.service';
 import { DriverClient } from '../../database/driver-client';
@@ -29,8 +28,10 @@ export const NONE: Called = { organizationIds: new Set(), isForSome: false };
  */
 @Injectable()
 export class WorkSignal {
+  /** A database that takes connections and does not reply would otherwise hold the only one for good. */
+  protected readonly queryTimeoutMs: number = 5 * SECOND;
   private readonly logger = new Logger(WorkSignal.name);
-  private client: Client | undefined;
+  private client: DriverClient | undefined;
   private reconnect: NodeJS.Timeout | undefined;
   private pending = false;
   private called = NONE;
@@ -56,8 +57,9 @@ export class WorkSignal {
     this.stopped = true;
     clearTimeout(this.reconnect);
     this.notify();
-    await this.client?.end().catch(() => undefined);
+    const { client } = this;
     this.client = undefined;
+    await client?.leave();
   }
 
   /** Signals that there may be work, or room for it. */
@@ -133,6 +135,7 @@ export class WorkSignal {
       connectionString: this.database.direct,
       application_name: 'waybill-listen',
       connectionTimeoutMillis: 2 * SECOND,
+      query_timeout: this.queryTimeoutMs,
       keepAlive: true,
     });
     client.on('error', () => this.lose(client));
@@ -156,10 +159,10 @@ export class WorkSignal {
     else this.call(called);
   }
 
-  private lose(client: Client): void {
+  private lose(client: DriverClient): void {
     if (this.client !== client) return;
     this.client = undefined;
-    void client.end().catch(() => undefined);
+    void client.leave();
     if (!this.stopped) this.reconnect = setTimeout(() => void this.connect(), RECONNECT_MS).unref();
   }
 }

@@ -1,7 +1,9 @@
+import { ShapingSync } from '../../../src/delivery/worker/shaping-sync.job';
 import { attemptsOf } from '../../../src/modules/emails/dto/attempt.dto';
 import { toDetailDto } from '../../../src/modules/emails/dto/email.mapper';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { FakeClock } from '../../doubles/fake-clock';
+import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { DeliveryScene } from '../../setup/delivery-scene';
 
@@ -46,6 +48,62 @@ describe('the flight recorder', () => {
     const phases = ['connect', 'data', 'dns', 'final', 'greeting', 'mail', 'rcpt', 'tls'];
     expect(Object.keys(only?.phasesMs ?? {}).sort()).toEqual(phases);
     expect(only).not.toHaveProperty('rule');
+  });
+
+  it('is written although nothing can be noted of the destination', async () => {
+    for (const noting of ['begin', 'end'] as const) {
+      jest.spyOn(ShapingSync.prototype, noting).mockImplementation(() => {
+        throw new Error('not noted');
+      });
+    }
+    sink = await SmtpSink.start();
+    const [id = ''] = await scene.acceptTo('ada');
+    await start();
+    await scene.readWhenStatus(id, 'delivered');
+    expect(await attempts(id)).toMatchObject([{ attempt: 1, outcome: 'delivered' }]);
+  });
+
+  it('says why it was no success where the reply alone says yes, and what follows where there was none', async () => {
+    sink = await SmtpSink.start();
+    const server = await ScriptedSmtpServer.start(async (peer, connection) => {
+      await peer.greet(['PIPELINING']);
+      if (connection === 1) {
+        await peer.until('DATA\r\n');
+        peer.send('250 ok\r\n250 ok\r\n250 fine\r\n');
+      } else {
+        await peer.grantEnvelope();
+        await peer.until('\r\n.\r\n');
+        peer.send('I took it\r\n');
+      }
+      await peer.untilGone();
+    });
+    await scene.startWorker({ hopPort: server.port, isFinalHop: true, env: DIRECT });
+    const ids: string[] = [];
+    const eventOf = async (type: string) => {
+      const [id = ''] = await scene.acceptTo('ada');
+      ids.push(id);
+      const rows = await scene.readWhen(id, ({ events }) => events.at(-1)?.event_type === type, type);
+      return rows.events.at(-1)?.data;
+    };
+    expect(await eventOf('deferred')).toMatchObject({
+      ...{ reason: 'protocol', code: 250, response: '250 fine', phase: 'data' },
+      explanation: 'The server replied 250 to DATA, where that has no meaning',
+    });
+    const unknown = await eventOf('unknown');
+    expect(unknown).toMatchObject({
+      ...{ reason: 'outcome_unknown', detail: 'protocol', phase: 'final' },
+      response: 'The server does not keep to SMTP: not a reply line: "I took it"',
+      explanation: expect.stringMatching(/tried again with the same Message-ID, and may arrive twice$/) as unknown,
+    });
+    expect(unknown).not.toHaveProperty('code');
+    const [, id = ''] = ids;
+    const [attempt] = await attempts(id);
+    expect(attempt).toMatchObject({
+      ...{ outcome: 'unknown', phase: 'final', failure: unknown?.response, explanation: unknown?.explanation },
+    });
+    expect(attempt).not.toHaveProperty('reply');
+    expect((await attempts(ids[0] ?? ''))[0]).not.toHaveProperty('failure');
+    await server.stop();
   });
 
   it('shows all lines of a refusal, its rule, and why the recipient waits', async () => {

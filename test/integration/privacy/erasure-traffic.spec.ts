@@ -318,7 +318,7 @@ describe('an erasure while mail flows', () => {
           attempt: 1,
           bounceType: 'hard',
           reason: 'bad-mailbox',
-          explanation: 'The server of the recipient refused it',
+          explanation: 'The receiving server refused it',
           code: 550,
         },
       ],

@@ -1,5 +1,5 @@
 import { MINUTE } from '../../../src/common/clock';
-import { DnssecResolver } from '../../../src/common/dns/dnssec-resolver';
+import { type DnssecAnswer, DnssecResolver } from '../../../src/common/dns/dnssec-resolver';
 import { DanePolicies, type HostDane } from '../../../src/delivery/tls/dane.service';
 import { DnsServer, type DnsZones } from '../../doubles/dns-server';
 import { FakeClock } from '../../doubles/fake-clock';
@@ -55,6 +55,22 @@ describe('the TLSA records of a mail exchanger (RFC 7672)', () => {
     ['are not there', { '_25._tcp.mx.x.example': { ...SIGNED } }],
   ])('are none when they %s', async (_why, zone) => {
     expect(await of({ ...DOMAIN, ...HOST, ...zone })).toBe('none');
+  });
+
+  it('are remembered of fewer hosts where they are as many as a reply holds', async () => {
+    await setUp({});
+    const certificate = Buffer.alloc(8 * 1024, 7);
+    const records = [1, 2].map(() => ({ type: 'TLSA', data: { ...RECORD, matchingType: 0, certificate }, ttl: 300 }));
+    const query = (_name: string, type: string) =>
+      Promise.resolve({
+        kind: 'answered',
+        isSecure: true,
+        answers: type === 'TLSA' ? records : [],
+      } as unknown as DnssecAnswer);
+    const large = new DanePolicies({ query }, new FakeClock());
+    const hosts = Array.from({ length: 1_500 }, (_one, n) => `mx${n}.x.example`);
+    for (const host of hosts) await large.of('x.example', [host], 25);
+    expect(hosts.filter((host) => large.known(host, 25) !== undefined)).toEqual(hosts.slice(-1_000));
   });
 
   it('are unknown when no datagram can be sent to the resolver', async () => {

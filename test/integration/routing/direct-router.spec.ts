@@ -148,7 +148,12 @@ describe('no route, for good', () => {
   });
 
   it('through an exchange that is an address', async () => {
-    expect(await resolve({ 'example.test': { MX: [[5, '127.0.0.1'], [6, '10.0.0.1']] } })).toEqual(permanent('5.4.4')); // prettier-ignore
+    const route = await resolve({ 'example.test': { MX: [[5, '127.0.0.1'], [6, '10.0.0.1']] } }); // prettier-ignore
+    expect(route).toEqual(permanent('5.4.4'));
+    expect(route).toMatchObject({
+      ruleId: 'mx-names-no-host',
+      reason: expect.stringMatching(/^The MX records .* name no host: an address/),
+    });
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import { BUILT_IN_CLASSIFIER } from '../../../src/delivery/policy/classify-reply';
+import { BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../src/delivery/policy/classify-reply';
 import { MINUTE } from '../../../src/common/clock';
 import { Conversation } from '../../../src/delivery/smtp/smtp-connection';
 import {
@@ -62,6 +62,37 @@ describe('an attempt at several hosts', () => {
     await attempt(0);
     const { target } = await hostsAt(1);
     expect(transmitter.firstHosts(target.hosts)).toEqual(['mx0.x.example']);
+  });
+});
+
+describe('an error of this service', () => {
+  it.each([
+    ['once the message is out', 'final', { kind: 'unknown', reason: 'internal' }],
+    ['before', 'rcpt', undefined],
+  ])('%s', async (_when, phase, outcome) => {
+    const server = await ScriptedSmtpServer.start(async (peer) => {
+      await peer.greet(['PIPELINING']);
+      if (phase === 'final') {
+        await peer.grantEnvelope();
+        await peer.until('\r\n.\r\n');
+        return void peer.send('550 no\r\n');
+      }
+      await peer.until('DATA\r\n');
+      peer.send('250 ok\r\n550 no\r\n503 no\r\n');
+      await peer.expect('RSET');
+      peer.send('250 ok\r\n');
+    });
+    const { router, target } = await hostsAt(server.port);
+    const classifier = { classify: () => { throw new Error('not read'); } } as unknown as ReplyClassifier; // prettier-ignore
+    const transmitter = new SmtpTransmitter(router, configOf(), new FakeClock(), classifier);
+    const sent = transmitter.transmit(claimOf(0), SIGNED, target, () => true);
+    if (outcome) {
+      const result = (await sent) as TransmissionResult;
+      expect(resolveOutcome(result, FACTS)).toMatchObject(outcome);
+      expect(releaseSignalOf(result)).toBe('neutral');
+    } else await expect(sent).rejects.toThrow('not read');
+    transmitter.destroy();
+    await server.stop();
   });
 });
 

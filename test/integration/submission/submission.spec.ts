@@ -207,6 +207,12 @@ describe('SMTP submission', () => {
     expect(attachments[0]?.content.toString()).toMatch(/\r\n\.leading dot\r\n\.\.two\r\n$/);
   });
 
+  it('refuses a NUL, which receivers drop or refuse, also in a body', async () => {
+    const client = await session();
+    expect(await app.submit(client, ['a@x.example'], message('hi\0there'))).toMatch(/^550 5\.6\.0 .* NUL character/);
+    expect(await app.submit(client, ['a@x.example'], message('hi'))).toMatch(QUEUED);
+  });
+
   it('refuses large messages, before and after they were sent', async () => {
     const client = await session();
     expect(await client.command(`MAIL FROM:<> SIZE=${26 * 1024 * 1024}`)).toMatch(/^552 5\.3\.4 /);
@@ -231,13 +237,15 @@ describe('SMTP submission', () => {
 
   it('refuses parameters of extensions that it does not offer', async () => {
     const client = await session();
-    for (const unknown of ['MT-PRIORITY=3', 'HOLDFOR=60', 'REQUIRETLS', 'SIZE=10 XVERP']) {
+    for (const unknown of ['MT-PRIORITY=3', 'HOLDFOR=60', 'REQUIRETLS', 'SIZE=10 XVERP', 'NOTIFY=NEVER']) {
       expect(await client.command(`MAIL FROM:<a@b.example> ${unknown}`)).toMatch(/^555 5\.5\.4 /);
     }
     expect(await client.command('MAIL FROM:<a@b.example> SIZE=100 BODY=8BITMIME SMTPUTF8 AUTH=<> RET=HDRS')).toMatch(
       /^250 /,
     );
-    expect(await client.command('RCPT TO:<a@x.example> RRVS=2014-04-03T23:01:00Z')).toMatch(/^555 5\.5\.4 /);
+    for (const unknown of ['RRVS=2014-04-03T23:01:00Z', 'SMTPUTF8', 'BODY=8BITMIME', 'SIZE=10', 'RET=FULL']) {
+      expect(await client.command(`RCPT TO:<a@x.example> ${unknown}`)).toMatch(/^555 5\.5\.4 /);
+    }
     expect(await client.command('RCPT TO:<a@x.example> NOTIFY=NEVER')).toMatch(/^250 /);
   });
 

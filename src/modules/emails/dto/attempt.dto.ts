@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { REPLY_ACTIONS, REPLY_CLASSES } from '../../../delivery/policy/classify-reply';
-import { type PhaseTimes, readPhase, TLS_POLICIES } from '../../../delivery/ports/attempt-trace';
+import { type PhaseTimes, readPhase, SMTP_PHASES, TLS_POLICIES } from '../../../delivery/ports/attempt-trace';
 import type { EmailEvent } from '../email.entity';
 import { phasesOf, type StoredTrace, traceOf } from '../outcomes/stored-trace';
 
@@ -54,7 +54,9 @@ export class AttemptDto {
   @ApiPropertyOptional({ type: AttemptRouteDto }) route?: AttemptRouteDto;
   @ApiPropertyOptional({ type: AttemptTlsDto }) tls?: AttemptTlsDto;
   @ApiPropertyOptional({ type: AttemptPhasesDto }) phasesMs?: AttemptPhasesDto;
+  @ApiPropertyOptional({ enum: SMTP_PHASES, description: 'Where it ended' }) phase?: string;
   @ApiPropertyOptional({ type: AttemptReplyDto }) reply?: AttemptReplyDto;
+  @ApiPropertyOptional({ description: 'Where there was no reply: what happened instead' }) failure?: string;
   @ApiPropertyOptional({ type: AttemptRuleDto }) rule?: AttemptRuleDto;
   @ApiPropertyOptional({
     description:
@@ -65,6 +67,7 @@ export class AttemptDto {
   policy?: string;
   @ApiPropertyOptional({ format: 'date-time' }) nextAttemptAt?: string;
   @ApiPropertyOptional({ description: 'Cause of a deferral, bounce or failure' }) reason?: string;
+  @ApiPropertyOptional({ description: 'In plain words, where the reply alone does not say it' }) explanation?: string;
 }
 
 /** Events that an attempt ends with. */
@@ -112,12 +115,15 @@ function toAttempt(event: EmailEvent): AttemptDto {
     ...routeOf(stored, data),
     ...tlsOf(stored),
     ...timesOf(stored),
+    phase: readPhase(data.phase),
     ...replyOf(data),
+    ...failureOf(data),
     ...ruleOf(stored, data),
     ...textOf('tlsFailure', data),
     ...textOf('policy', data),
     ...textOf('nextAttemptAt', data),
     ...textOf('reason', data),
+    ...textOf('explanation', data),
   };
 }
 
@@ -151,6 +157,11 @@ function replyOf({ code, enhancedCode, lines, response }: EmailEvent['data']): P
   return { reply: { code, ...(typeof enhancedCode === 'string' && { enhancedCode }), lines: said } };
 }
 
+/** Without a code, `response` is what this service says of the connection. */
+function failureOf({ code, response }: EmailEvent['data']): Partial<Pick<AttemptDto, 'failure'>> {
+  return code === undefined && typeof response === 'string' ? { failure: response } : {};
+}
+
 function ruleOf(
   { action }: StoredTrace,
   { ruleId, class: kind, phase }: EmailEvent['data'],
@@ -159,7 +170,7 @@ function ruleOf(
   return readPhase(phase) === undefined ? {} : { rule: { id: ruleId, class: kind, action } };
 }
 
-function textOf<Name extends 'tlsFailure' | 'policy' | 'nextAttemptAt' | 'reason'>(
+function textOf<Name extends 'tlsFailure' | 'policy' | 'nextAttemptAt' | 'reason' | 'explanation'>(
   name: Name,
   data: EmailEvent['data'],
 ) {

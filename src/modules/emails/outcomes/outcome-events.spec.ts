@@ -40,8 +40,8 @@ describe('the explanation in the event of an end', () => {
   });
 
   it('is the refusal where there is no other explanation', () => {
-    expect(words({ ...bounce, smtp: { response: '550 no' } })).toBe('The server of the recipient refused it: 550 no');
-    expect(words(bounce)).toBe('The server of the recipient refused it');
+    expect(words({ ...bounce, smtp: { response: '550 no' } })).toBe('The receiving server refused it: 550 no');
+    expect(words(bounce)).toBe('The receiving server refused it');
   });
 
   it('ends with the last result where time alone ended it', () => {
@@ -71,6 +71,6 @@ describe('the explanation in the event of an end', () => {
   it('has nothing of a recipient who has been erased', () => {
     const outcome = { ...bounce, explanation: 'no r0@x.example here', smtp: { response: 'no r0@x.example here' } };
     const said = words(outcome, { address: 'erased-0@erased.invalid' });
-    expect(said).toBe('The server of the recipient refused it');
+    expect(said).toBe('The receiving server refused it');
   });
 });

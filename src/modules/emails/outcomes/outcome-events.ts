@@ -164,6 +164,6 @@ function listed(words: string | undefined): string[] {
 }
 
 function refusal(response: string | undefined): string {
-  const words = 'The server of the recipient refused it';
+  const words = 'The receiving server refused it';
   return response === undefined ? words : `${words}: ${response}`;
 }
