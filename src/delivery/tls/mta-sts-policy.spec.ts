@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { anyCharacter } from '../../../test/factories/any-character';
 import type { DnsResolver } from '../../common/dns/dns-resolver';
-import type { DestinationsRepository } from '../shaping/destinations.repository';
+import type { TlsRepository } from './tls.repository';
 import { allowsHost, type MtaStsFetcher, parsePolicy, readPolicyId } from './mta-sts-policy';
 import { MtaStsPolicies } from './mta-sts.service';
 
@@ -15,7 +15,7 @@ it('large policies are remembered of fewer domains', async () => {
   const readPolicies = (domains: readonly string[]) => Promise.resolve(domains.map((domain) => ({ ...known, domain })));
   const resolveTxt = () => Promise.resolve({ kind: 'no-data' });
   const policies = new MtaStsPolicies(
-    { readPolicies } as unknown as DestinationsRepository,
+    { readPolicies } as unknown as TlsRepository,
     {} as MtaStsFetcher,
     { resolveTxt } as unknown as DnsResolver,
     new FakeClock(),
