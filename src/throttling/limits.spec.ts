@@ -17,6 +17,7 @@ describe('limitsWith', () => {
       'console-sign-in': { limit: 20, windowSeconds: 60 },
       operator: { limit: 600, windowSeconds: 60 },
       organization: { limit: 10_000, windowSeconds: 60 },
+      changes: { limit: 10_000, windowSeconds: 3_600 },
       'test-key': { limit: 500, windowSeconds: 3_600 },
     });
   });

@@ -62,6 +62,13 @@ export function RateLimitClass(name: EndpointClass): MethodDecorator & ClassDeco
   return SetMetadata(RATE_LIMIT_CLASS_METADATA, name);
 }
 
+export const CHANGE_METADATA = 'waybill:counts-as-change';
+
+/** A read that leaves an entry in the audit log: it counts against what an organization may change, as each write does. */
+export function CountsAsChange(): MethodDecorator {
+  return SetMetadata(CHANGE_METADATA, true);
+}
+
 export const OWN_TURNS_METADATA = 'waybill:own-turns';
 
 /**
