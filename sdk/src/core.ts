@@ -175,17 +175,17 @@ async function read<T>(response: Response): Promise<T> {
 }
 
 /** Undefined: it is no object, whatever its `Content-Type` says. */
-function jsonOf(text: string): object | undefined {
+function jsonOf(text: string): Record<string, unknown> | undefined {
   try {
     const body: unknown = JSON.parse(text);
-    return typeof body === 'object' && body !== null ? body : undefined;
+    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }
 }
 
-function toError(response: Response, body: object | undefined): WaybillError {
-  const { code, message, details, suggestion } = (body as { error?: Partial<ErrorFields> } | undefined)?.error ?? {};
+function toError(response: Response, body: { error?: Partial<ErrorFields> } | undefined): WaybillError {
+  const { code, message, details, suggestion } = body?.error ?? {};
   const retryAfter = secondsOf(response.headers.get('retry-after') ?? '');
   return errorOf({
     status: response.status,

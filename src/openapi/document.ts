@@ -89,9 +89,10 @@ export function closeRequests(document: OpenAPIObject): OpenAPIObject {
   );
   const closed = Object.entries(schemas).map(([name, schema]) => {
     const isClosed = sent.has(name) && !returned.has(name) && isRecord(schema.properties);
-    return [name, isClosed ? { ...schema, additionalProperties: false } : schema];
+    return [name, isClosed ? { ...schema, additionalProperties: false } : schema] as const;
   });
-  return { ...document, components: { ...document.components, schemas: Object.fromEntries(closed) } };
+  const components = { ...document.components, schemas: Object.fromEntries(closed) };
+  return { ...document, components };
 }
 
 /** The names of the models that a part of the document refers to, directly or by other models. */

@@ -12,7 +12,7 @@ import { createTransport } from 'nodemailer';
 import { WebhookReceiver } from '../doubles/webhook-receiver';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { waitFor } from '../setup/wait-for';
-import { faultyNetwork, refusal } from './kit/faulty-network';
+import { faultyNetwork, proxyStory, refusal } from './kit/faulty-network';
 import { typedUse } from './kit/sdk-sample';
 import { ServiceProcess } from './kit/service-process';
 import { TenantFactory } from './kit/tenant';
@@ -162,30 +162,7 @@ describe('@waybill/client', () => {
     await expect(unlucky.client.emails.list({}, { maxRetries: 1 })).rejects.toBeInstanceOf(sdk.ServerError);
   });
 
-  it('takes no page of a proxy for a result, and knows an error whatever its body says', async () => {
-    const page = (status: number, type: string, headers = {}) =>
-      new Response(status === 504 ? '' : '<h1>Sign in</h1>', { status, headers: { 'content-type': type, ...headers } });
-    const signIn = through(page(200, 'text/html'));
-    await expect(signIn.client.emails.send(MAIL, { maxRetries: 0 })).rejects.toMatchObject({
-      ...{ name: 'ConnectionError', message: expect.stringContaining('no JSON') },
-    });
-    const unkeyed = through(page(200, 'text/html'));
-    const entry = { email: 'proxy@clear.example', reason: 'manual' };
-    await expect(unkeyed.client.suppressions.create(entry)).rejects.toBeInstanceOf(sdk.ConnectionError);
-    expect(unkeyed.requests).toHaveLength(1);
-    const late = through(page(504, 'application/json'));
-    await expect(late.client.suppressions.create(entry)).rejects.toMatchObject({
-      ...{ name: 'ServerError', status: 504, code: 'service_unavailable' },
-    });
-    const foreign = through(Response.json({ error: { code: 403, message: 'Blocked' } }, { status: 403 }));
-    await expect(foreign.client.emails.list()).rejects.toMatchObject({
-      name: 'PermissionError',
-      code: 'invalid_request',
-    });
-    const busy = through(page(429, 'application/json', { 'retry-after': new Date(0).toUTCString() }));
-    expect(await busy.client.suppressions.create(entry)).toMatchObject({ email: entry.email });
-    expect(busy.requests).toHaveLength(2);
-  });
+  it('takes no page of a proxy for a result, and knows an error whatever its body says', () => proxyStory(through));
 
   it('waits for its own first attempt, where that is still at work', async () => {
     const busy = () => refusal(409, 'idempotency_in_progress', { 'retry-after': '0' });

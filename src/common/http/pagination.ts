@@ -52,8 +52,8 @@ export function fromTimedCursor(cursor: string | undefined): TimedPlace | undefi
   if (cursor === undefined) return undefined;
   const [time = '', id = '', ...others] = Buffer.from(cursor, 'base64url').toString().split(' ');
   const at = new Date(time);
-  if (others.length > 0 || !isUuid(id) || Number.isNaN(at.getTime()) || at.toISOString() !== time)
-    throw foreignCursor();
+  const isTime = !Number.isNaN(at.getTime()) && at.toISOString() === time;
+  if (!isTime || !isUuid(id) || others.length > 0) throw foreignCursor();
   return { at, id };
 }
 
