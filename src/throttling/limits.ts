@@ -22,6 +22,8 @@ const KEY_LIMITS = {
   'gdpr-export': { limit: 30, windowSeconds: DAY_SECONDS },
   'gdpr-delete': { limit: 10, windowSeconds: DAY_SECONDS },
   'api-key-writes': { limit: 30, windowSeconds: HOUR_SECONDS },
+  // Those that a stolen key has made are revoked in minutes, whatever it has used up for its organization.
+  'api-key-revocations': { limit: 100, windowSeconds: MINUTE_SECONDS },
 } as const satisfies Record<Exclude<EndpointClass, 'unsubscribe' | 'console-sign-in'>, RateLimit>;
 
 /** Limits per client address, on public routes. Mail programs' one-click requests come from few addresses each. */

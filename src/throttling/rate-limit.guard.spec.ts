@@ -18,7 +18,7 @@ class Routes {
   @RateLimitClass('send')
   send(): void {}
 
-  @RateLimitClass('api-key-writes')
+  @RateLimitClass('api-key-revocations')
   revoke(): void {}
 
   @CountsAsChange()

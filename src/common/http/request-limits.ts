@@ -49,6 +49,7 @@ export type EndpointClass =
   | 'gdpr-export'
   | 'gdpr-delete'
   | 'api-key-writes'
+  | 'api-key-revocations'
   | 'unsubscribe'
   | 'console-sign-in';
 
