@@ -16,6 +16,7 @@ describe('limitsWith', () => {
       'api-key-revocations': { limit: 100, windowSeconds: 60 },
       unsubscribe: { limit: 300, windowSeconds: 60 },
       'console-sign-in': { limit: 20, windowSeconds: 60 },
+      'sign-ins': { limit: 60, windowSeconds: 3_600 },
       operator: { limit: 600, windowSeconds: 60 },
       organization: { limit: 10_000, windowSeconds: 60 },
       changes: { limit: 10_000, windowSeconds: 3_600 },

@@ -36,12 +36,14 @@ const ADDRESS_LIMITS = {
  * Limits over all endpoints together: one for all keys of an organization, one for each test key and each operator key; and what all
  * keys of an organization may change. A change leaves an entry of 360 bytes in the audit log, for two years, and no entry may be left
  * out: the limit of requests alone would let one organization write 5 GB a day, this one 86 MB. An hour of inbound mail has 5,000
- * messages, each of which may be deleted.
+ * messages, each of which may be deleted. A sign-in to the console leaves an entry too, and counts for its key alone, so that a stolen key
+ * does not keep others from signing in.
  */
 const OVERALL_LIMITS = {
   organization: { limit: 10_000, windowSeconds: MINUTE_SECONDS },
   changes: { limit: 10_000, windowSeconds: HOUR_SECONDS },
   'test-key': { limit: 500, windowSeconds: HOUR_SECONDS },
+  'sign-ins': { limit: 60, windowSeconds: HOUR_SECONDS },
   operator: { limit: 600, windowSeconds: MINUTE_SECONDS },
 } as const satisfies Record<string, RateLimit>;
 

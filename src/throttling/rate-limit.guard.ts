@@ -114,7 +114,17 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     if (!this.config.enabled) return;
     const nowMs = this.clock.now().getTime();
     const own = this.apply('send', `key:${principal.apiKeyId}:send`, nowMs);
-    const applied = [own, ...this.overallLimits(principal, nowMs)];
+    this.admitSilently([own, ...this.overallLimits(principal, nowMs)], nowMs);
+  }
+
+  countSignIn(keyId: string): void {
+    if (!this.config.enabled) return;
+    const nowMs = this.clock.now().getTime();
+    this.admitSilently([this.apply('sign-ins', `key:${keyId}:sign-ins`, nowMs)], nowMs);
+  }
+
+  /** Without headers. */
+  private admitSilently(applied: readonly Applied[], nowMs: number): void {
     const exceeded = longest(applied.filter(({ counter, limit }) => hitsOf(counter) >= limit));
     if (exceeded) throw refusal(exceeded, nowMs);
     for (const { counter } of applied) this.storage.hit(counter);

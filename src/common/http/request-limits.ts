@@ -11,6 +11,8 @@ export abstract class RequestLimits {
   abstract count(context: ExecutionContext): Promise<unknown> | undefined;
   /** Counts a message that came over SMTP like a send over HTTP. @throws AppError rate_limit_exceeded */
   abstract countMessage(principal: Principal): void;
+  /** Counts a sign-in to the console with a valid key. @param keyId an API key's or an operator key's @throws AppError rate_limit_exceeded */
+  abstract countSignIn(keyId: string): void;
 }
 
 /**
