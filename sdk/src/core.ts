@@ -86,7 +86,7 @@ export class Core {
    */
   download(call: Call, options?: RequestOptions): Promise<Download> {
     return this.send(call, options, (response, controller) =>
-      response.ok ? toDownload(response, controller, options?.signal) : read(response),
+      response.ok && !isPage(response) ? toDownload(response, controller, options?.signal) : read(response),
     );
   }
 
@@ -160,6 +160,9 @@ function timeoutOf(timeoutMs: number): number {
   if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be greater than 0; Infinity for no limit');
   return Math.min(timeoutMs, 2 ** 31 - 1);
 }
+
+/** The service has none below /v1: it is a proxy's. */
+const isPage = ({ headers }: Response): boolean => /^text\/html\b/i.test(headers.get('content-type') ?? '');
 
 async function read<T>(response: Response): Promise<T> {
   const type = response.headers.get('content-type') ?? '';

@@ -35,6 +35,10 @@ export async function proxyStory(
   ).rejects.toMatchObject({
     ...{ name: 'ConnectionError', message: expect.stringContaining('no JSON') },
   });
+  const file = through(page(200, 'text/html; charset=utf-8'));
+  await expect(file.client.privacy.readExportZip('x', {}, { maxRetries: 0 })).rejects.toMatchObject({
+    name: 'ConnectionError',
+  });
   const unkeyed = through(page(200, 'text/html'));
   const entry = { email: 'proxy@clear.example', reason: 'manual' };
   await expect(unkeyed.client.suppressions.create(entry)).rejects.toMatchObject({ name: 'ConnectionError' });
