@@ -51,12 +51,17 @@ export function useDomains(freshMs?: number) {
   });
 }
 
-/** To choose one of them, or all. @param chosen its id: of one that has been removed too, as the filter applies */
+/**
+ * To choose one of them, or all.
+ * @param chosen its id: of one that has been removed too, as the filter applies
+ * @param where those that are too many to offer can be chosen
+ */
 export function domainOptions(
   { data: domains, total }: DomainList,
   all: string,
   nameOf = (name: string) => name,
   chosen = '',
+  where = 'from their pages under Domains',
 ): Option[] {
   const isGone = chosen !== '' && domains.every(({ id }) => id !== chosen);
   const others = total - domains.length;
@@ -64,9 +69,7 @@ export function domainOptions(
     { value: '', label: all },
     ...domains.map(({ id, domain }) => ({ value: id, label: nameOf(domain) })),
     ...(isGone ? [{ value: chosen, label: others > 0 ? 'Another domain' : 'A removed domain' }] : []),
-    ...(others > 0
-      ? [{ value: OTHERS, label: `${count(others)} more, from their pages under Domains`, disabled: true }]
-      : []),
+    ...(others > 0 ? [{ value: OTHERS, label: `${count(others)} more, ${where}`, disabled: true }] : []),
   ];
 }
 
