@@ -8,22 +8,22 @@ export interface WaybillOptions {
   /** Like `https://mail.example.com`; `/v1` is added. */
   readonly baseUrl: string;
   /** Of one attempt; 30,000. `Infinity`: none. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** After the first attempt; 3. */
-  readonly maxRetries?: number;
+  readonly maxRetries?: number | undefined;
   /** Instead of the platform's. */
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch?: typeof globalThis.fetch | undefined;
   /** Makes html of the `react` of a send: `render` of `@react-email/render`, for one. */
-  readonly render?: (element: never) => Promise<string> | string;
+  readonly render?: ((element: never) => Promise<string> | string) | undefined;
 }
 
 /** The last argument of every method. */
 export interface RequestOptions {
-  readonly signal?: AbortSignal;
-  readonly timeoutMs?: number;
-  readonly maxRetries?: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly maxRetries?: number | undefined;
   /** Of methods that take one; otherwise one is made for each call, so that its retries count once. */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
 }
 
 /** One call, as the generated methods describe it. */
@@ -86,7 +86,7 @@ export class Core {
    */
   download(call: Call, options?: RequestOptions): Promise<Download> {
     return this.send(call, options, (response, controller) =>
-      response.ok ? toDownload(response, controller, options?.signal) : read(response),
+      response.ok && !isPage(response) ? toDownload(response, controller, options?.signal) : read(response),
     );
   }
 
@@ -161,25 +161,39 @@ function timeoutOf(timeoutMs: number): number {
   return Math.min(timeoutMs, 2 ** 31 - 1);
 }
 
+/** The service has none below /v1: it is a proxy's. */
+const isPage = ({ headers }: Response): boolean => /^text\/html\b/i.test(headers.get('content-type') ?? '');
+
 async function read<T>(response: Response): Promise<T> {
   const type = response.headers.get('content-type') ?? '';
   if (response.ok && type.startsWith('application/octet-stream')) {
     return new Uint8Array(await response.arrayBuffer()) as T;
   }
-  const body: unknown = type.includes('json') ? await response.json() : await response.text();
+  const body = jsonOf(await response.text());
   if (!response.ok) throw toError(response, body);
-  if (typeof body !== 'object' || body === null) return body as T;
+  // The page of a proxy, or of another server at this address: a send is not taken for accepted.
+  if (body === undefined) throw new Error(`the response ${response.status} is no JSON; is baseUrl right?`);
   const keys = Object.keys(body);
   return (keys.length === 1 && keys[0] === 'data' ? (body as { data: unknown }).data : body) as T;
 }
 
-function toError(response: Response, body: unknown): WaybillError {
-  const { code, message, details, suggestion } = (body as { error?: Partial<ErrorFields> } | null)?.error ?? {};
+/** Undefined: it is no object, whatever its `Content-Type` says. */
+function jsonOf(text: string): Record<string, unknown> | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function toError(response: Response, body: { error?: Partial<ErrorFields> } | undefined): WaybillError {
+  const { code, message, details, suggestion } = body?.error ?? {};
   const retryAfter = secondsOf(response.headers.get('retry-after') ?? '');
   return errorOf({
     status: response.status,
     // A proxy in front of the service responds in its own words.
-    code: code ?? (response.status >= 500 ? 'service_unavailable' : 'invalid_request'),
+    code: typeof code === 'string' ? code : response.status >= 500 ? 'service_unavailable' : 'invalid_request',
     message: message ?? `The service responded with ${response.status}`,
     details,
     suggestion,

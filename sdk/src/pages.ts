@@ -12,6 +12,7 @@ interface Page<Item> {
   readonly requests?: readonly Item[];
   /** Of lists without `pagination`. */
   readonly total?: number;
+  readonly nextCursor?: string;
   readonly pagination?: Pagination;
 }
 
@@ -47,8 +48,10 @@ export async function* itemsOf<Item>(
 
 const totalOf = ({ total, pagination }: Page<unknown>): number => total ?? pagination?.total ?? 0;
 
-function hasCursor({ cursor }: Query, { pagination }: Page<unknown>): boolean {
-  return cursor !== undefined || pagination?.nextCursor !== undefined;
+const nextCursorOf = ({ nextCursor, pagination }: Page<unknown>) => nextCursor ?? pagination?.nextCursor;
+
+function hasCursor({ cursor }: Query, page: Page<unknown>): boolean {
+  return cursor !== undefined || nextCursorOf(page) !== undefined;
 }
 
 /** Pages of the feed may be short, or empty, while there is more. */
@@ -57,14 +60,14 @@ function afterEvent(query: Query, { pagination }: Page<unknown>): Query | undefi
   return { ...query, from: undefined, after: pagination.nextCursor };
 }
 
-function afterCursor(query: Query, { pagination }: Page<unknown>): Query | undefined {
-  const { nextCursor, hasMore } = pagination ?? {};
-  if (hasMore === false || nextCursor === undefined) return undefined;
+function afterCursor(query: Query, page: Page<unknown>): Query | undefined {
+  const nextCursor = nextCursorOf(page);
+  if (page.pagination?.hasMore === false || nextCursor === undefined) return undefined;
   return { ...query, page: undefined, offset: undefined, cursor: nextCursor };
 }
 
 /**
- * A walk by numbers of pages, or by offsets. Entries move up when earlier ones are deleted: as many as the total has lost are read
+ * A walk by numbers of pages, or by offsets, through lists without cursors (templates, inbound routes, privacy requests). Entries move up when earlier ones are deleted: as many as the total has lost are read
  * again, and those that the caller has had are left out. One that is added at the end meanwhile makes up for a deleted one, whose
  * successor is then left out.
  */

@@ -1,13 +1,20 @@
 import type { components, operations, webhooks } from './generated/api.js';
 
+/** What is sent: an optional property may be `undefined`, which counts as absent, also under `exactOptionalPropertyTypes`. */
+type Sent<T> = T extends readonly (infer I)[]
+  ? Sent<I>[]
+  : T extends object
+    ? { [K in keyof T]: Sent<T[K]> | (object extends Pick<T, K> ? undefined : never) }
+    : T;
+
 /** The JSON of a request body. */
 export type Body<O extends keyof operations> = operations[O] extends {
   requestBody?: { content: { 'application/json': infer B } };
 }
-  ? B
+  ? Sent<B>
   : never;
 
-export type Query<O extends keyof operations> = NonNullable<operations[O]['parameters']['query']>;
+export type Query<O extends keyof operations> = Sent<NonNullable<operations[O]['parameters']['query']>>;
 
 type Answer<O extends keyof operations> = {
   [S in keyof operations[O]['responses'] & (200 | 201 | 202)]: operations[O]['responses'][S] extends {
@@ -36,7 +43,7 @@ export type Result<O extends keyof operations> = operations[O]['responses'] exte
 export type Item<O extends keyof operations> =
   Success<O> extends { data: (infer I)[] | { requests: (infer I)[] } } ? I : never;
 
-type Send = components['schemas']['SendEmail'];
+type Send = Sent<components['schemas']['SendEmail']>;
 
 /** A send whose html is made of a React element, by the `render` of the client. */
 export type WithReact<B> = B extends (infer I)[]

@@ -110,7 +110,9 @@ export class ApiKeyVerifier implements OnModuleDestroy {
       throw new AppError('expired_api_key', 'This API key has expired');
     }
     if (key.organizationStatus === 'suspended') {
-      throw new AppError('account_suspended', 'The organization is suspended');
+      throw new AppError('account_suspended', 'The organization is suspended', {
+        suggestion: 'Ask the operator of the service, who can end the suspension',
+      });
     }
   }
 

@@ -49,7 +49,7 @@ export class ApiKeysController {
   }
 
   @Delete(':id')
-  @RateLimitClass('api-key-writes')
+  @RateLimitClass('api-key-revocations')
   @HttpCode(200)
   @ApiOperation({ summary: 'Revoke an API key', description: 'Takes effect everywhere within 5 seconds.' })
   @ApiData(RevokedApiKeyDto)

@@ -52,11 +52,16 @@ export class ConsoleSessionsService {
 
   /**
    * @param key a tenant's or an operator's
-   * @throws AppError invalid_api_key, expired_api_key, revoked_api_key or account_suspended
+   * @param admit is called with the id of a valid key, and may throw
+   * @throws AppError invalid_api_key, expired_api_key, revoked_api_key or account_suspended; what `admit` throws
    */
-  async signIn(key: string): Promise<StartedSession> {
-    if (kindOfKey(key) === 'op') return this.start({ operator: await this.operatorKeys.verify(key) });
-    return this.start({ principal: await this.verifier.verify(key) });
+  async signIn(key: string, admit: (keyId: string) => void): Promise<StartedSession> {
+    const isOperators = kindOfKey(key) === 'op';
+    const caller = isOperators
+      ? { operator: await this.operatorKeys.verify(key) }
+      : { principal: await this.verifier.verify(key) };
+    admit(ownerOf(caller).keyId);
+    return this.start(caller);
   }
 
   /** @throws AppError invalid_api_key once the session has ended; as `signIn` for its key */

@@ -13,6 +13,7 @@ import { describeErrors, ERROR_SCHEMA } from '../common/http/openapi.decorators'
 import { TAG_DESCRIPTIONS } from './api-description';
 import { withExamples } from './examples';
 import {
+  closeRequests,
   isPublic,
   listOperations,
   mapOperations,
@@ -54,7 +55,7 @@ const UNKNOWN_CALLER: ReadonlySet<string> = new Set(['401', '405']);
  * follow from having a path id, a query or a body, the response headers, the scope in words, the descriptions of the tags.
  */
 export function completeDocument(document: OpenAPIObject): OpenAPIObject {
-  const normal = normalizeSchemas(document);
+  const normal = closeRequests(normalizeSchemas(document));
   const paths = mapOperations(normal.paths, (operation, method) => completeOperation(operation, method, normal));
   const used = new Set(listOperations(paths).flatMap(({ operation }) => operation.tags ?? []));
   const known = Object.entries(TAG_DESCRIPTIONS).filter(([name]) => used.has(name));

@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { exampleOf } from './examples';
-import { normalizeSchemas, type Schema } from './document';
+import { closeRequests, normalizeSchemas, type Schema } from './document';
 
 function documentOf(schemas: Record<string, Schema>): OpenAPIObject {
   return { openapi: '3.1.0', info: { title: 'Test', version: '1' }, paths: {}, components: { schemas } };
@@ -43,6 +43,28 @@ describe('normalizeSchemas', () => {
     const before = structuredClone(document);
     normalizeSchemas(document);
     expect(document).toEqual(before);
+  });
+});
+
+describe('closeRequests', () => {
+  it('closes what is sent only, with what that refers to', () => {
+    const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+    const made = (field: Schema) => ({ type: 'object', properties: { field } });
+    const document = documentOf({
+      ...{
+        Sent: made({ type: 'array', items: refTo('Part') }),
+        Part: made(refTo('Both')),
+        Both: made({ type: 'string' }),
+      },
+      ...{ Returned: made(refTo('Both')), Kind: { type: 'string' } },
+    });
+    const json = (schema: Schema) => ({ content: { 'application/json': { schema } } });
+    const responses = { 200: { description: 'Done', ...json(refTo('Returned')) } };
+    document.paths = { '/a': { post: { requestBody: json({ oneOf: [refTo('Sent'), refTo('Kind')] }), responses } } };
+    const { schemas } = closeRequests(document).components ?? {};
+    const closed = Object.entries(schemas ?? {}).filter(([, schema]) => 'additionalProperties' in schema);
+    expect(closed.map(([name]) => name)).toEqual(['Sent', 'Part']);
+    expect(schemas).toMatchObject({ Sent: { additionalProperties: false }, Both: made({ type: 'string' }) });
   });
 });
 

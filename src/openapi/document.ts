@@ -72,6 +72,44 @@ export function withPlainNames(document: OpenAPIObject): OpenAPIObject {
   };
 }
 
+/**
+ * Says of the bodies of requests that they take no further fields: the service refuses those by name. Models that responses have too stay
+ * open, since later releases may add fields to responses.
+ */
+export function closeRequests(document: OpenAPIObject): OpenAPIObject {
+  const schemas = (document.components?.schemas ?? {}) as Record<string, Schema>;
+  const operations = listOperations(document.paths).map(({ operation }) => operation);
+  const sent = modelsIn(
+    operations.map(({ requestBody }) => requestBody),
+    schemas,
+  );
+  const returned = modelsIn(
+    operations.map(({ responses }) => responses),
+    schemas,
+  );
+  const closed = Object.entries(schemas).map(([name, schema]) => {
+    const isClosed = sent.has(name) && !returned.has(name) && isRecord(schema.properties);
+    return [name, isClosed ? { ...schema, additionalProperties: false } : schema] as const;
+  });
+  const components = { ...document.components, schemas: Object.fromEntries(closed) };
+  return { ...document, components };
+}
+
+/** The names of the models that a part of the document refers to, directly or by other models. */
+function modelsIn(part: unknown, schemas: Record<string, Schema>): Set<string> {
+  const names = new Set<string>();
+  const visit = (node: Schema): Schema => {
+    const name = typeof node.$ref === 'string' ? node.$ref.replace(/^#\/components\/schemas\//, '') : undefined;
+    if (name !== undefined && !names.has(name)) {
+      names.add(name);
+      walk(schemas[name], visit);
+    }
+    return node;
+  };
+  walk(part, visit);
+  return names;
+}
+
 function walk(node: unknown, change: (schema: Schema) => Schema): unknown {
   if (Array.isArray(node)) return (node as readonly unknown[]).map((child) => walk(child, change));
   if (!isRecord(node)) return node;

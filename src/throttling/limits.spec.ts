@@ -13,10 +13,13 @@ describe('limitsWith', () => {
       'gdpr-export': { limit: 30, windowSeconds: 86_400 },
       'gdpr-delete': { limit: 10, windowSeconds: 86_400 },
       'api-key-writes': { limit: 30, windowSeconds: 3_600 },
+      'api-key-revocations': { limit: 100, windowSeconds: 60 },
       unsubscribe: { limit: 300, windowSeconds: 60 },
       'console-sign-in': { limit: 20, windowSeconds: 60 },
+      'sign-ins': { limit: 60, windowSeconds: 3_600 },
       operator: { limit: 600, windowSeconds: 60 },
       organization: { limit: 10_000, windowSeconds: 60 },
+      changes: { limit: 10_000, windowSeconds: 3_600 },
       'test-key': { limit: 500, windowSeconds: 3_600 },
     });
   });

@@ -22,6 +22,8 @@ const KEY_LIMITS = {
   'gdpr-export': { limit: 30, windowSeconds: DAY_SECONDS },
   'gdpr-delete': { limit: 10, windowSeconds: DAY_SECONDS },
   'api-key-writes': { limit: 30, windowSeconds: HOUR_SECONDS },
+  // Those that a stolen key has made are revoked in minutes, whatever it has used up for its organization.
+  'api-key-revocations': { limit: 100, windowSeconds: MINUTE_SECONDS },
 } as const satisfies Record<Exclude<EndpointClass, 'unsubscribe' | 'console-sign-in'>, RateLimit>;
 
 /** Limits per client address, on public routes. Mail programs' one-click requests come from few addresses each. */
@@ -30,10 +32,18 @@ const ADDRESS_LIMITS = {
   'console-sign-in': { limit: 20, windowSeconds: MINUTE_SECONDS },
 } as const satisfies Partial<Record<EndpointClass, RateLimit>>;
 
-/** Limits over all endpoints together: one for all keys of an organization, one for each test key and each operator key. */
+/**
+ * Limits over all endpoints together: one for all keys of an organization, one for each test key and each operator key; and what all
+ * keys of an organization may change. A change leaves an entry of 360 bytes in the audit log, for two years, and no entry may be left
+ * out: the limit of requests alone would let one organization write 5 GB a day, this one 86 MB. An hour of inbound mail has 5,000
+ * messages, each of which may be deleted. A sign-in to the console leaves an entry too, and counts for its key alone, so that a stolen key
+ * does not keep others from signing in.
+ */
 const OVERALL_LIMITS = {
   organization: { limit: 10_000, windowSeconds: MINUTE_SECONDS },
+  changes: { limit: 10_000, windowSeconds: HOUR_SECONDS },
   'test-key': { limit: 500, windowSeconds: HOUR_SECONDS },
+  'sign-ins': { limit: 60, windowSeconds: HOUR_SECONDS },
   operator: { limit: 600, windowSeconds: MINUTE_SECONDS },
 } as const satisfies Record<string, RateLimit>;
 

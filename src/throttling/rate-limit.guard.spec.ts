@@ -7,7 +7,7 @@ import { AppError } from '../common/errors/app-error';
 import type { Principal } from '../common/http/principal';
 import { Metrics } from '../common/metrics/metrics';
 import { limitsWith } from './limits';
-import { RateLimitClass } from '../common/http/request-limits';
+import { CountsAsChange, RateLimitClass } from '../common/http/request-limits';
 import { RateLimitGuard } from './rate-limit.guard';
 import { SharedThrottleStorage } from './shared-throttle.storage';
 import type { ThrottleHitsRepository } from './throttle-hits.repository';
@@ -17,6 +17,14 @@ class Routes {
 
   @RateLimitClass('send')
   send(): void {}
+
+  @RateLimitClass('api-key-revocations')
+  revoke(): void {}
+
+  @CountsAsChange()
+  download(): void {}
+
+  change(): void {}
 }
 
 @RateLimitClass('stats')
@@ -173,6 +181,21 @@ describe('RateLimitGuard', () => {
     pass(guard, { principal, handler: Routes.prototype.send, method: 'POST' });
     const more = pass(guard, { principal, handler: Routes.prototype.send, method: 'POST' });
     expect(more.error).toMatchObject({ details: { scope: 'test-key' } });
+  });
+
+  it('counts the changes of all keys of an organization together, and reads that are audited', () => {
+    const { guard } = create({ changes: 2 });
+    const by = (apiKeyId: string, handler: () => void, method = 'POST') =>
+      pass(guard, { principal: { ...LIVE, apiKeyId }, handler, method }).error;
+    const { change, download, list, revoke, send } = Routes.prototype;
+    for (const key of ['a', 'b', 'c']) expect(by(key, send) ?? by(key, list, 'GET') ?? by(key, revoke)).toBeUndefined();
+    expect(by('a', change) ?? by('b', download, 'GET')).toBeUndefined();
+    const refusal = { code: 'rate_limit_exceeded', details: { limit: 2, scope: 'changes' }, retryAfterSeconds: 3_570 };
+    expect(by('c', change)).toMatchObject(refusal);
+    expect(by('c', download, 'GET')).toMatchObject(refusal);
+    expect(by('c', send) ?? by('c', list, 'GET') ?? by('c', revoke)).toBeUndefined();
+    const other = { ...LIVE, organizationId: 'other' };
+    expect(pass(guard, { principal: other, handler: change, method: 'POST' }).error).toBeUndefined();
   });
 
   it('says to wait for the longest of several exceeded limits', () => {

@@ -11,7 +11,12 @@ import { Clock, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import { clientAddressOf } from '../common/http/client-address';
 import type { Principal } from '../common/http/principal';
-import { type EndpointClass, RATE_LIMIT_CLASS_METADATA, type RequestLimits } from '../common/http/request-limits';
+import {
+  CHANGE_METADATA,
+  type EndpointClass,
+  RATE_LIMIT_CLASS_METADATA,
+  type RequestLimits,
+} from '../common/http/request-limits';
 import { clientNetworkOf } from '../common/network';
 import { type LimitName, ThrottlingConfig } from './limits';
 import { SharedThrottleStorage } from './shared-throttle.storage';
@@ -29,6 +34,8 @@ interface Plan {
   readonly endpoint: EndpointClass;
   /** The class is given by `@RateLimitClass`; otherwise it follows from the HTTP method. */
   readonly isDeclared: boolean;
+  /** It counts against what its organization may change. */
+  readonly isChange: boolean;
   /** The route has a decorator of @nestjs/throttler: `@Throttle` or `@SkipThrottle`. */
   readonly usesThrottler: boolean;
   /** `@Throttle({ default: … })` replaces the limit of the endpoint class. */
@@ -52,8 +59,9 @@ const SHARED: ReadonlySet<string> = new Set<EndpointClass>([
 const KEYS_WORTH = 10;
 
 /**
- * Counts every authenticated request against its key's limit for the endpoint class and against its organization's limit;
- * requests of test keys and of operator keys count against one more. It runs after the auth guard. Requests without a
+ * Counts every authenticated request against its key's limit for the endpoint class and against its organization's limit; changes
+ * count against what the organization may change as well. Those of domains, keys and privacy requests have limits of their own, so that
+ * a key that has been stolen can be revoked whatever was done with it. Requests of test keys and of operator keys count against one more. It runs after the auth guard. Requests without a
  * principal are public: those to a route that declares a limit count per client address, the others pass. A request that
  * one limit refuses counts against none, so that a key over its limit does not use up its organization's limit.
  *
@@ -106,7 +114,17 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     if (!this.config.enabled) return;
     const nowMs = this.clock.now().getTime();
     const own = this.apply('send', `key:${principal.apiKeyId}:send`, nowMs);
-    const applied = [own, ...this.overallLimits(principal, nowMs)];
+    this.admitSilently([own, ...this.overallLimits(principal, nowMs)], nowMs);
+  }
+
+  countSignIn(keyId: string): void {
+    if (!this.config.enabled) return;
+    const nowMs = this.clock.now().getTime();
+    this.admitSilently([this.apply('sign-ins', `key:${keyId}:sign-ins`, nowMs)], nowMs);
+  }
+
+  /** Without headers. */
+  private admitSilently(applied: readonly Applied[], nowMs: number): void {
     const exceeded = longest(applied.filter(({ counter, limit }) => hitsOf(counter) >= limit));
     if (exceeded) throw refusal(exceeded, nowMs);
     for (const { counter } of applied) this.storage.hit(counter);
@@ -174,7 +192,8 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
   }
 
   /** Of what costs long after its request: a new key for each would be a way around the limit of a key. */
-  private sharedLimit({ organizationId }: Principal, { endpoint }: Plan, nowMs: number): Applied[] {
+  private sharedLimit({ organizationId }: Principal, { endpoint, isChange }: Plan, nowMs: number): Applied[] {
+    if (isChange) return [this.apply('changes', `organization:${organizationId}:changes`, nowMs)];
     if (!SHARED.has(endpoint)) return [];
     const applied = this.apply(endpoint, `organization:${organizationId}:${endpoint}`, nowMs);
     return [{ ...applied, limit: applied.limit * KEYS_WORTH }];
@@ -206,9 +225,11 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     const keys = targets.flatMap((target) => Reflect.getMetadataKeys(target) as unknown[]).map(String);
     const declared = this.reflector.getAllAndOverride<EndpointClass | undefined>(RATE_LIMIT_CLASS_METADATA, targets);
     const { method } = context.switchToHttp().getRequest<Request>();
+    const endpoint = declared ?? (isRead({ method }) ? 'reads' : 'writes');
     const plan = {
+      endpoint,
       isDeclared: declared !== undefined,
-      endpoint: declared ?? (isRead({ method }) ? 'reads' : 'writes'),
+      isChange: endpoint === 'writes' || this.reflector.getAllAndOverride<boolean>(CHANGE_METADATA, targets) === true,
       usesThrottler: keys.some((key) => key.startsWith(THROTTLER_PREFIX)),
       hasOwnLimit: keys.includes(OWN_LIMIT),
     };

@@ -23,11 +23,14 @@ export class ResponseSchemas {
   private readonly validators = new Map<string, ValidateFunction>();
   private readonly routes: { method: string; pattern: RegExp; operation: Operation }[];
 
-  constructor(private readonly document: OpenAPIObject) {
+  private readonly document: OpenAPIObject;
+
+  constructor(document: OpenAPIObject) {
+    this.document = closed(document) as OpenAPIObject;
     addFormats(this.ajv);
     // RFC 6531: letters of any script on both sides, which `email` does not allow.
     this.ajv.addFormat('idn-email', /^[^\s@]+@[^\s@]+$/);
-    this.ajv.addSchema(document, 'api');
+    this.ajv.addSchema(this.document, 'api');
     this.routes = listOperations(document.paths).map(({ path, method, operation }) => ({
       method: method.toUpperCase(),
       pattern: new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]+')}$`),
@@ -64,7 +67,9 @@ export class ResponseSchemas {
   private mismatches(schema: object, value: unknown, where: string): string[] {
     const validate = this.validatorOf(schema);
     if (validate(value)) return [];
-    return (validate.errors ?? []).map(({ instancePath, message }) => `${where}${instancePath} ${message}`);
+    return (validate.errors ?? []).map(({ instancePath, message, params }) =>
+      `${where}${instancePath} ${message} ${(params.additionalProperty as string | undefined) ?? ''}`.trimEnd(),
+    );
   }
 
   private validatorOf(schema: object): ValidateFunction {
@@ -73,6 +78,16 @@ export class ResponseSchemas {
     this.validators.set(key, known);
     return known;
   }
+}
+
+/** Clients must bear fields that later releases add to a response; this release sends none that its document does not name. */
+function closed(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(closed);
+  if (typeof node !== 'object' || node === null) return node;
+  const entries = Object.entries(node).map(([key, value]) => [key, /^examples?$/.test(key) ? value : closed(value)]);
+  const schema = Object.fromEntries(entries) as Record<string, unknown>;
+  const isOpen = schema.type === 'object' && 'properties' in schema && !('additionalProperties' in schema);
+  return isOpen ? { ...schema, additionalProperties: false } : schema;
 }
 
 /** References of a part of the document, seen from outside of it. */

@@ -3,15 +3,20 @@ import { get } from '../api/client';
 import { useMay } from '../api/session';
 import type { Data, Domain } from '../api/types';
 import type { Option } from './field';
+import { count } from './format';
 
 interface DomainList extends Data<Domain[]> {
   readonly total: number;
+  readonly nextCursor?: string;
 }
 
 /** Of a page of the service, which is also one of the list. */
 export const DOMAINS_A_PAGE = 100;
 /** Read at most, to choose from and to watch: 3 MB. */
 const MOST_PAGES = 10;
+
+/** Of the option that says that there are more. */
+const OTHERS = 'others';
 
 export interface DomainFilter {
   /** A part of the name. */
@@ -26,14 +31,13 @@ export const readDomains = (page: number, signal?: AbortSignal, filter: DomainFi
 
 /** All pages, one after another: their limit is shared with what else the page loads. */
 async function readAll({ signal }: { readonly signal: AbortSignal }): Promise<DomainList> {
-  const { data, total } = await readDomains(1, signal);
-  const found = new Map(data.map((domain) => [domain.id, domain]));
-  const last = Math.min(MOST_PAGES, Math.ceil(total / DOMAINS_A_PAGE));
-  for (let page = 2; page <= last; page += 1) {
-    // One that is added or removed meanwhile shifts the pages.
-    for (const domain of (await readDomains(page, signal)).data) found.set(domain.id, domain);
+  let { data: domains, total, nextCursor: cursor } = await readDomains(1, signal);
+  for (let page = 2; page <= MOST_PAGES && cursor !== undefined; page += 1) {
+    const next: DomainList = await get('/v1/domains', { cursor, limit: DOMAINS_A_PAGE }, signal);
+    domains = [...domains, ...next.data];
+    ({ total, nextCursor: cursor } = next);
   }
-  return { data: [...found.values()], total };
+  return { data: domains, total };
 }
 
 /** The domains of the organization, as far as the key may see them. @param freshMs how often they are loaded again */
@@ -47,18 +51,25 @@ export function useDomains(freshMs?: number) {
   });
 }
 
-/** To choose one of them, or all. @param chosen its id: of one that has been removed too, as the filter applies */
+/**
+ * To choose one of them, or all.
+ * @param chosen its id: of one that has been removed too, as the filter applies
+ * @param where those that are too many to offer can be chosen
+ */
 export function domainOptions(
   { data: domains, total }: DomainList,
   all: string,
   nameOf = (name: string) => name,
   chosen = '',
+  where = 'from their pages under Domains',
 ): Option[] {
   const isGone = chosen !== '' && domains.every(({ id }) => id !== chosen);
+  const others = total - domains.length;
   return [
     { value: '', label: all },
     ...domains.map(({ id, domain }) => ({ value: id, label: nameOf(domain) })),
-    ...(isGone ? [{ value: chosen, label: total > domains.length ? 'Another domain' : 'A removed domain' }] : []),
+    ...(isGone ? [{ value: chosen, label: others > 0 ? 'Another domain' : 'A removed domain' }] : []),
+    ...(others > 0 ? [{ value: OTHERS, label: `${count(others)} more, ${where}`, disabled: true }] : []),
   ];
 }
 

@@ -80,6 +80,8 @@ export function useRefusalFocus(error: unknown) {
 export interface Option {
   readonly value: string;
   readonly label: string;
+  /** It says something, and cannot be chosen. */
+  readonly disabled?: boolean;
 }
 
 /** Any of some states or reasons, by the names that their badges have. */
@@ -100,8 +102,8 @@ export function SelectField({
   return (
     <Frame id={id} {...said}>
       <select {...rest} {...describedBy(id, said)} id={id}>
-        {options.map(({ value, label: name }) => (
-          <option key={value} value={value}>
+        {options.map(({ value, label: name, disabled }) => (
+          <option key={value} value={value} disabled={disabled}>
             {name}
           </option>
         ))}

@@ -32,6 +32,7 @@ export const ERROR_CODES = {
   inbound_route_limit_reached: { status: 409, summary: 'The organization has as many inbound routes as it may have.' },
   api_key_limit_reached: { status: 409, summary: 'The organization has as many usable API keys as it may have.' },
   webhook_limit_reached: { status: 409, summary: 'The organization has as many webhooks of this mode as it may have.' },
+  webhook_queue_full: { status: 409, summary: 'As many messages wait for the webhook as may wait.' },
   webhook_disabled: { status: 409, summary: 'The webhook is disabled: nothing is sent to it.' },
   webhook_replay_in_progress: { status: 409, summary: 'An earlier replay to this webhook is still running.' },
   export_not_available: { status: 409, summary: 'The export is not completed, or its result has been deleted.' },

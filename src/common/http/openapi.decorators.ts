@@ -34,11 +34,14 @@ export function ApiData(model: Type, options: DataOptions = {}): Decorator {
   );
 }
 
-/** Documents `{data: Model[], total}` or `{data: Model[], pagination}`. */
-export function ApiList(model: Type, counter: 'total' | Type): Decorator {
-  const extra = counter === 'total' ? [] : [counter];
+const NEXT_CURSOR = { type: 'string', description: 'For the next page; left out on the last one' };
+
+/** Documents `{data: Model[], total}`, `{data: Model[], total, nextCursor?}` or `{data: Model[], pagination}`. */
+export function ApiList(model: Type, counter: 'total' | 'total and cursor' | Type): Decorator {
+  const extra = typeof counter === 'string' ? [] : [counter];
   const counted =
-    counter === 'total' ? { total: { type: 'integer' } } : { pagination: { $ref: getSchemaPath(counter) } };
+    typeof counter === 'string' ? { total: { type: 'integer' } } : { pagination: { $ref: getSchemaPath(counter) } };
+  const further = counter === 'total and cursor' ? { nextCursor: NEXT_CURSOR } : {};
   return applyDecorators(
     ApiExtraModels(model, ...extra),
     ApiResponse({
@@ -47,7 +50,7 @@ export function ApiList(model: Type, counter: 'total' | Type): Decorator {
       schema: {
         type: 'object',
         required: ['data', ...Object.keys(counted)],
-        properties: { data: { type: 'array', items: { $ref: getSchemaPath(model) } }, ...counted } as never,
+        properties: { data: { type: 'array', items: { $ref: getSchemaPath(model) } }, ...counted, ...further } as never,
       },
     }),
   );
@@ -55,7 +58,6 @@ export function ApiList(model: Type, counter: 'total' | Type): Decorator {
 
 /** Documents `{data: Model[], nextCursor?}`. */
 export function ApiCursorList(model: Type): Decorator {
-  const nextCursor = { type: 'string', description: 'For the next page; left out on the last one' };
   return applyDecorators(
     ApiExtraModels(model),
     ApiResponse({
@@ -64,7 +66,7 @@ export function ApiCursorList(model: Type): Decorator {
       schema: {
         type: 'object',
         required: ['data'],
-        properties: { data: { type: 'array', items: { $ref: getSchemaPath(model) } }, nextCursor },
+        properties: { data: { type: 'array', items: { $ref: getSchemaPath(model) } }, nextCursor: NEXT_CURSOR },
       },
     }),
   );

@@ -13,14 +13,50 @@ export function toPagination(
     total,
     totalPages: Math.ceil(Math.min(total, reach) / limit),
     ...(partial && { partial }),
-    ...(next !== undefined && { nextCursor: Buffer.from(next).toString('base64url') }),
+    ...toNextCursor(next),
   };
+}
+
+/** The `nextCursor` of a response; nothing on the last page. @param place where the next page begins, as text */
+export function toNextCursor(place: string | undefined): { nextCursor?: string } {
+  return place === undefined ? {} : { nextCursor: Buffer.from(place).toString('base64url') };
+}
+
+/** Cuts off the entry that was read beyond a page. `last` is the one to continue after, undefined on the last page. */
+export function cutPage<T>(found: readonly T[], limit: number): { shown: readonly T[]; last: T | undefined } {
+  const shown = found.slice(0, limit);
+  return { shown, last: found.length > limit ? shown.at(-1) : undefined };
 }
 
 /** The id to continue after. @throws ValidationError for a cursor that this service did not make */
 export function fromCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const id = Buffer.from(cursor, 'base64url').toString();
-  if (!isUuid(id)) throw new ValidationError({ cursor: ['cursor must be a nextCursor of this list'] });
+  if (!isUuid(id)) throw foreignCursor();
   return id;
+}
+
+/** A place in a list that is in the order of times, and of ids where those are equal. */
+export interface TimedPlace {
+  readonly at: Date;
+  readonly id: string;
+}
+
+/** For `toNextCursor`. */
+export function placeOf({ at, id }: TimedPlace): string {
+  return `${at.toISOString()} ${id}`;
+}
+
+/** The place to continue after. @throws ValidationError for a cursor that this service did not make */
+export function fromTimedCursor(cursor: string | undefined): TimedPlace | undefined {
+  if (cursor === undefined) return undefined;
+  const [time = '', id = '', ...others] = Buffer.from(cursor, 'base64url').toString().split(' ');
+  const at = new Date(time);
+  const isTime = !Number.isNaN(at.getTime()) && at.toISOString() === time;
+  if (!isTime || !isUuid(id) || others.length > 0) throw foreignCursor();
+  return { at, id };
+}
+
+function foreignCursor(): ValidationError {
+  return new ValidationError({ cursor: ['cursor must be a nextCursor of this list'] });
 }

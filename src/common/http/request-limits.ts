@@ -11,6 +11,8 @@ export abstract class RequestLimits {
   abstract count(context: ExecutionContext): Promise<unknown> | undefined;
   /** Counts a message that came over SMTP like a send over HTTP. @throws AppError rate_limit_exceeded */
   abstract countMessage(principal: Principal): void;
+  /** Counts a sign-in to the console with a valid key. @param keyId an API key's or an operator key's @throws AppError rate_limit_exceeded */
+  abstract countSignIn(keyId: string): void;
 }
 
 /**
@@ -49,6 +51,7 @@ export type EndpointClass =
   | 'gdpr-export'
   | 'gdpr-delete'
   | 'api-key-writes'
+  | 'api-key-revocations'
   | 'unsubscribe'
   | 'console-sign-in';
 
@@ -60,6 +63,13 @@ export const RATE_LIMIT_CLASS_METADATA = 'waybill:rate-limit-class';
  */
 export function RateLimitClass(name: EndpointClass): MethodDecorator & ClassDecorator {
   return SetMetadata(RATE_LIMIT_CLASS_METADATA, name);
+}
+
+export const CHANGE_METADATA = 'waybill:counts-as-change';
+
+/** A read that leaves an entry in the audit log: it counts against what an organization may change, as each write does. */
+export function CountsAsChange(): MethodDecorator {
+  return SetMetadata(CHANGE_METADATA, true);
 }
 
 export const OWN_TURNS_METADATA = 'waybill:own-turns';

@@ -3,11 +3,11 @@ import type { Request } from 'express';
 import { ConsoleLinksService } from '../../auth/console-links.service';
 import { ConsoleSessionsService, ConsoleSignOut, type StartedSession } from '../../auth/console-sessions.service';
 import { AppError } from '../../common/errors/app-error';
-import { AuthenticationFailures } from '../../common/http/request-limits';
+import { AuthenticationFailures, RequestLimits } from '../../common/http/request-limits';
 import type { Credential } from './dto/console-session.dto';
 import { type SessionView, SessionViewService } from './session-view.service';
 
-/** Sign-ins of browsers, bounded per client address where they fail. */
+/** Sign-ins of browsers, bounded per key, and per client address where they fail. */
 @Injectable()
 export class ConsoleSignIn {
   constructor(
@@ -16,6 +16,7 @@ export class ConsoleSignIn {
     private readonly signOuts: ConsoleSignOut,
     private readonly views: SessionViewService,
     private readonly failures: AuthenticationFailures,
+    private readonly limits: RequestLimits,
   ) {}
 
   /**
@@ -45,8 +46,8 @@ export class ConsoleSignIn {
   }
 
   private start(credential: Credential): Promise<StartedSession> {
-    if ('key' in credential) return this.sessions.signIn(credential.key);
-    return this.links.redeem(credential.link, (key) => this.sessions.signIn(key));
+    const signIn = (key: string) => this.sessions.signIn(key, (keyId) => this.limits.countSignIn(keyId));
+    return 'key' in credential ? signIn(credential.key) : this.links.redeem(credential.link, signIn);
   }
 }
 

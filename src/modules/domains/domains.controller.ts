@@ -4,6 +4,7 @@ import { LiveOnly, RequireScope, Unbound } from '../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
+import { cutPage, toNextCursor } from '../../common/http/pagination';
 import { HasOwnTurns, RateLimitClass } from '../../common/http/request-limits';
 import { DkimKeysService } from './dkim/dkim-keys.service';
 import { DomainDetailsService } from './domain-details.service';
@@ -13,10 +14,10 @@ import {
   ChangeDomainDto,
   DomainDto,
   DomainVerificationDto,
-  ListDomainsQuery,
   toDomainDto,
   toVerificationDto,
 } from './dto/domain.dto';
+import { ListDomainsQuery, toDomainFilter } from './dto/list-domains.dto';
 import { DomainVerificationService } from './verification/domain-verification.service';
 
 /** `/v1/domains`: register, verify, change and remove domains and their DKIM keys. */
@@ -52,13 +53,13 @@ export class DomainsController {
     summary: 'List domains',
     description: 'Oldest first. A key that is bound to a domain sees that one.',
   })
-  @ApiList(DomainDto, 'total')
+  @ApiList(DomainDto, 'total and cursor')
   @ApiErrors('invalid_request')
   async list(@CurrentPrincipal() { organizationId, domainId }: Principal, @Query() query: ListDomainsQuery) {
-    const { q, status, restricted, page, limit } = query;
-    const filter = { id: domainId, text: q, status, restricted, skip: (page - 1) * limit, take: limit };
-    const [domains, total] = await this.domains.page(organizationId, filter);
-    return { data: (await this.details.detailsOf(organizationId, domains)).map(toDomainDto), total };
+    const [found, total] = await this.domains.page(organizationId, { ...toDomainFilter(query), id: domainId });
+    const { shown, last } = cutPage(found, query.limit);
+    const details = await this.details.detailsOf(organizationId, shown);
+    return { data: details.map(toDomainDto), total, ...toNextCursor(last?.id) };
   }
 
   @Get(':id')

@@ -6,7 +6,7 @@ import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
 import { RequireScope, Unbound } from '../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors, PathId } from '../../common/http/openapi.decorators';
-import { RateLimitClass } from '../../common/http/request-limits';
+import { CountsAsChange, RateLimitClass } from '../../common/http/request-limits';
 import {
   ListPrivacyRequestsQuery,
   PrivacyErasureDto,
@@ -99,6 +99,7 @@ export class ExportsController {
 
   @Unbound()
   @Get('export/:requestId')
+  @CountsAsChange()
   @ApiOperation({
     operationId: 'privacy.readExport',
     summary: 'Read an export',

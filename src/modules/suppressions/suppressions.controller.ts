@@ -25,6 +25,7 @@ import {
   toBatchDto,
   toListDto,
   toNewEntry,
+  toSlice,
   toSuppressionDto,
 } from './dto/suppression.mapper';
 import { MAX_IMPORT_BYTES, SuppressionImportService } from './suppression-import.service';
@@ -54,10 +55,10 @@ export class SuppressionsController {
   @ApiList(SuppressionDto, OffsetPaginationDto)
   @ApiErrors('invalid_request', 'domain_not_allowed')
   async list(@CurrentPrincipal() principal: Principal, @Query() query: ListSuppressionsQuery) {
-    const { limit, offset, reason, email } = query;
+    const { reason, email } = query;
     const key = email === undefined ? undefined : addressKey(toAddress(email));
-    const [entries, total] = await this.lists.page(principal, { limit, offset, reason, key });
-    return toListDto(entries, total, query);
+    const [found, total] = await this.lists.page(principal, { ...toSlice(query), reason, key });
+    return toListDto(found, total, query);
   }
 
   @Get('check')

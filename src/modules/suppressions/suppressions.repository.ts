@@ -39,6 +39,8 @@ export interface SuppressionFilter {
   readonly keys?: readonly string[];
   readonly limit: number;
   readonly offset: number;
+  /** Only those that come after an entry, in the order of the list. */
+  readonly after?: { readonly at: Date; readonly id: string } | undefined;
 }
 
 /** The suppression lists, the soft bounces that lead to entries, and the keys under which erased addresses are hashed. */
@@ -76,18 +78,17 @@ export class SuppressionsRepository {
     tx.write(recordMissingDomains(rows, windowDays));
   }
 
-  /** Entries in force at `now`, newest first, with their total number. */
-  page({ organizationId, mode }: Tenant, filter: SuppressionFilter, now: Date): Promise<[Suppression[], number]> {
-    const { reason, keys, limit, offset } = filter;
+  /** Entries in force at `now`, newest first, with their total number, which counts those before `after` too. */
+  async page({ organizationId, mode }: Tenant, filter: SuppressionFilter, now: Date): Promise<[Suppression[], number]> {
+    const { reason, keys, limit, offset, after } = filter;
     const named = { organizationId, mode, ...(reason && { reason }), ...(keys && { addressKey: In([...keys]) }) };
-    return this.suppressions
+    const all = this.suppressions
       .createQueryBuilder('s')
       .where(named)
-      .andWhere('(s.expiresAt is null or s.expiresAt > :now)', { now })
-      .orderBy({ 's.suppressedAt': 'DESC', 's.id': 'DESC' })
-      .take(limit)
-      .skip(offset)
-      .getManyAndCount();
+      .andWhere('(s.expiresAt is null or s.expiresAt > :now)', { now });
+    const page = all.clone().orderBy({ 's.suppressedAt': 'DESC', 's.id': 'DESC' }).take(limit).skip(offset);
+    if (!after) return page.getManyAndCount();
+    return [await page.andWhere('(s.suppressedAt, s.id) < (:at, :id)', after).getMany(), await all.getCount()];
   }
 
   /** Returns the ids of entries that are new or replace an expired one. */

@@ -6,7 +6,14 @@ import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { EventsService, type FeedEvent } from '../events/events.service';
 import { DispatchMetrics } from './dispatch.metrics';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
-import { type Advance, type EndpointKey, type Follower, isSubscribed, type NewMessage } from './webhook-queue';
+import {
+  type Advance,
+  type EndpointKey,
+  type Follower,
+  isSubscribed,
+  MAX_PENDING,
+  type NewMessage,
+} from './webhook-queue';
 
 const EVERY_MS = SECOND / 2;
 /** Runs that are skipped after one that found nothing. */
@@ -18,8 +25,6 @@ const EVENTS = 100;
 const MESSAGES_OF_ONE = 500;
 /** Beyond the one for each: shared by endpoints that are behind, so that a long backlog does not delay the next pass. */
 const MORE_PAGES = 20;
-/** Of one endpoint: while so many wait to be sent, its further events wait in the event log, which is there anyway. */
-const MAX_PENDING = 10_000;
 const FIRST: EndpointKey = { organizationId: firstIdAt(new Date(0)), mode: 'live', endpointId: firstIdAt(new Date(0)) };
 
 /**

@@ -9,6 +9,7 @@ import type { WebhookEndpoint } from './webhook.entity';
 import { ATTEMPTS, ENDPOINT_DISABLED, LONGEST_ATTEMPT_MS } from './evaluate-attempt';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
 import { WebhookMessagesRepository } from './webhook-messages.repository';
+import { MAX_PENDING, MAX_REQUESTED } from './webhook-queue';
 
 /** What a customer may change about an endpoint; what is undefined stays. */
 export interface RequestedChange {
@@ -28,7 +29,7 @@ export interface AuditedChange {
 }
 
 /** What may wait for an endpoint. */
-const MAX_WAITING = 10_000;
+const MAX_WAITING = MAX_PENDING + MAX_REQUESTED;
 
 type Work<T> = (endpoint: WebhookEndpoint, tx: Transaction) => Promise<T>;
 

@@ -81,7 +81,7 @@ export class WebhookDeliveriesController {
     description: 'An event of type `webhook.test`, signed and retried like any other.',
   })
   @ApiData(QueuedDeliveryDto, { status: 202 })
-  @ApiErrors('resource_not_found', 'webhook_disabled')
+  @ApiErrors('resource_not_found', 'webhook_disabled', 'webhook_queue_full')
   async test(@CurrentPrincipal() principal: Principal, @PathId('id', 'Webhook') id: string) {
     return { data: { deliveryId: await this.deliveries.sendTest(principal, id) } satisfies QueuedDeliveryDto };
   }
@@ -94,7 +94,7 @@ export class WebhookDeliveriesController {
     description: 'At once, and with all its retries, also what has been delivered.',
   })
   @ApiData(QueuedDeliveryDto, { status: 202 })
-  @ApiErrors('resource_not_found', 'webhook_disabled')
+  @ApiErrors('resource_not_found', 'webhook_disabled', 'webhook_queue_full')
   async redeliver(
     @CurrentPrincipal() principal: Principal,
     @PathId('id', 'Webhook') id: string,

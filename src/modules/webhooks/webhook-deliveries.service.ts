@@ -10,7 +10,7 @@ import { WebhookChangesService } from './webhook-changes.service';
 import type { WebhookEndpoint, WebhookMessage } from './webhook.entity';
 import { WebhookEndpointsRepository, WebhookReplaysRepository } from './webhook-endpoints.repository';
 import { type DeliveryFilter, type DeliveryPage, WebhookMessagesRepository } from './webhook-messages.repository';
-import { payloadOf } from './webhook-queue';
+import { MAX_PENDING, MAX_REQUESTED, payloadOf } from './webhook-queue';
 
 /** The event type of a test. */
 export const TEST_EVENT_TYPE = 'webhook.test';
@@ -78,9 +78,10 @@ export class WebhookDeliveriesService {
     return { message, url: endpoint.url, payload: payloadOf(message, event) };
   }
 
-  /** Returns the id of the message. @throws NotFoundError, AppError webhook_disabled */
+  /** Returns the id of the message. @throws NotFoundError, AppError webhook_disabled, webhook_queue_full */
   sendTest(tenant: Tenant, id: string): Promise<string> {
     return this.withEnabled(tenant, id, async (endpoint, tx) => {
+      await this.requireRoom(endpoint, tx);
       const message = { id: newId(), emailId: null, sequence: null, eventType: TEST_EVENT_TYPE };
       await this.messages.renew(endpoint, [message], this.clock.now(), tx);
       return message.id;
@@ -92,6 +93,7 @@ export class WebhookDeliveriesService {
     return this.withEnabled(tenant, id, async (endpoint, tx) => {
       const message = await this.messages.find(endpoint, deliveryId, tx);
       if (!message) throw new NotFoundError('Delivery');
+      if (message.state !== 'pending') await this.requireRoom(endpoint, tx);
       await this.messages.renew(endpoint, [message], this.clock.now(), tx);
     });
   }
@@ -114,6 +116,13 @@ export class WebhookDeliveriesService {
       const { organizationId, mode, id: endpointId } = endpoint;
       const replay = { organizationId, mode, endpointId, position: firstIdAt(from), endBefore, updatedAt: now };
       await this.replays.insert(replay, tx);
+    });
+  }
+
+  private async requireRoom(endpoint: WebhookEndpoint, tx: Transaction): Promise<void> {
+    if (!(await this.messages.hasWaiting(endpoint, MAX_PENDING + MAX_REQUESTED, tx))) return;
+    throw new AppError('webhook_queue_full', 'As many messages wait for the webhook as may wait', {
+      suggestion: 'See why it fails in its deliveries, and repair it: what waits is then sent',
     });
   }
 

@@ -60,6 +60,13 @@ export class WebhookMessagesRepository {
     return tx.manager.findOneBy(WebhookMessage, { ...ofEndpoint(owner), id });
   }
 
+  /** Whether so many wait to be sent to an endpoint; reads up to that many entries of the index webhook_messages_due. */
+  async hasWaiting(owner: Owner, count: number, tx: Transaction): Promise<boolean> {
+    const where = { ...ofEndpoint(owner), state: 'pending' } as const;
+    const found = await tx.manager.find(WebhookMessage, { select: { id: true }, where, skip: count - 1, take: 1 });
+    return found.length > 0;
+  }
+
   /** With the response to its last attempt. */
   findWithResponse(owner: Owner, id: string): Promise<WebhookMessage | null> {
     return this.messages

@@ -3,6 +3,11 @@ import { type FeedEvent, toPayload, type WebhookPayload } from '../events/events
 import type { WebhookResponse } from './webhook-response';
 import type { WebhookEndpoint, WebhookMessage } from './webhook.entity';
 
+/** Of one endpoint: while so many wait to be sent, its further events wait in the event log, which is there anyway. */
+export const MAX_PENDING = 10_000;
+/** What may wait beyond that because it was asked for: a backlog of events must not prevent the test of an endpoint that was repaired. */
+export const MAX_REQUESTED = 1_000;
+
 /** Which events an endpoint receives. */
 export type Subscription = Pick<WebhookEndpoint, 'events' | 'domainId'>;
 

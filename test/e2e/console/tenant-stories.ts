@@ -268,6 +268,34 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     await heading(page, 'Domains').waitFor();
   });
 
+  it('says how many domains a filter does not offer, and leads to their emails and statistics', async () => {
+    const { domainId } = scene.acme;
+    const { data: domain } = (await scene.api().get(`/v1/domains/${domainId}`)).body;
+    const page = await scene.signedIn();
+    await page.route('**/v1/domains?*', (route) => {
+      const first = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0);
+      const data = Array.from({ length: 100 }, (_, n) => ({
+        ...domain,
+        id: `d${first + n}`,
+        domain: `d${first + n}.example`,
+      }));
+      return route.fulfill({ json: { data, total: 2_000, nextCursor: String(first + 100) } });
+    });
+    await scene.visit(page, '/emails');
+    const filter = field(page, 'Domain');
+    await filter.locator('option').nth(1_001).waitFor({ state: 'attached' });
+    const last = filter.locator('option').last();
+    expect([await last.textContent(), await last.isDisabled()]).toEqual([expect.stringMatching(/^1,000 more/), true]);
+    await scene.visit(page, `/domains/${domainId}`);
+    await page.getByRole('link', { name: 'its statistics' }).click();
+    await heading(page, 'Statistics').waitFor();
+    expect(await field(page, 'Domain').inputValue()).toBe(domainId);
+    await page.goBack();
+    await page.getByRole('link', { name: 'its emails' }).click();
+    await heading(page, 'Emails').waitFor();
+    expect(new URL(page.url()).search).toBe(`?domain=${domainId}`);
+  });
+
   it('shows the found MX record beside the required one', async () => {
     await scene.api().post('/v1/inbound-routes', { address: 'support@in.acme.example' });
     const { data: domain } = (await scene.api().get(`/v1/domains/${scene.acme.domainId}`)).body;

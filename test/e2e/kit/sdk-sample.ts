@@ -9,6 +9,13 @@ export async function use(): Promise<string[]> {
   // @ts-expect-error there is no such status
   await waybill.emails.list({ status: 'lost' });
   const names: string[] = [];
+  const perhaps = names.find((name) => name === 'x');
+  await waybill.emails.send({ to: [{ email: 'ada@example.com', name: perhaps }], subject: 'x', text: perhaps, replyTo: perhaps });
+  await waybill.emails.batch([{ to: ['ada@example.com'], subject: 'x', html: perhaps, tracking: { opens: undefined } }]);
+  await waybill.emails.list({ status: undefined, tag: perhaps }, { signal: undefined, timeoutMs: undefined, idempotencyKey: perhaps });
+  new Waybill({ apiKey: 'x', baseUrl: 'x', timeoutMs: undefined, maxRetries: undefined, fetch: undefined, render: undefined });
+  // @ts-expect-error it is required
+  await waybill.suppressions.create({ email: perhaps, reason: 'manual' });
   for await (const template of waybill.templates.listAll()) names.push(template.name);
   const { pagination } = await waybill.emails.list({ status: 'bounced' });
   const event: WebhookEvent = await waybill.webhooks.verify('', {}, 'whsec_x');

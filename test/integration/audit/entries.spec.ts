@@ -1,4 +1,6 @@
 import { MINUTE } from '../../../src/common/clock';
+import { newId } from '../../../src/common/ids';
+import { RefusedAccessService } from '../../../src/auth/refused-access.service';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import type { Owner } from '../domains/domains-app';
 import { addDomain } from '../../factories/tenants';
@@ -87,6 +89,29 @@ describe('refusals', () => {
       { ...denial, targetId: 'GET /v1/emails/:id' },
       { ...denial, targetId: 'GET /v1/suppressions', data: { mode: 'live', required: 'suppression:read' } },
     ]);
+  });
+
+  it('of one organization are a hundred in ten minutes, and take nothing from others', async () => {
+    const other = await scene.app.owner('Other');
+    const refused = scene.app.get(RefusedAccessService);
+    const deny = ({ organizationId }: Owner, apiKeyId: string, route: string) => {
+      const principal = {
+        organizationId,
+        apiKeyId,
+        mode: 'live',
+        scopes: new Set<never>(),
+        domainId: undefined,
+      } as const;
+      refused.scopeDenied(principal, route, 'email:read');
+    };
+    for (let n = 0; n < 150; n += 1) deny(acme, newId(), `GET /v1/${n}`);
+    deny(other, newId(), 'GET /v1/other');
+    await written('?action=auth.scope_denied&limit=100', 100);
+    expect(await scene.entries(other, '?action=auth.scope_denied')).toHaveLength(1);
+    expect(await scene.entries(acme, '?targetId=GET%20/v1/100')).toEqual([]);
+    scene.app.clock.advance(10 * MINUTE);
+    deny(acme, newId(), 'GET /v1/later');
+    await written('?targetId=GET%20/v1/later', 1);
   });
 
   it('of ended keys are noted', async () => {

@@ -169,7 +169,7 @@ describe('the console', () => {
     const sessions = api.get(ConsoleSessionsService);
     for (let count = 0; count < 22; count += 1) {
       clock.advance(1);
-      await sessions.signIn(key);
+      await sessions.signIn(key, () => undefined);
     }
     const left = await db.query('select 1 from console_sessions where organization_id = $1', [acme.organizationId]);
     expect(left).toHaveLength(20);
@@ -311,6 +311,23 @@ describe('the console', () => {
     const { key } = await newKey();
     expect((await visitor.signIn({ key })).status).toBe(429);
     clock.advance(MINUTE);
+    expect((await visitor.signIn({ key })).status).toBe(201);
+  });
+
+  it('bounds the sign-ins of a key from whatever addresses, and leaves other keys alone', async () => {
+    const visitor = browser();
+    const { key } = await newKey();
+    clock.advance(HOUR - (clock.now().getTime() % HOUR));
+    for (let n = 0; n < 60; n += 1) {
+      expect((await visitor.signIn({ key })).status).toBe(201);
+      // So that the limit of the address is not the one that is reached.
+      if (n % 10 === 9) clock.advance(MINUTE);
+    }
+    const { status, body } = await visitor.signIn({ key });
+    expect([status, body.error.details]).toEqual([429, { limit: 60, scope: 'sign-ins' }]);
+    expect((await visitor.emails()).status).toBe(200);
+    await signedIn((await newKey()).key);
+    clock.advance(HOUR);
     expect((await visitor.signIn({ key })).status).toBe(201);
   });
 

@@ -212,6 +212,20 @@ describe('reading domains', () => {
     expect(errorOf(await acme.api.get('/v1/domains?page=0'))).toEqual([400, 'invalid_request']);
   });
 
+  it('goes from one to the next, with the same total, while others are added and deleted', async () => {
+    for (const name of ['one', 'two', 'three', 'four']) await add(acme, `${name}.example`);
+    const first = (await acme.api.get('/v1/domains?limit=2')).body;
+    await acme.api.delete(`/v1/domains/${first.data[1].id}`);
+    await add(acme, 'five.example');
+    const { body } = await acme.api.get(`/v1/domains?limit=2&page=7&cursor=${first.nextCursor}`);
+    expect([body.total, body.data.map(({ domain }: any) => domain)]).toEqual([4, ['three.example', 'four.example']]);
+    const last = (await acme.api.get(`/v1/domains?limit=2&q=five&cursor=${body.nextCursor}`)).body;
+    expect(last).toEqual({ data: [expect.objectContaining({ domain: 'five.example' })], total: 1 });
+    const bound = await acme.client(['domain:read'], first.data[0].id);
+    expect((await bound.get(`/v1/domains?cursor=${first.nextCursor}`)).body).toEqual({ data: [], total: 1 });
+    expect(errorOf(await acme.api.get('/v1/domains?cursor=x'))).toEqual([400, 'invalid_request']);
+  });
+
   it('returns one as on its creation', async () => {
     const domain = await add(acme, 'one.example');
     expect((await acme.api.get(`/v1/domains/${domain.id.toUpperCase()}`)).body.data).toEqual(domain);

@@ -156,6 +156,7 @@ describe('PATCH /operator/v1/organizations/{id}', () => {
     app.clock.advance(3 * SECOND);
     const refused = await acme.api.get('/v1/domains');
     expect([refused.status, refused.body.error.code]).toEqual([403, 'account_suspended']);
+    expect(refused.body.error.suggestion).toContain('Ask the operator');
     await operator.api.patch(path(), { status: 'active' });
     app.clock.advance(3 * SECOND);
     expect((await acme.api.get('/v1/domains')).status).toBe(200);

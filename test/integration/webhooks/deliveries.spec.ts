@@ -1,5 +1,6 @@
 import { MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
+import { MAX_PENDING, MAX_REQUESTED } from '../../../src/modules/webhooks/webhook-queue';
 import { type Customer, dataOf, URL, WebhooksApp } from './webhooks-app';
 
 interface Fields {
@@ -131,6 +132,29 @@ describe('/v1/webhooks/{id}/deliveries', () => {
     const now = app.clock.now();
     const anew = { state: 'pending', attempts: 0, next_attempt_at: now, delivered_at: null, created_at: now };
     expect(await app.messages(id)).toEqual([{ ...before[0], ...anew }]);
+  });
+
+  it('queues no more than may wait, and tests an endpoint with a full backlog of events', async () => {
+    const waiting = (count: number) =>
+      app.db.query(
+        `insert into webhook_messages (
+           organization_id, mode, endpoint_id, id, email_id, sequence, event_type, state, next_attempt_at, created_at
+         )
+         select $1, 'live', $2, gen_random_uuid(), gen_random_uuid(), 1, 'sent', 'pending', $3, $3
+         from generate_series(1, $4::int)`,
+        [customer.organizationId, id, app.clock.now(), count],
+      );
+    const delivered = await insert();
+    const pending = await insert({ state: 'pending' });
+    await waiting(MAX_PENDING + MAX_REQUESTED - 2);
+    dataOf(await customer.api.post(`/v1/webhooks/${id}/test`), 202);
+    for (const action of [`/v1/webhooks/${id}/test`, path(`/${delivered}/redeliver`)]) {
+      const { status, body } = await customer.api.post(action);
+      expect([status, body.error.code]).toEqual([409, 'webhook_queue_full']);
+    }
+    dataOf(await customer.api.post(path(`/${pending}/redeliver`)), 202);
+    const other = await app.add(customer.api);
+    dataOf(await customer.api.post(`/v1/webhooks/${other.id}/test`), 202);
   });
 
   it('lets an attempt in progress finish, and begins again if that fails', async () => {

@@ -1,7 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useParams } from 'wouter';
+import { Link, useParams } from 'wouter';
 import { del, get, post, isMissing } from '../../api/client';
+import { useMay } from '../../api/session';
 import type { Data, Domain, DomainVerification } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useRemoval } from '../../parts/change';
@@ -115,6 +116,7 @@ function DomainPage({ id }: { id: string }) {
                       ['Selector', domain.dkim_selector && <code>{domain.dkim_selector}</code>],
                       ['Verified', domain.verified_at && <Moment at={domain.verified_at} />],
                       ['Added', <Moment key="added" at={domain.created_at} />],
+                      ['See', <Its key="its" id={id} />],
                       idFact(domain.id),
                     ]}
                   />
@@ -126,6 +128,18 @@ function DomainPage({ id }: { id: string }) {
         );
       }}
     </LoadedPage>
+  );
+}
+
+/** Of an organization with very many domains, the filters of these pages offer only some. */
+function Its({ id }: { id: string }) {
+  const may = useMay();
+  return (
+    <>
+      {may('email:read') && <Link href={`/emails?domain=${id}`}>its emails</Link>}
+      {may('email:read') && may('stats:read') && ', '}
+      {may('stats:read') && <Link href={`/statistics?domain=${id}`}>its statistics</Link>}
+    </>
   );
 }
 

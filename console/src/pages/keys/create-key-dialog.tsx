@@ -66,7 +66,7 @@ export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
             <SelectField
               label="Domain"
               {...bound(domainId, setDomainId)}
-              options={domainOptions(domains.data, 'Any domain', (name) => `Only ${name}`)}
+              options={domainOptions(domains.data, 'Any domain', (name) => `Only ${name}`, '', 'over the API')}
             />
           )}
           <TextField

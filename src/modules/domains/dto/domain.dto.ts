@@ -1,12 +1,11 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
-import { QueryBoolean, QueryInteger } from '../../../common/http/dto-decorators';
+import { IsBoolean, IsOptional, IsString } from 'class-validator';
 import type { DomainDetail } from '../domain-details.service';
 import type { DkimStatus, VerificationStatus, WarmingStatus } from '../registry/domain.entity';
 import { RECORD_PURPOSES, type RecordPurpose } from '../registry/wanted-records';
 import type { PublishedRecord, VerificationReport } from '../verification/record-state';
 
-const VERIFICATION_STATUSES = ['pending', 'verified', 'failed'] as const satisfies VerificationStatus[];
+export const VERIFICATION_STATUSES = ['pending', 'verified', 'failed'] as const satisfies VerificationStatus[];
 const DKIM_STATUSES = ['pending', 'verified', 'failed'] as const satisfies DkimStatus[];
 const WARMING_STATUSES = ['not_started', 'warming', 'warmed', 'paused'] as const satisfies WarmingStatus[];
 const RESTRICTIONS = ['slowed', 'paused'] as const;
@@ -35,29 +34,6 @@ const REQUIRE_TLS =
 /** Body of `PATCH /v1/domains/{id}`. */
 export class ChangeDomainDto {
   @ApiPropertyOptional({ description: REQUIRE_TLS }) @IsOptional() @IsBoolean() require_tls?: boolean;
-}
-
-/** Query of `GET /v1/domains`. */
-export class ListDomainsQuery {
-  @ApiPropertyOptional({ minLength: 1, maxLength: 255, description: 'A part of the name' })
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
-  q?: string;
-
-  @ApiPropertyOptional({ enum: VERIFICATION_STATUSES, description: 'The `verification_status`' })
-  @IsOptional()
-  @IsIn(VERIFICATION_STATUSES)
-  status?: VerificationStatus;
-  @ApiPropertyOptional({ description: 'Only slowed and paused ones' }) @QueryBoolean() restricted: boolean = false;
-
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 })
-  @QueryInteger(1, 1_000_000)
-  page: number = 1;
-
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 100 })
-  @QueryInteger(1, 100)
-  limit: number = 100;
 }
 
 class DnsRecordDto {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { type FindOptionsWhere, Any, In, IsNull, Not, Raw, type Repository } from 'typeorm';
+import { And, Any, Equal, type FindOptionsWhere, In, IsNull, MoreThan, Not, Raw, type Repository } from 'typeorm';
 import { acrossTenants } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import { lockList } from '../../../database/sql/locks.sql';
@@ -27,7 +27,9 @@ export type { DueDomain };
 
 export interface DomainFilter {
   /** Only the domain with this id. */
-  readonly id: string | undefined;
+  readonly id?: string | undefined;
+  /** Only those that come after the domain with this id. */
+  readonly after?: string | undefined;
   /** A part of the name. */
   readonly text?: string | undefined;
   readonly status?: VerificationStatus | undefined;
@@ -148,9 +150,9 @@ export class DomainsRepository {
     return this.domains.find({ where: { organizationId }, order: { id: 'ASC' } });
   }
 
-  /** Oldest first, with the total number. */
-  page(organizationId: string, filter: DomainFilter): Promise<[Domain[], number]> {
-    const { id, text, status, restricted = false, skip, take } = filter;
+  /** Oldest first, with the total number, which counts those before `after` too. */
+  async page(organizationId: string, filter: DomainFilter): Promise<[Domain[], number]> {
+    const { id, after, text, status, restricted = false, skip, take } = filter;
     const holds = (name: string) => `position(:text in ${name}) > 0`;
     const where: FindOptionsWhere<Domain> = {
       organizationId,
@@ -159,7 +161,10 @@ export class DomainsRepository {
       ...(status !== undefined && { verificationStatus: status }),
       ...(restricted && { sending: { status: Not('active') } }),
     };
-    return this.domains.findAndCount({ where, order: { id: 'ASC' }, skip, take });
+    if (after === undefined) return this.domains.findAndCount({ where, order: { id: 'ASC' }, skip, take });
+    const following = { ...where, id: id === undefined ? MoreThan(after) : And(Equal(id), MoreThan(after)) };
+    const found = await this.domains.find({ where: following, order: { id: 'ASC' }, skip, take });
+    return [found, await this.domains.countBy(where)];
   }
 
   count(organizationId: string, tx?: Transaction): Promise<number> {

@@ -33,6 +33,16 @@ export class ListSuppressionsQuery {
   @QueryInteger(0, MAX_OFFSET)
   offset: number = 0;
 
+  @ApiPropertyOptional({
+    maxLength: 200,
+    description:
+      'The `nextCursor` of the page before; no entry is left out while others are added and deleted. `offset` is ignored',
+  })
+  @IsOptional()
+  @IsString()
+  @MaxLength(200)
+  cursor?: string;
+
   @ApiPropertyOptional({ enum: SUPPRESSION_REASONS })
   @IsOptional()
   @IsIn(SUPPRESSION_REASONS)
@@ -68,6 +78,7 @@ export class OffsetPaginationDto {
   @ApiProperty({ type: 'integer', example: 50 }) limit!: number;
   @ApiProperty({ type: 'integer', example: 0 }) offset!: number;
   @ApiProperty({ description: 'Whether there are entries after these' }) hasMore!: boolean;
+  @ApiPropertyOptional({ description: 'For the next page; left out on the last one' }) nextCursor?: string;
 }
 
 /** Response of `GET /v1/suppressions/check`. */

@@ -1,5 +1,6 @@
 import type { WorkTurns } from '../../../common/async/fair-turns';
 import { AppError, type FieldErrors, ValidationError } from '../../../common/errors/app-error';
+import { cutPage, fromTimedCursor, placeOf, toNextCursor } from '../../../common/http/pagination';
 import { validateDto } from '../../../common/http/validate-dto';
 import { parseAddress } from '../../../common/mail-address';
 import type { Suppression } from '../suppression.entity';
@@ -58,9 +59,18 @@ export function toBatchDto(results: readonly (Suppression | AppError)[]): Suppre
   return { data, summary: { total: results.length, successful: results.length - failed, failed } };
 }
 
-export function toListDto(entries: readonly Suppression[], total: number, { limit, offset }: ListSuppressionsQuery) {
-  const pagination = { total, limit, offset, hasMore: offset + entries.length < total };
-  return { data: entries.map(toSuppressionDto), pagination };
+/** For one entry more than a page has, which shows whether there is a next one. @throws ValidationError for a foreign cursor */
+export function toSlice({ limit, offset, cursor }: ListSuppressionsQuery) {
+  const after = fromTimedCursor(cursor);
+  return { limit: limit + 1, offset: after ? 0 : offset, after };
+}
+
+/** @param found as `toSlice` asks for */
+export function toListDto(found: readonly Suppression[], total: number, { limit, offset }: ListSuppressionsQuery) {
+  const { shown, last } = cutPage(found, limit);
+  const next = last && placeOf({ at: last.suppressedAt, id: last.id });
+  const pagination = { total, limit, offset, hasMore: last !== undefined, ...toNextCursor(next) };
+  return { data: shown.map(toSuppressionDto), pagination };
 }
 
 export function toSuppressionDto(entry: Suppression): SuppressionDto {
