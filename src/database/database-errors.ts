@@ -15,8 +15,11 @@ export async function unlessCode(codes: string | readonly string[], work: Promis
   });
 }
 
+/** invalid_schema_name: the `search_path` leads to no schema in which tables can be made. */
+export const NO_SCHEMA = '3F000';
+
 /** insufficient_privilege */
-const DENIED = '42501';
+export const DENIED = '42501';
 
 /** Undefined where the user may not: some providers let nobody read what identifies a server. */
 export function unlessDenied<T>(work: Promise<T>): Promise<T | undefined> {
