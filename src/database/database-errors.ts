@@ -15,9 +15,6 @@ export async function unlessCode(codes: string | readonly string[], work: Promis
   });
 }
 
-/** invalid_schema_name: the `search_path` leads to no schema in which tables can be made. */
-export const NO_SCHEMA = '3F000';
-
 /** insufficient_privilege */
 export const DENIED = '42501';
 

@@ -7,15 +7,7 @@ import type { AppConfig, DatabaseConfig } from '../config/config';
 import { noDatabaseIn } from '../config/data-dir';
 import { ConfigurationError } from '../config/load-config';
 import { createDataSource, COMMAND_CONNECT_TIMEOUT_MS } from './data-source';
-import {
-  ConnectError,
-  databaseErrorCode,
-  DENIED,
-  isRefusal,
-  isTlsFault,
-  isUnavailable,
-  NO_SCHEMA,
-} from './database-errors';
+import { ConnectError, databaseErrorCode, DENIED, isRefusal, isTlsFault, isUnavailable } from './database-errors';
 import { assertUsable, AtDirectUrl, atDirectUrl } from './external-database';
 import { findClusterFolder } from './embedded/cluster-location';
 import {
@@ -66,6 +58,8 @@ type NeededConfig = Pick<DatabaseConfig, 'url' | 'migrateOnStart'> &
 type EmbeddedConfig = Pick<AppConfig, 'dataDir'> & { readonly database: NeededConfig };
 type Opened = Omit<OpenDatabase, 'applied' | 'directUrl'>;
 
+/** invalid_schema_name */
+const NO_SCHEMA = '3F000';
 const DEFAULT_WAIT_SECONDS = 60;
 const RETRY_MS = SECOND;
 const EMBEDDED_ATTEMPTS = 3;
