@@ -124,7 +124,7 @@ async function openEmbedded(config: EmbeddedConfig, options: OpenDatabaseOptions
 /** On the same port, because the pool reconnects there. */
 function restartOf(url: string, config: EmbeddedConfig, { log, warn = log }: OpenDatabaseOptions): Restart {
   const port = Number(new URL(url).port);
-  return { log, warn, start: () => startEmbeddedPostgres({ ...embeddedOptions(config), log, port }) };
+  return { log, warn, start: () => startEmbeddedPostgres({ ...embeddedOptions(config), log, port, create: false }) };
 }
 
 function embeddedOptions({ dataDir, database }: EmbeddedConfig): EmbeddedPostgresOptions {

@@ -13,6 +13,8 @@ import { OperatorError } from '../../common/errors/app-error';
 export interface EmbeddedPostgresOptions {
   /** Made if missing. One machine (or container) at a time: two that share it do not see each other's server. */
   dataDir: string;
+  /** Whether a cluster is made where there is none. Default: it is. */
+  create?: boolean;
   /** Server settings beside or instead of our own; they apply when this call starts the server. */
   settings?: ServerSettings;
   /** Further arguments of initdb; they apply when this call creates the cluster. */
@@ -51,6 +53,7 @@ export interface EmbeddedPostgres {
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const log = options.log ?? (() => undefined);
+  if (options.create === false) await assertThere(options.dataDir);
   const location = await locateCluster(await prepareDataDir(options.dataDir), log);
   const binaries = await findBinaries(location.user, location.folder);
   const { signal, initdbArguments = [] } = options;
@@ -84,6 +87,13 @@ async function logOtherSettings({ address }: RunningServer, wanted: ServerSettin
   for (const [name, value] of await differingSettings(address, wanted)) {
     log(`Postgres runs with ${name} = ${value}, not ${wanted[name]}, until it is started again`);
   }
+}
+
+/** A new cluster would be empty, and in the way when the volume of the old one is mounted again. @throws OperatorError */
+async function assertThere(dataDir: string): Promise<void> {
+  const folder = await findClusterFolder(path.resolve(dataDir));
+  if (folder !== undefined && (await exists(clusterPaths(folder).data))) return;
+  throw new OperatorError(`The database in ${dataDir} is gone: bring that directory back (is its volume mounted?).`);
 }
 
 async function prepareDataDir(dataDir: string): Promise<string> {
