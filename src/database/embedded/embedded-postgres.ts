@@ -4,7 +4,7 @@ import { unusableDataDir } from '../../config/data-dir';
 import { differingSettings, type ServerSettings, serviceUrl } from './administration';
 import { findBinaries } from './binaries';
 import { ensureCluster, readPassword } from './cluster';
-import { clusterPaths, findClusterFolder, locateCluster } from './cluster-location';
+import { assertClusterThere, clusterPaths, findClusterFolder, locateCluster } from './cluster-location';
 import { exists, makeFolder } from './once-folder';
 import type { RunningServer, Server } from './server';
 import { attachOrStart, findRunningServer, stopServer } from './server';
@@ -53,7 +53,7 @@ export interface EmbeddedPostgres {
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const log = options.log ?? (() => undefined);
-  if (options.create === false) await assertThere(options.dataDir);
+  if (options.create === false) await assertClusterThere(path.resolve(options.dataDir));
   const location = await locateCluster(await prepareDataDir(options.dataDir), log);
   const binaries = await findBinaries(location.user, location.folder);
   const { signal, initdbArguments = [] } = options;
@@ -87,13 +87,6 @@ async function logOtherSettings({ address }: RunningServer, wanted: ServerSettin
   for (const [name, value] of await differingSettings(address, wanted)) {
     log(`Postgres runs with ${name} = ${value}, not ${wanted[name]}, until it is started again`);
   }
-}
-
-/** A new cluster would be empty, and in the way when the volume of the old one is mounted again. @throws OperatorError */
-async function assertThere(dataDir: string): Promise<void> {
-  const folder = await findClusterFolder(path.resolve(dataDir));
-  if (folder !== undefined && (await exists(clusterPaths(folder).data))) return;
-  throw new OperatorError(`The database in ${dataDir} is gone: bring that directory back (is its volume mounted?).`);
 }
 
 async function prepareDataDir(dataDir: string): Promise<string> {
