@@ -96,12 +96,14 @@ const PLACES = `
  * the loss of all data.
  */
 export async function findMisplaced(client: Reader): Promise<string | undefined> {
-  const [place] = (await client.query<{ schema: string; first: string | null }>(PLACES)).rows;
+  const { rows } = await client.query<{ schema: string; first: string | null }>(PLACES);
+  const [place] = rows;
   if (place === undefined || place.schema === place.first) return undefined;
   const instead = place.first === null ? 'no schema' : `the schema ${place.first}`;
+  const found = rows.map(({ schema }) => schema).join(' or ');
   return (
-    `the tables are in the schema ${place.schema}, and the \`search_path\` leads to ${instead} first: ` +
-    `run \`alter role … set search_path = ${place.schema}\` for the user of the database`
+    `the tables are in the schema ${found}, and the \`search_path\` leads to ${instead} first: ` +
+    `run \`alter role … set search_path = ${rows.length > 1 ? '…' : found}\` for the user of the database`
   );
 }
 
