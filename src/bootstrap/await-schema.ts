@@ -39,7 +39,7 @@ export async function awaitUsableSchema(url: string, options: AwaitSchemaOptions
   // The database may go away after it has been opened, above all behind a pooler, which reports an outage for a while longer.
   const schema = await untilReachable(url, { log, signal }, () => readSchemaState(url));
   if (schema.isUsable) {
-    if (schema.state === 'newer') logger.warn(schema.sentence);
+    if (schema.state !== 'current') logger.warn(schema.sentence);
     return;
   }
   const probe = new DatabaseProbe(url, new SystemClock(), undefined, false);

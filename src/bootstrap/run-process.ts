@@ -2,8 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { endLog, type Logger } from '../common/logging/logger';
 import { endsWithin } from '../common/async/promises';
 import { SECOND } from '../common/clock';
-import { OperatorError, UnavailableError } from '../common/errors/app-error';
+import { OperatorError, reasonOf, UnavailableError } from '../common/errors/app-error';
 import type { AppConfig } from '../config/config';
+import { unusableFile } from '../config/data-dir';
 import { ConfigurationError, misspelledVariables } from '../config/load-config';
 import { isUnavailable } from '../database/database-errors';
 import { openDatabase } from '../database/open-database';
@@ -82,12 +83,17 @@ function failStart(error: unknown, stopping: AbortSignal, logger: Logger): void 
 
 /** Logs known problems as a message for the operator, others with their stack. */
 export function logFailedStart(logger: Logger, error: unknown): void {
-  if (error instanceof ConfigurationError) logConfigurationError(logger, error);
-  else if (error instanceof OperatorError || error instanceof UnavailableError) {
-    logger.fatal({ code: 'start_failed' }, `start failed: ${error.message}`);
-  } else if (isUnavailable(error)) {
-    logger.fatal({ code: 'start_failed' }, `start failed: the database is unavailable: ${(error as Error).message}`);
-  } else logger.fatal({ err: error }, 'start failed');
+  if (error instanceof ConfigurationError) return logConfigurationError(logger, error);
+  const sentence = knownFault(error);
+  if (sentence === undefined) logger.fatal({ err: error }, 'start failed');
+  else logger.fatal({ code: 'start_failed' }, `start failed: ${sentence}`);
+}
+
+/** Undefined for what nobody has foreseen. */
+function knownFault(error: unknown): string | undefined {
+  if (error instanceof OperatorError || error instanceof UnavailableError) return reasonOf(error);
+  if (isUnavailable(error)) return `the database is unavailable: ${(error as Error).message}`;
+  return unusableFile(error);
 }
 
 /** Also where the configuration is not valid: a setting may be missing because its name has a mistake. */

@@ -1,4 +1,5 @@
 import { chmodSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 const OWNER_ONLY = 0o600;
 
@@ -27,12 +28,38 @@ const CAUSES: Record<string, string> = {
   ENOENT: 'a part of the path is a link to nothing',
   EEXIST: 'it is a file',
   ENOSPC: 'the disk is full',
+  EDQUOT: "this user's quota is used up",
 };
 
-/** Why the data directory cannot be used, and what to do; undefined for an error that is not about the file system. */
+const NO_ROOM = ['ENOSPC', 'EDQUOT'];
+
+/** Why the data directory, or a file in it, cannot be used, and what to do; undefined for an error that is not about the file system. */
 export function unusableDataDir(dataDir: string, error: unknown): string | undefined {
-  const { code } = error as NodeJS.ErrnoException;
+  const { code, path = dataDir } = error as NodeJS.ErrnoException;
   if (code === undefined || !(code in CAUSES)) return undefined;
-  const remedy = 'make it writable for this user, or set WAYBILL_DATA_DIR to a directory that is';
+  const isOneOfItsFiles = dirname(path) === dataDir;
+  if (isOneOfItsFiles && isDenied(code)) return `WAYBILL_DATA_DIR: ${deniedFile(path, code)}`;
+  const remedy = NO_ROOM.includes(code)
+    ? 'make room, or set WAYBILL_DATA_DIR to a directory where there is some'
+    : 'make it writable for this user, or set WAYBILL_DATA_DIR to a directory that is';
   return `WAYBILL_DATA_DIR: ${dataDir} cannot be used, since ${CAUSES[code]} (${code}): ${remedy}`;
+}
+
+/** What a start that fails at a file says of it; undefined for any other error. */
+export function unusableFile(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code = '', path } = error as NodeJS.ErrnoException;
+  if (!(code in CAUSES)) return undefined;
+  // Of a write Node names no path.
+  if (path === undefined) return NO_ROOM.includes(code) ? `${CAUSES[code]} (${error.message})` : undefined;
+  return isDenied(code) ? deniedFile(path, code) : `${path} cannot be used, since ${CAUSES[code]} (${code})`;
+}
+
+function isDenied(code: string): boolean {
+  return code === 'EACCES' || code === 'EPERM';
+}
+
+/** Most often left by a start as another user, such as root. */
+function deniedFile(file: string, code: string): string {
+  return `${file} cannot be used, since this user may not read and write it (${code}): start the service as the user who owns it, or give it to this one`;
 }

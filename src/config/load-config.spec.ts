@@ -294,4 +294,20 @@ describe('loadEnvFile', () => {
     mkdirSync(path.join(folder, '.env'));
     expect(() => loadEnvFile(path.join(folder, '.env'))).not.toThrow();
   });
+
+  it.each([
+    ['a byte order mark', '\uFEFFFIRST_OF_TEST=1\nSECOND_OF_TEST="2 # 2" # two'],
+    ['lines of Windows', 'FIRST_OF_TEST=1\r\nexport SECOND_OF_TEST="2 # 2"\r\n'],
+  ])('reads %s, and leaves alone what is set', (_, text) => {
+    process.env.SET_BEFORE = 'kept';
+    writeFileSync(path.join(folder, '.env'), `${text}\nSET_BEFORE=lost`);
+    loadEnvFile(path.join(folder, '.env'));
+    const { FIRST_OF_TEST, SECOND_OF_TEST, SET_BEFORE } = process.env;
+    expect([FIRST_OF_TEST, SECOND_OF_TEST, SET_BEFORE]).toEqual(['1', '2 # 2', 'kept']);
+  });
+
+  it('refuses a file in another encoding, all of whose lines would be lost', () => {
+    writeFileSync(path.join(folder, '.env'), '\uFEFFPORT=1', 'utf16le');
+    expect(() => loadEnvFile(path.join(folder, '.env'))).toThrow(/\.env cannot be read: it is not UTF-8/);
+  });
 });

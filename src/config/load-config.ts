@@ -1,7 +1,8 @@
 import 'reflect-metadata';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
 import { closest, distance } from 'fastest-levenshtein';
@@ -262,9 +263,15 @@ export function loadEnvFile(file = '.env'): void {
   const found = statSync(file, { throwIfNoEntry: false });
   // Some tools keep a folder of that name; it is ignored.
   if (!found || found.isDirectory()) return;
+  for (const [name, value] of Object.entries(parseEnv(readText(file)))) process.env[name] ??= value;
+}
+
+/** Without the byte order mark that some editors write, which would become a part of the first name. */
+function readText(file: string): string {
   try {
-    process.loadEnvFile(file);
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
   } catch (error) {
-    throw new ConfigurationError([`${file} cannot be read: ${(error as Error).message}`]);
+    const reason = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message;
+    throw new ConfigurationError([`${file} cannot be read: ${reason}`]);
   }
 }

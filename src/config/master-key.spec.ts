@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { unusableDataDir, unusableFile } from './data-dir';
 import { StoredMasterKey } from './master-key';
 
 const [OF_DATA, OF_BACKUP] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
@@ -18,6 +19,16 @@ describe('the first master key', () => {
     expect(made).toHaveLength(32);
     expect(new StoredMasterKey(folder).readOrCreate()).toEqual(made);
     expect(readdirSync(folder)).toEqual(['master.key']);
+  });
+
+  it('leaves nothing behind where there is no room for it', () => {
+    const written = jest.spyOn(fs, 'writeFileSync').mockImplementation((file) => {
+      fs.closeSync(fs.openSync(String(file), 'w'));
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    });
+    expect(() => new StoredMasterKey(folder).readOrCreate()).toThrow('ENOSPC');
+    written.mockRestore();
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it('is not made for a command that makes no database', () => {
@@ -74,5 +85,38 @@ describe('the stored master key, while a backup with another one is restored', (
     mkdirSync(join(empty, 'pg18'));
     expect(new StoredMasterKey(empty).readOrCreate()).toEqual(OF_BACKUP);
     expect(existsSync(join(empty, 'master.key.restored'))).toBe(false);
+  });
+});
+
+describe('a fault of the file system', () => {
+  const fault = (code: string, path?: string) => Object.assign(new Error(`${code}: write`), { code, path });
+
+  it('names the file of the data directory that another user owns', () => {
+    expect(unusableDataDir('/data', fault('EACCES', '/data/master.key'))).toBe(
+      'WAYBILL_DATA_DIR: /data/master.key cannot be used, since this user may not read and write it (EACCES): ' +
+        'start the service as the user who owns it, or give it to this one',
+    );
+    expect(unusableDataDir('/data', fault('EACCES', '/data'))).toMatch(
+      /^WAYBILL_DATA_DIR: \/data cannot .* make it writable/,
+    );
+    expect(unusableFile(fault('EACCES', '/data/credentials.json'))).toMatch(
+      /^\/data\/credentials.json cannot be used, since this user .*: start the service as the user who owns it/,
+    );
+  });
+
+  it('asks for room where the disk is full', () => {
+    for (const code of ['ENOSPC', 'EDQUOT']) {
+      expect(unusableDataDir('/data', fault(code))).toMatch(
+        /: make room, or set WAYBILL_DATA_DIR to a directory where there is some$/,
+      );
+      expect(unusableFile(fault(code))).toMatch(/\(E\w+: write\)$/);
+    }
+  });
+
+  it('is not made of any other error', () => {
+    expect(unusableFile(new Error('other'))).toBeUndefined();
+    expect(unusableFile(fault('EACCES'))).toBeUndefined();
+    expect(unusableFile('EACCES')).toBeUndefined();
+    expect(unusableDataDir('/data', fault('ECONNREFUSED'))).toBeUndefined();
   });
 });

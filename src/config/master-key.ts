@@ -104,14 +104,17 @@ export class StoredMasterKey {
     if (!isWanted) throw new Error(noDatabaseIn(this.dataDir));
     mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
     const own = `${this.file}.${process.pid}.new`;
-    writeFileSync(own, textOf(randomBytes(KEY_BYTES)), { mode: OWNER_ONLY, flush: true });
     try {
-      linkSync(own, this.file);
-    } catch {
-      // Another process was faster, or the file system has no links.
-      if (!existsSync(this.file)) renameSync(own, this.file);
+      writeFileSync(own, textOf(randomBytes(KEY_BYTES)), { mode: OWNER_ONLY, flush: true });
+      try {
+        linkSync(own, this.file);
+      } catch {
+        // Another process was faster, or the file system has no links.
+        if (!existsSync(this.file)) renameSync(own, this.file);
+      }
+    } finally {
+      rmSync(own, { force: true });
     }
-    rmSync(own, { force: true });
     syncFolder(this.dataDir);
   }
 

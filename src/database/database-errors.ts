@@ -16,7 +16,7 @@ export async function unlessCode(codes: string | readonly string[], work: Promis
 }
 
 /** insufficient_privilege */
-const DENIED = '42501';
+export const DENIED = '42501';
 
 /** Undefined where the user may not: some providers let nobody read what identifies a server. */
 export function unlessDenied<T>(work: Promise<T>): Promise<T | undefined> {

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Clock, DatabaseClock, SECOND } from '../common/clock';
+import { Clock, DatabaseClock, MINUTE, SECOND } from '../common/clock';
 import { useClockForIds } from '../common/ids';
 import { Metrics } from '../common/metrics/metrics';
 import { AppConfig } from '../config/config';
@@ -28,9 +28,11 @@ const EVERY_MS = 2 * SECOND;
 const LONGEST_MS = 2 * SECOND;
 /** Readings at the start, while all before have failed. */
 const FIRST_READINGS = 3;
+/** How often the log says that the clock is wrong: nothing is delivered meanwhile, and the difference may change. */
+const SAY_EVERY_MS = MINUTE;
 
 /**
- * Reads the database's clock at the start and every two seconds, and logs when this process's clock contradicts it. The first
+ * Reads the database's clock at the start and every two seconds, and logs when this process's clock contradicts it, then every minute until it is right. The first
  * reading counts however long it took: without one, the process would date what it accepts by its own clock.
  */
 @Injectable()
@@ -39,6 +41,7 @@ export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private releaseIds: (() => void) | undefined;
+  private saidAtMs = 0;
 
   constructor(
     private readonly database: Database,
@@ -80,10 +83,13 @@ export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
     const isFirst = !clock.isRead;
     const isChanged = clock.read({ databaseNow, ownNow, monotonicMs: startedMs + errorMs, errorMs });
     if (isFirst) this.releaseIds = useClockForIds(clock);
-    if (isChanged) this.logState(clock, isFirst);
+    const isDue = !clock.isReliable && clock.monotonicMs() - this.saidAtMs >= SAY_EVERY_MS;
+    if (isChanged || isDue) this.logState(clock, isFirst);
   }
 
-  private logState({ isReliable, offsetMs }: DatabaseClock, isFirst: boolean): void {
+  private logState(clock: DatabaseClock, isFirst: boolean): void {
+    const { isReliable, offsetMs } = clock;
+    this.saidAtMs = clock.monotonicMs();
     const seconds = Math.abs(offsetMs / SECOND).toFixed(1);
     if (isReliable) {
       // Expected at the start; later it is the end of an error that was logged.

@@ -1,12 +1,29 @@
 import { ConfigurationError } from '../config/load-config';
 import { COMMAND_CONNECT_TIMEOUT_MS } from './data-source';
-import { isRefusal, unlessDenied } from './database-errors';
+import { unlessDenied } from './database-errors';
 import { DriverClient } from './driver-client';
 
 /** The same on a primary and its standbys, and at each way to them: the server's identifier, and the database's number within it. */
 export const IDENTITY = `
   select system_identifier || '/' || (select oid from pg_database where datname = current_database()) as identity
   from pg_control_system()`;
+
+/** What failed at DATABASE_DIRECT_URL; any other failure is one at DATABASE_URL. */
+export class AtDirectUrl extends Error {
+  constructor(
+    readonly url: string,
+    override readonly cause: unknown,
+  ) {
+    super('at DATABASE_DIRECT_URL', { cause });
+  }
+}
+
+/** Marks the failure of what is done there, so that the operator reads the right name. @throws AtDirectUrl */
+export function atDirectUrl<T>(url: string, work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw new AtDirectUrl(url, error);
+  });
+}
 
 /** The second one stores whatever it is given. */
 const ENCODINGS = ['UTF8', 'SQL_ASCII'];
@@ -15,7 +32,7 @@ const ENCODINGS = ['UTF8', 'SQL_ASCII'];
  * What DATABASE_URL, and DATABASE_DIRECT_URL where it is set, lead to.
  *
  * @param describe host, port and name of a URL
- * @throws ConfigurationError for a database whose dates the driver does not read, one that cannot hold all characters, or two that are not
+ * @throws AtDirectUrl where the failure is there, ConfigurationError for a database whose dates the driver does not read, one that cannot hold all characters, or two that are not
  *   the same
  */
 export async function assertUsable(
@@ -27,7 +44,7 @@ export async function assertUsable(
   if (fault !== undefined) throw new ConfigurationError([`DATABASE_URL: the database ${describe(url)} ${fault}`]);
   if (directUrl === url || identity === undefined) return;
   // Another one would be migrated, and have the leases without which no mail is sent here.
-  const direct = (await inspect(directUrl).catch((error: unknown) => refused(error, describe(directUrl)))).identity;
+  const direct = (await atDirectUrl(directUrl, inspect(directUrl))).identity;
   if (direct === identity) return;
   throw new ConfigurationError([
     `DATABASE_DIRECT_URL: the database ${describe(directUrl)} is not the one of DATABASE_URL ${describe(url)}: name the same`,
@@ -44,12 +61,6 @@ function styleFault(style: string): string | undefined {
 function encodingFault(encoding: string): string | undefined {
   if (ENCODINGS.includes(encoding)) return undefined;
   return `has the encoding ${encoding}, which lacks characters of mail: use one made with \`encoding 'UTF8' template template0\``;
-}
-
-/** Else the refusal would be taken for one at DATABASE_URL. */
-function refused(error: unknown, where: string): never {
-  if (!isRefusal(error)) throw error;
-  throw new ConfigurationError([`DATABASE_DIRECT_URL: the database ${where} refuses: ${(error as Error).message}`]);
 }
 
 interface Inspected {

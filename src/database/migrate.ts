@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { SECOND } from '../common/clock';
+import { ConfigurationError } from '../config/load-config';
 import { LIFT_TIME_LIMITS } from './data-source';
 import { databaseErrorCode } from './database-errors';
 import { DriverClient } from './driver-client';
 import { applyRowSecurity } from './row-security';
-import { RECORD_ORIGIN, readApplied } from './schema-state';
+import { findMisplaced, type Reader, readApplied, recordOrigin } from './schema-state';
 
 /** Any fixed number: two processes that start at once must not migrate at once. */
 export const MIGRATION_LOCK = 7_241_920_045;
@@ -26,17 +27,26 @@ export interface MigrateOptions {
 /**
  * Applies what is missing, on a data source `withoutTimeLimits` of two connections; returns the names. Safe to call from several
  * processes at the same time.
+ *
+ * @throws ConfigurationError where the tables are in another schema than the first one of the `search_path`
  */
 export async function migrate(dataSource: DataSource, options: MigrateOptions = {}): Promise<string[]> {
   const runner = dataSource.createQueryRunner();
   try {
     await takeMigrationLock(runner);
-    const before = await appliedNames(runner);
-    await applyPatiently(dataSource, options);
-    const applied = (await appliedNames(runner)).filter((name) => !before.includes(name));
-    if (applied.length > 0) await runner.query(RECORD_ORIGIN);
+    const reader = readerOf(runner);
+    const misplaced = await findMisplaced(reader);
+    if (misplaced !== undefined) throw new ConfigurationError([`DATABASE_URL: ${misplaced}`]);
+    const before = await readApplied(reader);
+    try {
+      await applyPatiently(dataSource, options);
+    } catch (error) {
+      await recordOrigin(reader, before).catch(() => undefined);
+      throw error;
+    }
+    await recordOrigin(reader, before);
     await applyRowSecurity(runner);
-    return applied;
+    return (await readApplied(reader)).filter((name) => !before.includes(name));
   } finally {
     await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
     await runner.release();
@@ -69,8 +79,8 @@ async function applyPatiently(dataSource: DataSource, options: MigrateOptions): 
   }
 }
 
-function appliedNames(runner: QueryRunner): Promise<string[]> {
-  return readApplied({ query: async (text: string) => ({ rows: (await runner.query(text)) as never[] }) });
+function readerOf(runner: QueryRunner): Reader {
+  return { query: async (text: string) => ({ rows: (await runner.query(text)) as never[] }) };
 }
 
 /**

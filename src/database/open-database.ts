@@ -7,8 +7,8 @@ import type { AppConfig, DatabaseConfig } from '../config/config';
 import { noDatabaseIn } from '../config/data-dir';
 import { ConfigurationError } from '../config/load-config';
 import { createDataSource, COMMAND_CONNECT_TIMEOUT_MS } from './data-source';
-import { ConnectError, isRefusal, isTlsFault, isUnavailable } from './database-errors';
-import { assertUsable } from './external-database';
+import { ConnectError, databaseErrorCode, DENIED, isRefusal, isTlsFault, isUnavailable } from './database-errors';
+import { assertUsable, AtDirectUrl, atDirectUrl } from './external-database';
 import { findClusterFolder } from './embedded/cluster-location';
 import {
   attachEmbeddedPostgres,
@@ -58,6 +58,8 @@ type NeededConfig = Pick<DatabaseConfig, 'url' | 'migrateOnStart'> &
 type EmbeddedConfig = Pick<AppConfig, 'dataDir'> & { readonly database: NeededConfig };
 type Opened = Omit<OpenDatabase, 'applied' | 'directUrl'>;
 
+/** invalid_schema_name */
+const NO_SCHEMA = '3F000';
 const DEFAULT_WAIT_SECONDS = 60;
 const RETRY_MS = SECOND;
 const EMBEDDED_ATTEMPTS = 3;
@@ -122,7 +124,7 @@ async function openEmbedded(config: EmbeddedConfig, options: OpenDatabaseOptions
 /** On the same port, because the pool reconnects there. */
 function restartOf(url: string, config: EmbeddedConfig, { log, warn = log }: OpenDatabaseOptions): Restart {
   const port = Number(new URL(url).port);
-  return { log, warn, start: () => startEmbeddedPostgres({ ...embeddedOptions(config), log, port }) };
+  return { log, warn, start: () => startEmbeddedPostgres({ ...embeddedOptions(config), log, port, create: false }) };
 }
 
 function embeddedOptions({ dataDir, database }: EmbeddedConfig): EmbeddedPostgresOptions {
@@ -153,31 +155,47 @@ export async function untilReachable<T>(
   options: Pick<OpenDatabaseOptions, 'log' | 'waitSeconds' | 'signal'>,
   reach: () => Promise<T>,
 ): Promise<T> {
-  const name = describeUrl(url);
   const waitMs = (options.waitSeconds ?? DEFAULT_WAIT_SECONDS) * SECOND;
   const begin = clock.monotonicMs();
   for (let said = ''; ;) {
     try {
       // What is under way then ends with the process: a migration is one transaction.
       return await unlessAborted(reach(), options.signal);
-    } catch (error) {
-      const reason = describeError(error);
-      if (isMissingFile(error)) {
-        throw new ConfigurationError([`DATABASE_URL: a file that it names cannot be read: ${reason}`]);
-      }
-      if (isTlsFault(error)) {
-        throw new ConfigurationError([
-          `DATABASE_URL: no connection to the database ${name}: ${reason} (sslmode, sslrootcert)`,
-        ]);
-      }
-      if (isRefusal(error)) throw new ConfigurationError([`DATABASE_URL: the database ${name} refuses: ${reason}`]);
+    } catch (caught) {
+      const { error, database, reason } = faultOf(caught, url);
       if (!isUnavailable(error)) throw error;
-      if (clock.monotonicMs() - begin >= waitMs) throw unreachable(name, reason);
-      if (reason !== said) options.log(`waiting for the database ${name} for up to ${waitMs / SECOND} s: ${reason}`);
+      if (clock.monotonicMs() - begin >= waitMs) throw unreachable(database, reason);
+      if (reason !== said) options.log(`waiting for the ${database} for up to ${waitMs / SECOND} s: ${reason}`);
       said = reason;
     }
     await delay(Math.min(RETRY_MS, waitMs), undefined, { signal: options.signal });
   }
+}
+
+interface Fault {
+  readonly error: unknown;
+  /** With its place, for the operator. */
+  readonly database: string;
+  readonly reason: string;
+}
+
+/** @throws ConfigurationError for what does not pass by waiting, under the name of the variable that leads there */
+function faultOf(caught: unknown, url: string): Fault {
+  const direct = caught instanceof AtDirectUrl ? caught : undefined;
+  const error = direct ? direct.cause : caught;
+  const variable = direct ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
+  const reason = describeError(error);
+  const name = describeUrl(direct?.url ?? url);
+  if (isMissingFile(error)) refuse(`${variable}: a file that it names cannot be read: ${reason}`);
+  if (isTlsFault(error)) {
+    refuse(`${variable}: no connection to the database ${name}: ${reason} (sslmode, sslrootcert)`);
+  }
+  if (isRefusal(error)) refuse(`${variable}: the database ${name} refuses: ${reason}`);
+  return { error, database: `database ${direct ? 'of DATABASE_DIRECT_URL ' : ''}${name}`, reason };
+}
+
+function refuse(problem: string): never {
+  throw new ConfigurationError([problem]);
 }
 
 async function reachExternal(
@@ -185,12 +203,14 @@ async function reachExternal(
   wantsMigrations: boolean,
   log: (message: string) => void,
 ): Promise<string[]> {
+  const { url, directUrl } = urls;
   await assertUsable(urls, describeUrl);
-  return wantsMigrations ? applyMigrations(urls.directUrl ?? urls.url, log) : [];
+  if (!wantsMigrations) return [];
+  return directUrl === undefined ? applyMigrations(url, log) : atDirectUrl(directUrl, applyMigrations(directUrl, log));
 }
 
-function unreachable(name: string, reason: string): UnavailableError {
-  return new UnavailableError(`The database ${name} cannot be reached: ${reason}`);
+function unreachable(database: string, reason: string): UnavailableError {
+  return new UnavailableError(`The ${database} cannot be reached: ${reason}`);
 }
 
 /** The driver reads `sslrootcert`, `sslcert` and `sslkey`. A socket that is not there has the same code, and will be. */
@@ -214,11 +234,22 @@ async function applyMigrations(url: string, log: (message: string) => void): Pro
     if (applied.length > 0) log(`applied ${applied.length} migrations, up to ${applied.at(-1)}`);
     return applied;
   } catch (error) {
-    if (isUnavailable(error)) throw error;
+    if (isUnavailable(error) || error instanceof ConfigurationError) throw error;
+    const problem = missingRight(error);
+    if (problem !== undefined) refuse(problem);
     throw new Error(`The schema could not be brought up to date: ${describeError(error)}`, { cause: error });
   } finally {
     await dataSource.destroy();
   }
+}
+
+/** What an administrator has left out who made the database, and gave it to nobody. A schema that the user may not use is as one that is not there. */
+function missingRight(error: unknown): string | undefined {
+  const code = databaseErrorCode(error);
+  if (code !== DENIED && code !== NO_SCHEMA) return undefined;
+  const remedy =
+    'its user has to own the database (`alter database … owner to …`) and the tables, and its `search_path` has to lead to their schema';
+  return `DATABASE_URL: the schema could not be brought up to date: ${describeError(error)}: ${remedy}`;
 }
 
 /** Host, port and name; never the user, the password or the parameters. */

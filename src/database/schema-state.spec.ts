@@ -14,6 +14,13 @@ describe('evaluateSchema', () => {
       false,
       'the schema was made by release 1.3.0 and is too old for this one, 1.4.0: run `waybill migrate`, which applies B',
     ],
+    [
+      'behind',
+      ['A'],
+      { release: '1.4.0', oldest: '1.3.0' },
+      false,
+      'the schema has a part of this release, 1.4.0: run `waybill migrate`, which applies B',
+    ],
     ['behind', ['A'], undefined, false, 'the schema is older than this build: run `waybill migrate`, which applies B'],
     [
       'newer',

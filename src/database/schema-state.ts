@@ -6,9 +6,12 @@ import { MIGRATIONS, OLDEST_RELEASE } from './migrations';
 /** The table in which TypeORM records applied migrations. */
 export const MIGRATIONS_TABLE = 'schema_migrations';
 
-/** A database's schema compared with this build. `newer`: it has migrations unknown to this build. */
+/**
+ * A database's schema compared with this build. `newer`: it has migrations unknown to this build. `elsewhere`: the tables are in another
+ * schema than the first one of the `search_path`.
+ */
 export interface SchemaState {
-  readonly state: 'current' | 'empty' | 'behind' | 'newer';
+  readonly state: 'current' | 'empty' | 'behind' | 'newer' | 'elsewhere';
   /** Names of the migrations that are still to be applied, in their order. */
   readonly pending: readonly string[];
   /** True when this build runs on it, also on a newer one. */
@@ -28,8 +31,22 @@ const CONNECT_TIMEOUT_MS = 15 * SECOND;
 const KNOWN = MIGRATIONS.map((migration) => new migration().name);
 const ORIGIN = /^Made by release (\S+), for releases from (\S+) on$/;
 
-/** Runs after migrations: stores which release made this schema, for older builds that open it later. */
-export const RECORD_ORIGIN = `comment on table ${MIGRATIONS_TABLE} is 'Made by release ${RELEASE}, for releases from ${OLDEST_RELEASE} on'`;
+const RECORD_ORIGIN = `comment on table ${MIGRATIONS_TABLE} is 'Made by release ${RELEASE}, for releases from ${OLDEST_RELEASE} on'`;
+
+/**
+ * Stores which release made this schema, for older builds that open it later: after migrations, also when only a part of them was applied.
+ * What a process that was killed has left out is made up for. That of a later release stays.
+ *
+ * @param before the names of what was applied before
+ */
+export async function recordOrigin(client: Reader, before: readonly string[]): Promise<void> {
+  const applied = await readApplied(client);
+  if (applied.length === 0 || applied.some((name) => !KNOWN.includes(name))) return;
+  const origin = await readOrigin(client);
+  const isKept = origin !== undefined && !isOlderRelease(origin.oldest, OLDEST_RELEASE);
+  if (applied.length === before.length && isKept) return;
+  await client.query(RECORD_ORIGIN);
+}
 
 /** Reads the state of the schema at `url`. Changes nothing. */
 export async function readSchemaState(url: string): Promise<SchemaState> {
@@ -42,13 +59,15 @@ export async function readSchemaState(url: string): Promise<SchemaState> {
   client.on('error', () => undefined);
   await client.connect();
   try {
-    return evaluateSchema(await readApplied(client), await readOrigin(client));
+    const found = evaluateSchema(await readApplied(client), await readOrigin(client));
+    const misplaced = await findMisplaced(client);
+    return misplaced === undefined ? found : { ...found, state: 'elsewhere', sentence: misplaced };
   } finally {
     await client.end();
   }
 }
 
-interface Reader {
+export interface Reader {
   query<Row extends object>(text: string): Promise<{ rows: Row[] }>;
 }
 
@@ -64,7 +83,32 @@ export async function readApplied(client: Reader): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-async function readOrigin(client: DriverClient): Promise<SchemaOrigin | undefined> {
+// Of the tables that record migrations: one in the first schema of the `search_path`, whosever it is, and ours in any other.
+const PLACES = `
+  select n.nspname as schema, current_schema() as first
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relname = '${MIGRATIONS_TABLE}' and c.relkind = 'r'
+    and (n.nspname = current_schema() or obj_description(c.oid, 'pg_class') like 'Made by release %')
+  order by n.nspname = current_schema() desc nulls last, n.nspname`;
+
+/**
+ * Where the `search_path` leads to another schema than to that with our tables, what to do. An empty installation there would look like
+ * the loss of all data.
+ */
+export async function findMisplaced(client: Reader): Promise<string | undefined> {
+  const { rows } = await client.query<{ schema: string; first: string | null }>(PLACES);
+  const [place] = rows;
+  if (place === undefined || place.schema === place.first) return undefined;
+  const instead = place.first === null ? 'no schema' : `the schema ${place.first}`;
+  const found = rows.map(({ schema }) => schema).join(' or ');
+  return (
+    `the tables are in the schema ${found}, and the \`search_path\` leads to ${instead} first: ` +
+    `run \`alter role … set search_path = ${rows.length > 1 ? '…' : found}\` for the user of the database`
+  );
+}
+
+/** Undefined when the schema does not record it. */
+export async function readOrigin(client: Reader): Promise<SchemaOrigin | undefined> {
   const text = `select obj_description(to_regclass('${MIGRATIONS_TABLE}'), 'pg_class') as origin`;
   const { rows } = await client.query<{ origin: string | null }>(text);
   const [, release, oldest] = ORIGIN.exec(rows[0]?.origin ?? '') ?? [];
@@ -82,9 +126,7 @@ export function evaluateSchema(
     return { state: 'empty', pending, isUsable: false, sentence: 'the database is empty: run `waybill migrate`' };
   }
   if (pending.length > 0) {
-    const made = origin
-      ? `was made by release ${origin.release} and is too old for this one, ${release}`
-      : 'is older than this build';
+    const made = describeOlder(origin, release);
     const sentence = `the schema ${made}: run \`waybill migrate\`, which applies ${pending.join(', ')}`;
     return { state: 'behind', pending, isUsable: false, sentence };
   }
@@ -92,6 +134,12 @@ export function evaluateSchema(
     return { state: 'current', pending, isUsable: true, sentence: 'the schema is up to date' };
   }
   return { state: 'newer', pending, ...evaluateNewer(origin, release) };
+}
+
+function describeOlder(origin: SchemaOrigin | undefined, release: string): string {
+  if (origin === undefined) return 'is older than this build';
+  if (origin.release === release) return `has a part of this release, ${release}`;
+  return `was made by release ${origin.release} and is too old for this one, ${release}`;
 }
 
 function evaluateNewer(origin: SchemaOrigin | undefined, release: string): Pick<SchemaState, 'isUsable' | 'sentence'> {

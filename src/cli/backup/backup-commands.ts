@@ -89,9 +89,13 @@ async function backUp(session: CliSession, file: string, options: KeyOptions): P
   }
 }
 
-/** Of a schema that this release's services can read. @throws CliError */
+/** Of a schema that this release's services can read. @throws CliError, also where a backup would have nothing in it */
 async function checkMasterKey(config: AppConfig, url: string, isIncluded: boolean): Promise<void> {
-  if (!(await readSchemaState(url)).isUsable) return;
+  const { state, isUsable, sentence } = await readSchemaState(url);
+  if (state === 'empty' || state === 'elsewhere') {
+    throw new CliError('unhealthy', `Nothing can be backed up: ${sentence}`);
+  }
+  if (!isUsable) return;
   const services = await createServices(config, url);
   try {
     await assertKeyOfBackup(services, config, isIncluded);

@@ -102,8 +102,10 @@ describe('rateSchema', () => {
       message: 'words',
       details: { pending: [] },
     });
-    expect(rateSchema({ ...state, state: 'newer' }).status).toBe('warning');
-    for (const unusable of ['newer', 'behind', 'empty'] as const) {
+    for (const usable of ['newer', 'elsewhere'] as const) {
+      expect(rateSchema({ ...state, state: usable }).status).toBe('warning');
+    }
+    for (const unusable of ['newer', 'behind', 'empty', 'elsewhere'] as const) {
       expect(rateSchema({ ...state, state: unusable, isUsable: false }).status).toBe('problem');
     }
   });

@@ -36,6 +36,7 @@ type DatabaseCheck = (services: Services, url: string) => Promise<Finding>;
 
 /** These read tables. */
 const NEED_MIGRATIONS: ReadonlySet<string> = new Set([
+  'row-level security',
   'backfills',
   'master key',
   'queue',

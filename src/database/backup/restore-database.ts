@@ -7,7 +7,7 @@ import { isOlderRelease, RELEASE } from '../../common/release';
 import { databaseErrorCode } from '../database-errors';
 import { MIGRATION_LOCK } from '../migrate';
 import { MIGRATIONS } from '../migrations';
-import { readApplied } from '../schema-state';
+import { findMisplaced, readApplied } from '../schema-state';
 import { type BackupPart, readBackupFile } from './backup-file';
 import type { BackupHeader, VerifiedBackup } from './backup-format';
 import { columnList, dropEverything, identifier, listTables, makeSchema } from './catalogue';
@@ -116,6 +116,8 @@ async function assertUnused(client: Client, ownKeepers: number): Promise<void> {
 }
 
 async function assertReplaceable(client: Client, force: boolean): Promise<void> {
+  const misplaced = await findMisplaced(client);
+  if (misplaced !== undefined) throw refused(`Nothing can be restored: ${misplaced}`);
   const tables = await listTables(client);
   if (tables.length === 0) return;
   if ((await readApplied(client)).length === 0) {

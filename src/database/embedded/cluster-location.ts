@@ -85,6 +85,13 @@ export async function findClusterFolder(dataDir: string): Promise<string | undef
   );
 }
 
+/** A new cluster would be empty, and in the way when the volume of the old one is mounted again. @throws OperatorError */
+export async function assertClusterThere(dataDir: string): Promise<void> {
+  const folder = await findClusterFolder(dataDir);
+  if (folder !== undefined && (await exists(clusterPaths(folder).data))) return;
+  throw new OperatorError(`The database in ${dataDir} is gone: bring that directory back (is its volume mounted?).`);
+}
+
 /**
  * Finds the cluster's folder, or chooses it on the first start.
  *

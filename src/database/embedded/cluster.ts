@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, lchown, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { describeFullDisk } from '../../common/disk-space';
 import type { Binaries } from './binaries';
 import { type ClusterLocation, type ClusterPaths, clusterPaths, viewOf } from './cluster-location';
 import { createFolderOnce, exists, removePartialFolders } from './once-folder';
@@ -90,7 +91,7 @@ async function initialise(
   }
   if (result.exitCode !== 0) {
     throw new OperatorError(
-      `The embedded Postgres could not be created, see ${log}: ${describeFailure('initdb', result)}`,
+      `The embedded Postgres could not be created, see ${log}: ${await whyItFailed(result, folder)}`,
     );
   }
   // From here on it is the service that needs the password.
@@ -104,6 +105,24 @@ async function adoptCopy({ cluster, data }: ClusterPaths, user: ServerUser | und
   for (const entry of ['', ...(await readdir(data, { recursive: true }))]) {
     await lchown(path.join(data, entry), user.uid, user.gid);
   }
+}
+
+const NO_ROOM = /No space left on device|Check free disk space|Disk quota exceeded/;
+/** Of a new cluster, and of what initdb needs besides while it works. */
+const CLUSTER_MEGABYTES = 50;
+
+/** initdb removes what it has written before it ends, so that the disk has room again: its words count. */
+export async function whyItFailed(result: CommandResult, folder: string): Promise<string> {
+  if (NO_ROOM.test(result.output) || (await describeFullDisk(folder)) !== undefined) {
+    return `the disk of ${folder} has too little room: a new database takes ${CLUSTER_MEGABYTES} MB, and mail needs more`;
+  }
+  return describeFailure('initdb', { ...result, output: faultsIn(result.output) });
+}
+
+/** Without the thirty lines about what went well before. */
+function faultsIn(output: string): string {
+  const first = output.search(/.*(?:\b(?:ERROR|FATAL|PANIC): |\berror: )/);
+  return first < 0 ? output : output.slice(first);
 }
 
 /** For people: what failed, how, and its last words. */

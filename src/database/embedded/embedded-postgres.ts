@@ -4,7 +4,7 @@ import { unusableDataDir } from '../../config/data-dir';
 import { differingSettings, type ServerSettings, serviceUrl } from './administration';
 import { findBinaries } from './binaries';
 import { ensureCluster, readPassword } from './cluster';
-import { clusterPaths, findClusterFolder, locateCluster } from './cluster-location';
+import { assertClusterThere, clusterPaths, findClusterFolder, locateCluster } from './cluster-location';
 import { exists, makeFolder } from './once-folder';
 import type { RunningServer, Server } from './server';
 import { attachOrStart, findRunningServer, stopServer } from './server';
@@ -13,6 +13,8 @@ import { OperatorError } from '../../common/errors/app-error';
 export interface EmbeddedPostgresOptions {
   /** Made if missing. One machine (or container) at a time: two that share it do not see each other's server. */
   dataDir: string;
+  /** Whether a cluster is made where there is none. Default: it is. */
+  create?: boolean;
   /** Server settings beside or instead of our own; they apply when this call starts the server. */
   settings?: ServerSettings;
   /** Further arguments of initdb; they apply when this call creates the cluster. */
@@ -51,6 +53,7 @@ export interface EmbeddedPostgres {
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const log = options.log ?? (() => undefined);
+  if (options.create === false) await assertClusterThere(path.resolve(options.dataDir));
   const location = await locateCluster(await prepareDataDir(options.dataDir), log);
   const binaries = await findBinaries(location.user, location.folder);
   const { signal, initdbArguments = [] } = options;

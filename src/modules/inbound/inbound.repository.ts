@@ -26,9 +26,9 @@ import {
 } from './sql/append-reports.sql';
 import { deleteOldFeedback, deleteOldReports, deleteReportsOf } from './sql/delete-reports.sql';
 import {
-  HAS_REPORTS,
   claimFeedbackReports,
   claimInboundReports,
+  hasReports,
   type ClaimedRow,
   measureReports,
   type ReportEnd,
@@ -46,13 +46,15 @@ const MAIL = { id: true, mailbox: true, receivedAt: true, size: true, dispositio
 /** Reports as they come, wait, are processed and go; and the mail that the operator reads. */
 @Injectable()
 export class InboundRepository {
-  /** An SQL condition: whether any report waits. */
-  readonly hasOpen = HAS_REPORTS;
-
   constructor(
     private readonly database: Database,
     @InjectRepository(FeedbackReport) private readonly feedback: Repository<FeedbackReport>,
   ) {}
+
+  /** An SQL condition: whether any report waits, where a claim lasts so long. */
+  hasOpen(claimSeconds: number): string {
+    return hasReports(claimSeconds);
+  }
 
   /** Of organizations with an id greater than `after`, see the statement; in no order. */
   async claimReports(now: Date, until: Date, limit: number, after: string): Promise<ClaimedInboundReport[]> {

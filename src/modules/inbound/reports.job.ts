@@ -39,7 +39,7 @@ export class ProcessReportsJob implements OnApplicationBootstrap {
     this.jobs.start({
       name: 'process-inbound-reports',
       everyMs: SECOND,
-      hasWork: this.reports.hasOpen,
+      hasWork: this.reports.hasOpen(CLAIM_MS / SECOND),
       run: () => this.processOpen(),
     });
   }

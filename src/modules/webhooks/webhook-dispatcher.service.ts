@@ -12,7 +12,7 @@ import type { ClaimedMessage } from './webhook-queue';
 
 const MAX_CLAIM = 500;
 /** A claim that is not begun within its first part is given back, and an attempt takes a quarter at most. */
-const CLAIM_MS = MINUTE;
+export const CLAIM_MS = MINUTE;
 const BEGIN_WITHIN_MS = 20 * SECOND;
 
 /**

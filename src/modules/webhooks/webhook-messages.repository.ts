@@ -94,9 +94,9 @@ export class WebhookMessagesRepository {
     return (await tx.run(bringForward(input))).length;
   }
 
-  /** Returns how many. */
-  async freeOrphanedClaims(now: Date, limit: number): Promise<number> {
-    return (await this.database.run(freeOrphanedClaims(now, limit))).length;
+  /** Returns how many. @param latest the end of a claim made now */
+  async freeOrphanedClaims(now: Date, latest: Date, limit: number): Promise<number> {
+    return (await this.database.run(freeOrphanedClaims(now, latest, limit))).length;
   }
 
   /** Returns how many. */

@@ -7,6 +7,7 @@ import { Database } from '../../database/database.service';
 import { EventsService } from '../events/events.service';
 import { ENDPOINT_DISABLED } from './evaluate-attempt';
 import type { OpenReplay } from './sql/replays.sql';
+import { CLAIM_MS } from './webhook-dispatcher.service';
 import { WebhookEndpointsRepository, WebhookReplaysRepository } from './webhook-endpoints.repository';
 import { WebhookMessagesRepository } from './webhook-messages.repository';
 import { isSubscribed } from './webhook-queue';
@@ -127,7 +128,9 @@ export class SweepMessagesJob implements OnApplicationBootstrap {
 
   /** A batch at a time: a recovery must not overload the endpoints. */
   async freeOrphanedClaims(): Promise<void> {
-    const freed = await this.messages.freeOrphanedClaims(this.clock.now(), SWEEP_BATCH);
+    const now = this.clock.now();
+    const latest = new Date(now.getTime() + CLAIM_MS);
+    const freed = await this.messages.freeOrphanedClaims(now, latest, SWEEP_BATCH);
     if (freed > 0) this.logger.warn(`${freed} webhooks of lost workers are sent again`);
   }
 

@@ -245,6 +245,23 @@ describe('waybill backup and restore', () => {
     expect(await contentOf(target.url)).toEqual(source);
   });
 
+  it('are refused where the search_path leads past the tables: one of nothing, one beside what is there', async () => {
+    const name = new URL(target.url).pathname.slice(1);
+    await query(target.url, `create schema aside; alter database ${name} set search_path = aside`);
+    const nothing = path.join(folder, 'of-nothing.backup');
+    const sentence = 'the tables are in the schema public, and the `search_path` leads to the schema aside first';
+    try {
+      const backup = await runWith({ ...cli.environment, DATABASE_URL: target.url }, ['backup', nothing]);
+      expect(backup).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`backed up: ${sentence}`) });
+      expect(await readdir(folder)).not.toContain('of-nothing.backup');
+      const restored = await restore(['--force']);
+      expect(restored).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`restored: ${sentence}`) });
+      expect(await query(target.url, `select from pg_tables where schemaname = 'aside'`)).toEqual([]);
+    } finally {
+      await query(target.url, `alter database ${name} reset search_path; drop schema aside`);
+    }
+  });
+
   it('refuse while a process of the service is connected, and a database of something else', async () => {
     const service = new Client({ connectionString: target.url, application_name: 'waybill-health' });
     await service.connect();

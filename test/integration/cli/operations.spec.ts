@@ -146,10 +146,10 @@ describe('waybill doctor', () => {
     const { code, message, details } = await cli.failure('doctor');
     expect(code).toBe('unhealthy');
     expect(message).toBe('Something is wrong: migrations');
-    const { migrations, queue, workers } = byName(details.checks);
+    const { migrations, queue, workers, 'row-level security': security } = byName(details.checks);
     expect(migrations).toMatchObject({ status: 'problem', details: { pending: NAMES } });
     expect(migrations?.message).toMatch(/^the database is empty: run `waybill migrate`/);
-    for (const check of [queue, workers]) {
+    for (const check of [queue, workers, security]) {
       expect(check).toMatchObject({ status: 'skipped', message: 'needs the migrations' });
     }
     expect(await query(cli.url, `select 1 from pg_tables where schemaname = 'public'`)).toEqual([]);

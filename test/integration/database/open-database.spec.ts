@@ -12,6 +12,7 @@ import { clusterPaths } from '../../../src/database/embedded/cluster-location';
 import { attachEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres';
 import { MIGRATIONS } from '../../../src/database/migrations';
 import { openDatabase } from '../../../src/database/open-database';
+import { readSchemaState } from '../../../src/database/schema-state';
 import { TcpProxy } from '../../doubles/tcp-proxy';
 import { TransactionPooler } from '../../doubles/transaction-pooler';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
@@ -170,6 +171,91 @@ describe('an external database', () => {
       await expect(both(`${database.url}?application_name=direct`)).resolves.toMatchObject({ embedded: false });
     } finally {
       await other.drop();
+    }
+  });
+
+  it('names the direct way when that is the one that does not lead there', async () => {
+    const both = (directUrl: string) => {
+      const { database: settings, ...rest } = config();
+      return openDatabase({ ...rest, database: { ...settings, directUrl } }, { log: silent, waitSeconds: 0 });
+    };
+    const away = await freePort();
+    await expect(both(`postgres://waybill@127.0.0.1:${away}/direct`)).rejects.toThrow(
+      new RegExp(`^The database of DATABASE_DIRECT_URL at 127.0.0.1:${away}/direct cannot be reached: connect`),
+    );
+    await expect(both(`${database.url}?sslmode=verify-full`)).rejects.toThrow(
+      /DATABASE_DIRECT_URL: no connection to the database at .*SSL/,
+    );
+    await expect(both(`${database.url}?sslmode=verify-full&sslrootcert=/no/such/file`)).rejects.toThrow(
+      /DATABASE_DIRECT_URL: a file that it names cannot be read: .*\/no\/such\/file/,
+    );
+  });
+
+  it('whose search_path leads past the tables is refused, with what to do, and gets no second installation', async () => {
+    const own = await createTestDatabase();
+    const name = new URL(own.url).pathname.slice(1);
+    try {
+      await query(own.url, `create schema other; alter database ${name} set search_path = other`);
+      const sentence = 'the tables are in the schema public, and the `search_path` leads to the schema other first';
+      const found = await readSchemaState(own.url);
+      expect(found).toMatchObject({ state: 'elsewhere', isUsable: false });
+      expect(found.sentence).toContain(`${sentence}: run \`alter role … set search_path = public\``);
+      await expect(openDatabase(config(own.url), { log: silent })).rejects.toThrow(ConfigurationError);
+      await query(own.url, `alter database ${name} set search_path = other, public`);
+      expect(await readSchemaState(own.url)).toMatchObject({ state: 'elsewhere', isUsable: true });
+      await expect(openDatabase(config(own.url), { log: silent })).rejects.toThrow(`DATABASE_URL: ${sentence}`);
+      await query(own.url, `alter database ${name} set search_path = nowhere`);
+      expect((await readSchemaState(own.url)).sentence).toContain('the `search_path` leads to no schema first');
+      await expect(query(own.url, `select from pg_tables where schemaname = 'other'`)).resolves.toEqual([]);
+    } finally {
+      await own.drop();
+    }
+  });
+
+  it('in which its user may make no tables is refused, with what to do', async () => {
+    const own = await createTestDatabase();
+    const name = new URL(own.url).pathname.slice(1);
+    try {
+      await query(own.url, `drop schema public cascade; alter database ${name} set search_path = nowhere`);
+      const nowhere = openDatabase(config(own.url), { log: silent });
+      await expect(nowhere).rejects.toThrow(
+        /no schema has been selected.* its `search_path` has to lead to their schema/,
+      );
+      await expect(nowhere).rejects.toThrow(ConfigurationError);
+      await query(
+        own.url,
+        `create schema public; grant usage on schema public to public; alter database ${name} reset search_path`,
+      );
+      await query(own.url, `alter database ${name} set role = waybill_tenant`);
+      const closed = openDatabase(config(own.url), { log: silent });
+      await expect(closed).rejects.toThrow(
+        /permission denied.*: its user has to own the database \(`alter database … owner to …`\) and the tables/,
+      );
+    } finally {
+      await own.drop();
+    }
+  });
+
+  it('tells older releases of a part of the migrations too, and of what a killed process has left out', async () => {
+    const own = await createTestDatabase();
+    const origin = () => query(own.url, `select obj_description('schema_migrations'::regclass, 'pg_class') as origin`);
+    try {
+      const expected = await origin();
+      const stale = (release: string) =>
+        query(
+          own.url,
+          `comment on table schema_migrations is 'Made by release 0.0.1, for releases from ${release} on'`,
+        );
+      await stale('0.0.1');
+      await openDatabase(config(own.url), { log: silent });
+      expect(await origin()).toEqual(expected);
+      await query(own.url, 'drop schema public cascade; create schema public; create table webhook_endpoints ()');
+      await expect(openDatabase(config(own.url), { log: silent })).rejects.toThrow(
+        '"webhook_endpoints" already exists',
+      );
+      expect(await origin()).toEqual(expected);
+    } finally {
+      await own.drop();
     }
   });
 

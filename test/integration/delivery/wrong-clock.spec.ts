@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Logger } from '@nestjs/common';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { DatabaseClock, DAY, HOUR, SECOND, SystemClock } from '../../../src/common/clock';
+import { DatabaseClock, DAY, HOUR, MINUTE, SECOND, SystemClock } from '../../../src/common/clock';
 import { newId, timeOfId } from '../../../src/common/ids';
 import { ClockReadings } from '../../../src/database/database.metrics';
 import type { Database } from '../../../src/database/database.service';
@@ -115,11 +115,7 @@ describe('the log', () => {
   it('says that the clock is right again, and nothing while it always was', async () => {
     const said = jest.spyOn(Logger.prototype, 'log').mockImplementation(() => undefined);
     jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
-    const own = new FakeClock();
-    const databaseNow = own.now();
-    const facts = { serverFacts: () => Promise.resolve({ now: databaseNow }) } as unknown as Database;
-    const readings = new ClockReadings(facts, new DatabaseClock(own), new Metrics());
-    await readings.onModuleInit();
+    const { own, databaseNow, readings } = await startReading();
     own.set(new Date(databaseNow.getTime() + DAY));
     await readings.read();
     expect(said).not.toHaveBeenCalled();
@@ -128,7 +124,33 @@ describe('the log', () => {
     expect(said).toHaveBeenCalledWith("The clock agrees with the database's within 0.0 s");
     await readings.onApplicationShutdown();
   });
+
+  it('says every minute that it is wrong, and by how much now', async () => {
+    const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const { own, databaseNow, readings } = await startReading();
+    own.set(new Date(databaseNow.getTime() - HOUR));
+    await readings.read();
+    await readings.read();
+    expect(error.mock.calls).toEqual([
+      [expect.stringMatching(/^This process's clock is 3600.0 s behind the database's/)],
+    ]);
+    own.advance(MINUTE);
+    await readings.read();
+    expect(error).toHaveBeenLastCalledWith(expect.stringMatching(/^This process's clock is 3540.0 s behind/));
+    expect(error).toHaveBeenCalledTimes(2);
+    await readings.onApplicationShutdown();
+  });
 });
+
+/** With a database whose clock stands still. */
+async function startReading() {
+  const own = new FakeClock();
+  const databaseNow = own.now();
+  const facts = { serverFacts: () => Promise.resolve({ now: databaseNow }) } as unknown as Database;
+  const readings = new ClockReadings(facts, new DatabaseClock(own), new Metrics());
+  await readings.onModuleInit();
+  return { own, databaseNow, readings };
+}
 
 describe("a process that accepts mail and whose clock is not the database's", () => {
   it.each([

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres';
 import { openDatabase, type OpenDatabase } from '../../../src/database/open-database';
 import { waitFor } from '../../setup/wait-for';
@@ -45,6 +45,23 @@ describe('the embedded Postgres of a running service', () => {
       expect(await query(database.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
     }
     expect(said.filter((line) => line.includes('is gone'))).toHaveLength(2);
+  });
+
+  it('is not replaced by an empty one while its directory is away, as with a volume that is not mounted', async () => {
+    const answer = 'select count(*)::int as tables from pg_tables where tablename = $$kept_too$$';
+    await query(database.url, 'create table kept_too ()');
+    const away = `${dataDir}-away`;
+    const { pid } = await postmasterOf({ folder });
+    await rename(dataDir, away);
+    process.kill(pid, 'SIGKILL');
+    try {
+      await waitFor(() => said.at(-1)?.includes('bring that directory back'), { what: 'the reason' });
+      await expect(attachEmbeddedPostgres(dataDir)).resolves.toBeUndefined();
+    } finally {
+      await rename(away, dataDir);
+    }
+    await untilBack();
+    expect(await query(database.url, answer)).toEqual([{ tables: 1 }]);
   });
 
   it('is not started again by a stop in between', async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { MINUTE } from '../../../src/common/clock';
+import { HOUR, MINUTE } from '../../../src/common/clock';
 import { InstallationGauges } from '../../../src/common/jobs/installation-gauges';
 import { JobLeases } from '../../../src/common/jobs/periodic-jobs';
 import { Metrics } from '../../../src/common/metrics/metrics';
@@ -63,6 +63,15 @@ describe('working off reports', () => {
     await scene.workOff();
     expect(await dispositions()).toEqual([null]);
     scene.clock.advance(2 * MINUTE);
+    await scene.workOff();
+    expect(await rows()).toMatchObject([{ disposition: 'soft_bounce', attempts: 2 }]);
+    expect(await scene.reportedEvents(id!)).toEqual(['soft_bounce']);
+  });
+
+  it('goes on where a worker that died had claimed reports before the clock was set back', async () => {
+    const [id] = await bounces(1);
+    const until = new Date(scene.clock.now().getTime() + HOUR);
+    await scene.delivery.db.query('update inbound_reports set attempts = 1, claimed_until = $1', [until]);
     await scene.workOff();
     expect(await rows()).toMatchObject([{ disposition: 'soft_bounce', attempts: 2 }]);
     expect(await scene.reportedEvents(id!)).toEqual(['soft_bounce']);

@@ -1,7 +1,8 @@
-import { DAY, HOUR, SECOND } from '../../../src/common/clock';
+import { DAY, HOUR, MINUTE, SECOND } from '../../../src/common/clock';
 import { ExportParts } from '../../../src/modules/privacy/export/exports.service';
 import { ErasureHandler } from '../../../src/modules/privacy/erasure/erasure-handler.service';
 import { PrivacyMetrics, PrivacyRequestsJob } from '../../../src/modules/privacy/privacy-requests.job';
+import { PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
 import { storeManyEmails } from '../../factories/subject-emails';
 import { dataOf, PrivacyScene, type Requester } from './privacy-scene';
 
@@ -43,6 +44,19 @@ describe('the age of the oldest privacy request without an answer', () => {
     expect(await oldestHours()).toBe(10);
     await scene.work();
     expect(await oldestHours()).toBe(0);
+  });
+
+  it('is not prolonged by a clock that was set back: what waited, or a dead worker had, is taken up', async () => {
+    const lost = await scene.request(acme.api, ADA);
+    expect(await scene.worker.get(PrivacyWork).claimNext('article_15_access')).toMatchObject({ id: lost });
+    const waiting = await scene.request(acme.api, 'cid@example.com');
+    const before = scene.clock.now();
+    scene.clock.set(new Date(before.getTime() - HOUR));
+    await scene.work();
+    scene.clock.advance(MINUTE);
+    await scene.work();
+    for (const id of [lost, waiting]) expect((await scene.read(acme.api, id)).status).toBe('completed');
+    scene.clock.set(before);
   });
 
   it('does not count one whose subject has been erased since', async () => {

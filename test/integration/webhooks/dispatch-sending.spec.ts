@@ -180,6 +180,18 @@ describe('sending webhooks', () => {
     expect(await scene.message()).toMatchObject({ state: 'delivered', attempts: 2 });
   });
 
+  it('sends again what a dead process had claimed before the clock was set back', async () => {
+    await scene.addEndpoint({ url: receiver.url() });
+    await scene.tell();
+    const claimedUntil = new Date(scene.clock.now().getTime() + HOUR);
+    await scene.db.query(`update webhook_messages set state = 'sending', attempts = 1, claimed_until = $1`, [
+      claimedUntil,
+    ]);
+    await scene.sweep().freeOrphanedClaims();
+    await scene.send();
+    expect(await scene.message()).toMatchObject({ state: 'delivered', attempts: 2 });
+  });
+
   it.each([
     ['sign', `secret = '\\x00'`],
     ['address', `url = 'nowhere'`],

@@ -62,7 +62,11 @@ describe('the statements that send webhooks', () => {
     ['claim-messages', () => claimMessages(claim), LIMIT],
     ['settle-messages', () => settleMessages(messages()), LIMIT],
     ['bring-forward', () => bringForward({ endpoint: endpoints[0]!, ...forward }), LIMIT],
-    ['free-orphaned-claims', () => freeOrphanedClaims(new Date(NOW.getTime() + 1), LIMIT), LIMIT],
+    [
+      'free-orphaned-claims',
+      () => freeOrphanedClaims(new Date(NOW.getTime() + 1), new Date(NOW.getTime() + MINUTE), LIMIT),
+      LIMIT,
+    ],
     ['end-of-disabled', () => endOfDisabled('x', LIMIT), LIMIT],
   ];
 

@@ -17,13 +17,19 @@ export interface ClaimedRow {
 }
 
 // Takes up to $3 open reports for one worker until $2; a claimed report is one worker's alone, and a claim that outlives its
-// worker ends by itself. Counting before the work begins ends reports that bring their worker down.
+// worker ends by itself; one that ends later than a claim made now was made before the database's clock was set back, and would last as
+// much longer. Counting before the work begins ends reports that bring their worker down.
 // Without organization: a background job of the whole installation.
 // Not the ORM: `for update skip locked` with `returning`.
-const IS_OPEN = 'processed_at is null and (claimed_until is null or claimed_until <= $1)';
+const isOpen = (latest: string): string =>
+  `processed_at is null and (claimed_until is null or claimed_until <= $1 or claimed_until > ${latest} + interval '5 seconds')`;
+const IS_OPEN = isOpen('$2::timestamptz');
 
-/** Whether there are any. */
-export const HAS_REPORTS = `(exists (select from inbound_reports where ${IS_OPEN}) or exists (select from feedback_reports where ${IS_OPEN}))`;
+/** Whether there are any. @param claimSeconds how long a claim lasts; clocks of processes differ by up to 5 s */
+export function hasReports(claimSeconds: number): string {
+  const open = isOpen(`$1::timestamptz + interval '${claimSeconds} seconds'`);
+  return `(exists (select from inbound_reports where ${open}) or exists (select from feedback_reports where ${open}))`;
+}
 
 const RETURNED = `
     r.id,

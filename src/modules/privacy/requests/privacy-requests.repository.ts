@@ -12,6 +12,7 @@ import {
   type PrivacyRequestType,
   type RequestKey,
 } from './privacy-request.entity';
+import { boundTurns } from './sql/bound-turns.sql';
 import {
   type ClosedRequest,
   closeRequests,
@@ -95,6 +96,7 @@ export class PrivacyRequestsRepository {
    */
   async lockTurn(type: PrivacyRequestType, now: Date, after: string, tx: Transaction): Promise<PrivacyRequest | null> {
     const [key] = await tx.run(lockTurn(type, now, after));
+    if (!key) await tx.run(boundTurns(now));
     return key ? tx.manager.findOneBy(PrivacyRequest, { ...key }) : null;
   }
 
@@ -156,8 +158,7 @@ export class PrivacyExportPartsRepository {
 
   /** Deletes the parts of a request; returns their number. */
   async deleteOf({ organizationId, mode, id: requestId }: RequestKey, tx: Transaction): Promise<number> {
-    const { affected } = await tx.manager.delete(PrivacyExportPart, { organizationId, mode, requestId });
-    return affected ?? 0;
+    return (await tx.manager.delete(PrivacyExportPart, { organizationId, mode, requestId })).affected ?? 0;
   }
 
   /** Deletes expired parts of all organizations; returns their number. */

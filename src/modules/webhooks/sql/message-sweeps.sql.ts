@@ -42,7 +42,8 @@ export function measureDispatch(now: Date): Statement<DispatchMeasure> {
 
 // What background jobs and erasures do to messages, a batch at a time.
 
-// Frees the claims of processes that are no more, and ends what waits for endpoints that are disabled.
+// Frees the claims of processes that are no more, also those that end later than one made now ($3): the database's clock has been set back
+// since, and they would last as much longer. Ends what waits for endpoints that are disabled.
 // Writes: webhook_messages (indexes webhook_messages_sending and webhook_messages_due). Reads: webhook_endpoints.
 // Locks: rows, skip locked. Rows: up to a limit. Not the ORM: SKIP LOCKED inside an update with a limit.
 const FREE = `
@@ -51,7 +52,7 @@ const FREE = `
   from (
     select organization_id, mode, endpoint_id, id
     from webhook_messages
-    where state = 'sending' and claimed_until < $1
+    where state = 'sending' and (claimed_until < $1 or claimed_until > $3::timestamptz + interval '5 seconds')
     order by claimed_until
     limit $2
     for update skip locked
@@ -60,8 +61,9 @@ const FREE = `
     and m.endpoint_id = lost.endpoint_id and m.id = lost.id
   returning m.id`;
 
-export function freeOrphanedClaims(now: Date, limit: number): Statement<{ id: string }> {
-  return { name: 'free-orphaned-webhook-claims', text: FREE, values: [now, limit] };
+/** @param latest the end of a claim made now; clocks of processes differ by up to 5 s */
+export function freeOrphanedClaims(now: Date, latest: Date, limit: number): Statement<{ id: string }> {
+  return { name: 'free-orphaned-webhook-claims', text: FREE, values: [now, limit, latest] };
 }
 
 const END = `
