@@ -6,6 +6,7 @@ import { OperatorError, reasonOf, UnavailableError } from '../common/errors/app-
 import type { AppConfig } from '../config/config';
 import { unusableFile } from '../config/data-dir';
 import { ConfigurationError, misspelledVariables } from '../config/load-config';
+import { memoryShortage } from '../config/memory';
 import { isUnavailable } from '../database/database-errors';
 import { openDatabase } from '../database/open-database';
 import { awaitUsableSchema } from './await-schema';
@@ -115,6 +116,8 @@ interface StartOptions {
 
 async function start(parts: Parts, { config, modules, logger, signal }: StartOptions): Promise<void> {
   warnOfMisspelledVariables(logger);
+  const shortage = memoryShortage(config);
+  if (shortage !== undefined) logger.warn({ code: 'little_memory' }, shortage);
   const log = (message: string): void => logger.info(message);
   const warn = (message: string): void => logger.error(message);
   const database = await openDatabase(config, { log, warn, stopWhenLast: true, restart: true, signal });

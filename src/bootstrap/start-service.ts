@@ -10,7 +10,7 @@ import { DiskSpace } from '../common/disk-space';
 import { Draining } from '../common/http/server/draining';
 import { createHttpAdapter } from '../common/http/server/http-server';
 import type { ProbeRoutes } from '../common/http/server/probe-server';
-import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
+import { BodyBudget } from '../common/http/request-body';
 import { endIdleConnections, stopListening } from '../common/http/server/stop-listening';
 import { PeriodicJobs } from '../common/jobs/periodic-jobs';
 import { type Logger as Log, observeDroppedLines } from '../common/logging/logger';
@@ -78,7 +78,7 @@ export async function startService(
   const runJobs = config.roles.has('worker');
   const tracing = await openTracing(config);
   const disk = diskOf(config, folder);
-  const bodies = new BodyBudget(MAX_HELD_BYTES);
+  const bodies = new BodyBudget(config.http.heldBodyBytes);
   const options = {
     ...{ config, databaseUrl, runJobs, draining, metrics, tracing, disk, bodies },
     // Every role serves probes.

@@ -34,6 +34,8 @@ export interface HttpConfig {
   /** How long a stopping process reports "not ready" and still serves requests; then it drains. */
   readonly shutdownDelaySeconds: number;
   readonly trustProxy: TrustProxy;
+  /** Large requests, responses and submitted messages that the process holds at a time. */
+  readonly heldBodyBytes: number;
 }
 
 export interface DatabaseConfig {

@@ -110,6 +110,8 @@ export class Environment {
   @Count(2_000) DELIVERY_CONCURRENCY = 100;
   @Count(500) CONNECTIONS_PER_HOST = 20;
   @Count(1_048_576) WORKER_MEMORY_MB = 256;
+  /** One client alone has half: that must hold a batch of 64 MiB. */
+  @Count(1_048_576, 128) BODY_MEMORY_MB = 192;
   @Count(1_073_741_824, 0) DISK_RESERVE_MB = 256;
   @Count(3_600) DRAIN_SECONDS = 90;
   @Count(3_600, 0) SHUTDOWN_DELAY_SECONDS = 0;

@@ -1,6 +1,5 @@
 import 'reflect-metadata';
 import { readFileSync, statSync } from 'node:fs';
-import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { plainToInstance } from 'class-transformer';
@@ -11,6 +10,7 @@ import { type AppConfig, type Role, ROLES } from './config';
 import { unusableDataDir } from './data-dir';
 import { Environment, HOST_NAME, isAddressOrName, isDnsServer } from './environment';
 import { StoredMasterKey } from './master-key';
+import { availableMemory } from './memory';
 import { portProblems } from './ports';
 import {
   list,
@@ -190,7 +190,10 @@ const DATABASE_URLS = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL
 
 function databaseChecks(environment: Environment): [boolean, string][] {
   const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_READ_URL, MASTER_KEY } = environment;
-  const largestBuffers = Math.max(new Environment().EMBEDDED_SHARED_BUFFERS_MB, Math.floor(availableMegabytes() / 2));
+  const largestBuffers = Math.max(
+    new Environment().EMBEDDED_SHARED_BUFFERS_MB,
+    Math.floor(availableMemory() / 2 / 1024 / 1024),
+  );
   return [
     ...DATABASE_URLS.map((name): [boolean, string] => [
       parseUrl(environment[name] ?? 'postgres://') !== undefined,
@@ -209,13 +212,6 @@ function databaseChecks(environment: Environment): [boolean, string][] {
       `EMBEDDED_SHARED_BUFFERS_MB must be at most ${largestBuffers}, half of the memory here`,
     ],
   ];
-}
-
-/** Memory of the machine, or of the container. */
-function availableMegabytes(): number {
-  // 0, or more than the machine has: no limit.
-  const limit = process.constrainedMemory() || Infinity;
-  return Math.min(totalmem(), limit) / 1024 / 1024;
 }
 
 function pairProblems(environment: Environment): string[] {

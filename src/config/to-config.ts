@@ -23,6 +23,7 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
       metricsHost: environment.METRICS_HOST,
       shutdownDelaySeconds: environment.SHUTDOWN_DELAY_SECONDS,
       publicUrl: toBaseUrl(environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`),
+      heldBodyBytes: environment.BODY_MEMORY_MB * 1024 * 1024,
       trustProxy: parseTrustProxy(list(environment.TRUST_PROXY)) ?? false,
     },
     database: toDatabase(environment),

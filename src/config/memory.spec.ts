@@ -1,0 +1,31 @@
+import { loadConfig } from './load-config';
+import { memoryNeeded, memoryShortage } from './memory';
+
+const MIB = 1024 * 1024;
+const EXTERNAL = { DATABASE_URL: 'postgres://h/db', MASTER_KEY: Buffer.alloc(32).toString('base64') };
+
+const load = (env: NodeJS.ProcessEnv) => loadConfig({ ...EXTERNAL, ...env });
+const needed = (env: NodeJS.ProcessEnv) => Math.round(memoryNeeded(load(env)) / MIB);
+
+describe('the memory of a process', () => {
+  it('is what its roles hold of large mail', () => {
+    expect(needed({ WAYBILL_ROLES: 'api' })).toBe(764);
+    expect(needed({ WAYBILL_ROLES: 'api', BODY_MEMORY_MB: '128' })).toBe(636);
+    expect(needed({ WAYBILL_ROLES: 'submission', BODY_MEMORY_MB: '128' })).toBe(342);
+    expect(needed({ WAYBILL_ROLES: 'worker', WORKER_MEMORY_MB: '512' })).toBe(662);
+    expect(needed({ WAYBILL_ROLES: 'dns' })).toBe(150);
+  });
+
+  it('counts an embedded Postgres', () => {
+    const config = loadConfig({ WAYBILL_ROLES: 'worker', EMBEDDED_SHARED_BUFFERS_MB: '64' });
+    expect(memoryNeeded(config)).toBe((150 + 256 + 100 + 64) * MIB);
+  });
+
+  it('is said to be short where the system has less', () => {
+    const config = load({ WAYBILL_ROLES: 'api' });
+    expect(memoryShortage(config, 512 * MIB)).toMatch(
+      /^Large mail may take up to 764 MB here, and there are 512: .*lower BODY_MEMORY_MB and WORKER_MEMORY_MB$/,
+    );
+    expect(memoryShortage(config, 1024 * MIB)).toBeUndefined();
+  });
+});
