@@ -118,7 +118,7 @@ const COLUMNS: readonly Column<EmailRecipient>[] = [
   { name: 'State', isBare: true, cell: ({ status }) => <Badge status={status} /> },
   { name: 'Attempts', look: 'number', cell: ({ attempts }) => attempts },
   {
-    name: 'Last reply',
+    name: 'Last result',
     look: 'wide break',
     cell: ({ lastResponse, nextAttemptAt }) => (
       <>
