@@ -4,7 +4,9 @@ import type { Attempt, Data, EmailDetail, EmailEvent } from '../../api/types';
 import { endedWhere, saidOf } from '../../parts/email-words';
 import { visible, words } from '../../parts/format';
 import { Facts } from '../../parts/page';
-import { Foreign, Moment, Time } from '../../parts/text';
+import { Foreign, Moment, Time, useNow } from '../../parts/text';
+
+const SECOND_MS = 1_000;
 
 /** Events that end an attempt; a hand-over that became a delivery is shown with the delivery. */
 const ENDINGS: ReadonlySet<string> = new Set(['sent', 'delivered', 'deferred', 'unknown', 'bounced', 'failed']);
@@ -81,16 +83,22 @@ export function OnTheWire({ attempt }: { attempt: Attempt }) {
         {tls ? `, ${tls.version}${tls.verified ? ', certificate verified' : ''}` : route && ', not encrypted'}.{' '}
         {endedWhere(attempt)}
       </p>
-      {nextAttemptAt && (
-        <p className="hint">
-          Next attempt <Time at={nextAttemptAt} />
-        </p>
-      )}
+      {nextAttemptAt && <NextAttempt at={nextAttemptAt} />}
       <details>
         <summary>Times, rule and encryption</summary>
         <WireFacts attempt={attempt} />
       </details>
     </>
+  );
+}
+
+/** Nothing once its time has come: the attempt itself is shown then, or why the recipient still waits. */
+function NextAttempt({ at }: { at: string }) {
+  if (useNow(SECOND_MS) >= new Date(at).getTime()) return null;
+  return (
+    <p className="hint">
+      Next attempt <Time at={at} />
+    </p>
   );
 }
 

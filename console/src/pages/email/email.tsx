@@ -124,10 +124,9 @@ const COLUMNS: readonly Column<EmailRecipient>[] = [
       <>
         {lastResponse ? <span className="reply">{visible(lastResponse)}</span> : <span className="soft">none</span>}
         {nextAttemptAt && (
-          <span className="hint">
-            {' '}
-            next <Time at={nextAttemptAt} />
-          </span>
+          <div className="hint">
+            Next attempt <Time at={nextAttemptAt} />
+          </div>
         )}
       </>
     ),
