@@ -42,7 +42,8 @@ export function WhatWasSaid({ event, attempt }: { event: EmailEvent; attempt: At
       )}
       {failure !== undefined && (
         <p className="break">
-          No reply: <Foreign>{failure}</Foreign>
+          {attempt?.route && 'No reply: '}
+          <Foreign>{failure}</Foreign>
         </p>
       )}
       {reply !== undefined && <Reply text={reply} />}
