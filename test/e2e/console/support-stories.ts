@@ -78,7 +78,7 @@ export function supportStories(sceneOf: () => ConsoleScene): void {
     await scene.visit(page, '/send');
     await page.getByText('it is sent from your default domain').waitFor();
     const chosen = button(page, 'Opened');
-    const fill = () => chosen.evaluate<string>('(element) => getComputedStyle(element).backgroundColor');
+    const fill = () => chosen.evaluate('(element) => getComputedStyle(element).backgroundColor');
     const before = await fill();
     await chosen.click();
     await page.getByRole('button', { name: 'Opened', pressed: true }).waitFor();
