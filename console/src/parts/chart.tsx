@@ -107,7 +107,7 @@ export function Chart({ summary, times, series, partial, formatTime, formatTick 
       <details>
         <summary>The figures as a table</summary>
         <div className="table-wrap">
-          <table>
+          <table aria-labelledby={id}>
             <thead>
               <tr>
                 <th scope="col">{formatTime ? 'Time' : 'Time (UTC)'}</th>
@@ -121,10 +121,10 @@ export function Chart({ summary, times, series, partial, formatTime, formatTick 
             <tbody>
               {times.map((time, index) => (
                 <tr key={time}>
-                  <td className="nowrap">
-                    {(formatTime ?? utcMoment)(time)}
+                  <th scope="row">
+                    <span className="nowrap">{(formatTime ?? utcMoment)(time)}</span>
                     {partial?.has(time) && <span className="soft"> in part</span>}
-                  </td>
+                  </th>
                   {series.map(({ name, values }) => (
                     <td key={name} className="number">
                       {count(values[index] ?? 0)}

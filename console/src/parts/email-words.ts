@@ -105,6 +105,49 @@ export function replyText({ code, enhancedCode, lines }: NonNullable<Attempt['re
   return [enhancedCode === undefined ? String(code) : `${code} ${enhancedCode}`, ...lines].join('\n');
 }
 
+/** Where an attempt ended, as part of a sentence; with the name by which a server's log has it. */
+const PHASES: Readonly<Record<string, string>> = {
+  dns: 'while its server was looked up in DNS',
+  connect: 'while connecting to the server',
+  greeting: "at the server's greeting (EHLO)",
+  tls: 'while encryption was set up (STARTTLS)',
+  auth: 'at the login (AUTH)',
+  mail: 'when the sender was named (MAIL)',
+  rcpt: 'when the recipient was named (RCPT)',
+  data: 'before the message was sent (DATA)',
+  final: 'after the whole message was sent',
+};
+
+/** Undefined of what went well, and where the service does not say it. */
+export function endedWhere({ outcome, phase }: Pick<Attempt, 'outcome' | 'phase'>): string | undefined {
+  if (phase === undefined || outcome === 'sent' || outcome === 'delivered') return undefined;
+  return `It ended ${PHASES[phase] ?? `in the phase ${phase}`}.`;
+}
+
+/** What is known of the end of an attempt, or of a delivery without one. */
+export interface SaidOfEvent {
+  /** In the words of the service. */
+  readonly explanation?: string;
+  /** The server's, as it came. */
+  readonly reply?: string;
+  /** What happened instead of a reply. */
+  readonly failure?: string;
+}
+
+/** Each text once: an explanation may quote the reply, or be all that there is to say of a failure. */
+export function saidOf({ eventData }: Pick<EmailEvent, 'eventData'>, attempt?: Attempt): SaidOfEvent {
+  const explanation = textOf(attempt?.explanation ?? eventData.explanation);
+  const reply = attempt ? attempt.reply && replyText(attempt.reply) : textOf(eventData.response);
+  const isNew = (text: string | undefined): text is string => text !== undefined && !explanation?.includes(text);
+  return {
+    ...(explanation !== undefined && { explanation: sentence(explanation) }),
+    ...(isNew(reply) && { reply }),
+    ...(isNew(attempt?.failure) && { failure: attempt.failure }),
+  };
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
 const SENTENCES: Readonly<Record<string, string>> = {
   queued: 'Accepted and stored',
   scheduled: 'Accepted for later',
@@ -112,7 +155,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   sent: 'Handed to the next server',
   delivered: "Taken by the recipient's server",
   deferred: 'Put off; it is tried again',
-  unknown: 'The server gave no answer after the message; it is tried again',
+  unknown: 'Whether it arrived is not known; it is tried again',
   bounced: 'Refused for good',
   hard_bounce: 'Came back: the address does not exist',
   soft_bounce: 'Came back: not possible for now',

@@ -100,6 +100,12 @@ export function Shell({ children }: { children: ReactNode }) {
     window.addEventListener('keydown', close);
     return () => window.removeEventListener('keydown', close);
   }, [isOpen]);
+  // The link of the page that is shown changes no path.
+  const chosen = () => {
+    if (!isOpen) return;
+    setOpenOn(undefined);
+    menu.current?.focus();
+  };
   return (
     <div className="shell">
       <a className="skip" href="#main">
@@ -120,7 +126,7 @@ export function Shell({ children }: { children: ReactNode }) {
       </div>
       <aside id="side" className={isOpen ? 'side open' : 'side'}>
         <Brand />
-        <Navigation path={path} />
+        <Navigation path={path} onChosen={chosen} />
         <Who />
       </aside>
       <main id="main" className="main" tabIndex={-1}>
@@ -130,7 +136,7 @@ export function Shell({ children }: { children: ReactNode }) {
   );
 }
 
-function Navigation({ path }: { path: string }) {
+function Navigation({ path, onChosen }: { path: string; onChosen: () => void }) {
   const { kind, service } = useSession();
   const rights = useRights();
   const isHere = (to: string) => (to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`));
@@ -145,7 +151,7 @@ function Navigation({ path }: { path: string }) {
             <ul>
               {seen.map(({ to, name, icon }) => (
                 <li key={to}>
-                  <Link href={to} aria-current={isHere(to) ? 'page' : undefined}>
+                  <Link href={to} aria-current={isHere(to) ? 'page' : undefined} onClick={onChosen}>
                     <Icon name={icon} />
                     {name}
                   </Link>

@@ -154,8 +154,8 @@ export function LoadedPage<T>({
   if (query.data !== undefined) {
     return (
       <>
-        <Outdated query={query} />
         {children(query.data)}
+        <Outdated query={query} />
       </>
     );
   }
@@ -168,14 +168,20 @@ export function LoadedPage<T>({
   );
 }
 
-/** Above data that could not be loaded again: otherwise it would look like the present state. */
+/**
+ * Below data that could not be loaded again: otherwise it would look like the present state. It stays in sight at the window's end,
+ * and moves nothing of what it is about. Screen readers read what is put into a region that was there before.
+ */
 function Outdated({ query: { isError, error } }: { query: UseQueryResult }) {
-  if (!isError) return null;
   return (
-    <div className="notice warn" role="status">
-      <p>
-        <strong>Not up to date.</strong> {messageOf(error)}
-      </p>
+    <div className="outdated" role="status">
+      {isError && (
+        <div className="notice warn">
+          <p>
+            <strong>Not up to date.</strong> {messageOf(error)}
+          </p>
+        </div>
+      )}
     </div>
   );
 }
@@ -199,10 +205,10 @@ export function Loaded<T>({
   if (query.data !== undefined) {
     return (
       <>
-        <Outdated query={query} />
         <div className="loaded" aria-busy={query.isPlaceholderData}>
           {children(query.data)}
         </div>
+        <Outdated query={query} />
       </>
     );
   }

@@ -1,5 +1,6 @@
 import { EVENT_TYPES, INBOUND_RECEIVED } from '../../../src/common/event-types';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
+import { SMTP_PHASES } from '../../../src/delivery/ports/attempt-trace';
 import { WAITING_REASONS } from '../../../src/delivery/queue/waiting';
 import type { Destination, EgressPool } from '../api/types';
 import { hostInZone } from '../pages/domains/host-in-zone';
@@ -8,7 +9,7 @@ import { isSpike } from '../pages/overview/is-spike';
 import { LISTENED_TYPES } from './event-types';
 import { detailsOf, whoActed } from './audit-words';
 import { adviceFor, adviceForPool } from './destination-words';
-import { replyText, whyItEnded, whyItWaits } from './email-words';
+import { endedWhere, replyText, saidOf, whyItEnded, whyItWaits } from './email-words';
 import { fromNow, moment, percent, plural, shareOf, visible, words } from './format';
 
 const NOW = Date.parse('2026-03-04T12:00:00Z');
@@ -121,6 +122,39 @@ describe('a text from outside', () => {
   it('hides nothing', () => {
     expect(visible('a\u202Egpj.exe\u0007\u2067b\u2028')).toBe('a⟨U+202E⟩gpj.exe⟨U+0007⟩⟨U+2067⟩b⟨U+2028⟩');
     for (const text of ['Ünïcode 😀', 'שלום\u200F, عالم', 'two\nlines\tand more']) expect(visible(text)).toBe(text);
+  });
+});
+
+describe('what is said of an attempt', () => {
+  const attempt = { recipient: 'a@x.example', attempt: 1, startedAt: '', durationMs: 1, outcome: 'deferred' as const };
+  const of = (fields: object, eventData = {}) => saidOf({ eventData }, { ...attempt, ...fields });
+  const reply = { code: 250, lines: ['250 ok'] };
+
+  it('is what the service says, the reply, and what happened where there was none', () => {
+    expect(of({ reply, explanation: 'That has no meaning' })).toEqual({
+      ...{ explanation: 'That has no meaning.', reply: '250 ok' },
+    });
+    expect(of({ failure: 'The server closed the connection' })).toEqual({
+      failure: 'The server closed the connection',
+    });
+    expect(saidOf({ eventData: { explanation: 'Paused', response: 'no more' } })).toEqual({
+      ...{ explanation: 'Paused.', reply: 'no more' },
+    });
+  });
+
+  it('is said once', () => {
+    expect(of({ reply, explanation: 'It was refused: 250 ok' })).toEqual({ explanation: 'It was refused: 250 ok.' });
+    expect(of({ failure: 'No such domain', explanation: 'No such domain' })).toEqual({
+      explanation: 'No such domain.',
+    });
+  });
+
+  it('says in words where it ended, for every phase there is, and nothing of what went well', () => {
+    for (const phase of SMTP_PHASES) {
+      expect(endedWhere({ outcome: 'deferred', phase })).toMatch(/^It ended (?!in the phase).+\.$/);
+      expect(endedWhere({ outcome: 'delivered', phase })).toBeUndefined();
+    }
+    expect(endedWhere({ outcome: 'deferred' })).toBeUndefined();
   });
 });
 

@@ -28,6 +28,9 @@ export interface SmtpFacts {
   readonly class?: string;
 }
 
+/** Reason in the event of an attempt whose outcome is unknown. */
+export const OUTCOME_UNKNOWN = 'outcome_unknown';
+
 /** Reasons for waiting for a source address: all that are allowed are warming up, or refused by the receiver. */
 export const WARMING_UP = 'warming_up';
 export const SOURCE_SUSPENDED = 'source-suspended';

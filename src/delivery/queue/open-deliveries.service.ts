@@ -4,7 +4,7 @@ import type { Transaction } from '../../database/transaction';
 import type { EmailKey } from '../ports/delivery';
 import { type HeldBack, HeldDestinations } from '../shaping/held-destinations.service';
 import { DeliveryQueueRepository, type OpenDelivery } from './delivery-queue.repository';
-import { type LastDeferral, type Waiting, waitingOf } from './waiting';
+import { type LastDeferral, type Waiting, waitingOf, wordsOf } from './waiting';
 
 /** A recipient's address, and the result of the last attempt. */
 export interface KnownRecipient {
@@ -49,5 +49,6 @@ export class OpenDeliveries {
 function asTold(held: HeldBack, last: LastDeferral | undefined): HeldBack {
   const { state, until, operator } = held;
   if (operator) return held;
-  return { state, ...(until && { until }), ...(last?.response !== undefined && { cause: last.response }) };
+  const cause = last && wordsOf(last);
+  return { state, ...(until && { until }), ...(cause !== undefined && { cause }) };
 }

@@ -1,5 +1,5 @@
 import { SENDING_PAUSED } from '../ports/sources';
-import { type LastDeferral, WAITING_REASONS, waitingOf } from './waiting';
+import { type LastDeferral, WAITING_REASONS, waitingOf, wordsOf } from './waiting';
 
 const firstDueAt = new Date('2026-03-01T06:00:00Z');
 const endsAt = new Date('2026-03-05T06:00:00Z');
@@ -13,7 +13,7 @@ describe('waitingOf', () => {
       'retry',
       { state: 'waiting', attempts: 2, ...times },
       { reason: 'greylisted', action: 'retry' },
-      'attempt 3, after greylisted',
+      'attempt 3; the server puts off what it sees for the first time',
     ],
     [
       'destination_slowed',
@@ -38,6 +38,29 @@ describe('waitingOf', () => {
       ...(facts.state === 'waiting' && { until: dueAt }),
     });
     expect(WAITING_REASONS).toContain(reason);
+  });
+
+  it.each<[LastDeferral, string]>([
+    [{ reason: 'temporary', response: '451 busy', isReply: true }, 'the server replied: 451 busy'],
+    [{ reason: 'mailbox-full', response: '452 full', isReply: true }, "the recipient's mailbox is full: 452 full"],
+    [
+      { reason: 'closed', response: 'The server closed the connection', isReply: false },
+      'the last one failed: the server closed the connection',
+    ],
+    [
+      { reason: 'protocol', response: '250 ok', isReply: true, explanation: 'The server replied 250 to DATA' },
+      'the server replied 250 to DATA',
+    ],
+    [{ reason: 'internal', explanation: 'STARTTLS failed here' }, 'STARTTLS failed here'],
+    [
+      { reason: 'outcome_unknown', response: 'The server closed the connection' },
+      'whether the last one delivered it is not known',
+    ],
+    [{ reason: 'temporary' }, 'the last one was deferred'],
+    [{}, 'the last one was deferred'],
+  ])('says how the last attempt ended without a code word: %j', (last, cause) => {
+    const { detail } = waitingOf({ state: 'waiting', attempts: 1, ...times }, last);
+    expect(detail).toBe(`It waits for attempt 2; ${cause}`);
   });
 
   it.each(['waiting', 'ready', 'claimed', 'held'] as const)(
@@ -88,5 +111,13 @@ describe('what all workers hold back', () => {
       waitingOf(retry, { reason: 'greylisted' }, { state: 'slowed' }),
     ].map(({ reason }) => reason);
     expect(reasons).toEqual(['scheduled', 'domain_paused', 'held', 'sending', 'retry']);
+  });
+});
+
+describe('what the last attempt says of its destination', () => {
+  it('is the reply, or the words for one that would mislead', () => {
+    expect(wordsOf({ response: '451 busy' })).toBe('451 busy');
+    expect(wordsOf({ response: '250 ok', explanation: 'The server replied 250' })).toBe('the server replied 250');
+    expect(wordsOf({})).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { endOfLife } from '../policy/retry-schedule';
-import { SOURCE_SUSPENDED, WARMING_UP, WARMING_UP_WORDS } from '../ports/outcome';
+import { OUTCOME_UNKNOWN, SOURCE_SUSPENDED, WARMING_UP, WARMING_UP_WORDS } from '../ports/outcome';
 import { SENDING_PAUSED } from '../ports/sources';
 import type { HeldBack } from '../shaping/held-destinations.service';
 import type { Delivery } from './queue.entity';
@@ -29,8 +29,11 @@ export interface LastDeferral {
   readonly reason?: string | undefined;
   /** What the rule of the reply called for. */
   readonly action?: string | undefined;
+  /** The last line of the reply; without one, what happened instead in this service's words. */
   readonly response?: string | undefined;
-  /** Why, in plain words, where there was no reply. */
+  /** Whether `response` is a server's reply. */
+  readonly isReply?: boolean | undefined;
+  /** In plain words, where the reply alone does not say it, or would mislead. */
   readonly explanation?: string | undefined;
   /** The mail exchanger that replied. */
   readonly mxHost?: string | undefined;
@@ -102,7 +105,8 @@ const BY_OPERATOR: Readonly<Record<HeldBack['state'], string>> = {
   slowed: 'The operator of this service has limited mail to the destination',
 };
 
-function afterReply(attempts: number, { reason, action, response }: LastDeferral): Omit<Why, 'until'> {
+function afterReply(attempts: number, last: LastDeferral): Omit<Why, 'until'> {
+  const { reason, action, response } = last;
   if (reason === WARMING_UP) {
     return { reason: 'warming_up', detail: WARMING_UP_WORDS };
   }
@@ -116,5 +120,31 @@ function afterReply(attempts: number, { reason, action, response }: LastDeferral
   if (action === 'slow') {
     return { reason: 'destination_slowed', detail: `The destination takes less from this service for now${said}` };
   }
-  return { reason: 'retry', detail: `It waits for attempt ${attempts + 1}, after ${reason ?? 'a deferral'}${said}` };
+  return { reason: 'retry', detail: `It waits for attempt ${attempts + 1}; ${causeOf(last)}` };
+}
+
+/** What a reason means that a reply need not say itself. */
+const REPLY_WORDS: Readonly<Record<string, string>> = {
+  greylisted: 'the server puts off what it sees for the first time',
+  'mailbox-full': "the recipient's mailbox is full",
+};
+
+/** How the last attempt ended, as part of a sentence. */
+function causeOf(last: LastDeferral): string {
+  const { reason = '', response, isReply } = last;
+  if (last.explanation !== undefined) return asPart(last.explanation);
+  if (reason === OUTCOME_UNKNOWN) return 'whether the last one delivered it is not known';
+  if (response === undefined) return REPLY_WORDS[reason] ?? 'the last one was deferred';
+  if (!isReply) return `the last one failed: ${asPart(response)}`;
+  return `${REPLY_WORDS[reason] ?? 'the server replied'}: ${response}`;
+}
+
+/** What the last attempt says of its destination: an explanation where the reply would mislead. */
+export function wordsOf({ explanation, response }: LastDeferral): string | undefined {
+  return explanation === undefined ? response : asPart(explanation);
+}
+
+/** A sentence of this service within another one; an abbreviation keeps its capitals. */
+function asPart(sentence: string): string {
+  return sentence.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
 }

@@ -23,7 +23,7 @@ export function lastDeferrals(events: readonly Facts[]): Map<string, LastDeferra
       String(data.recipient),
       {
         ...{ reason: textOf(data.reason), response: textOf(data.response), explanation: textOf(data.explanation) },
-        ...{ action: trace?.action, mxHost: textOf(data.mxHost) },
+        ...{ isReply: typeof data.code === 'number', action: trace?.action, mxHost: textOf(data.mxHost) },
       },
     ]),
   );

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { button, type ConsoleScene, heading } from './console-scene';
+import { button, type ConsoleScene, field, heading } from './console-scene';
 
 /** What is asked of those who may only read: why someone has no mail, and what the figures say. */
 export function supportStories(sceneOf: () => ConsoleScene): void {
@@ -31,6 +31,64 @@ export function supportStories(sceneOf: () => ConsoleScene): void {
     await scene.visit(page, '/emails?q=delivered@simulator.waybill.test');
     await page.getByRole('row', { name: /Not there/ }).waitFor();
     expect(await page.getByText('on the suppression list').count()).toBe(0);
+  });
+
+  it('says in words why an attempt ended, where, and what the server said, however long', async () => {
+    const { testKey } = scene.acme;
+    const to = ['soft-bounced@simulator.waybill.test'];
+    const id = await scene.api(testKey).send({ from: 'hello@acme.example', to, subject: 'Put off' });
+    await scene.api(testKey).waitForStatus(id, 'delivered');
+    const lines = Array.from({ length: 20 }, (_, line) => `550-${line} ${'x'.repeat(400)}`);
+    const route = { mxHost: 'mx.x.example', address: '192.0.2.1', port: 25 };
+    const ends = [
+      { phase: 'data', reply: { code: 250, lines: ['250 ok'] }, explanation: 'The server replied 250 to DATA' },
+      {
+        phase: 'rcpt',
+        route,
+        reply: undefined,
+        failure: 'The server closed <img src=x onerror="pwned = 1"> \u202Egpj',
+      },
+    ];
+    const page = await scene.signedIn(testKey);
+    await page.route(`**/v1/emails/${id}/attempts`, async (request) => {
+      const response = await request.fetch();
+      const { data } = (await response.json()) as { data: { outcome: string }[] };
+      const changed = data.map((attempt, index) =>
+        Object.assign(attempt, attempt.outcome === 'deferred' ? ends[index - 1] : { reply: { code: 250, lines } }),
+      );
+      await request.fulfill({ response, json: { data: changed } });
+    });
+    await scene.visit(page, `/emails/${id}`);
+    const entry = (text: string) => page.locator('.timeline > li', { hasText: text });
+    await entry('The server replied 250 to DATA.').getByText('It ended before the message was sent (DATA).').waitFor();
+    const closed = entry('It ended when the recipient was named (RCPT).');
+    await closed.getByText('No reply: The server closed <img src=x onerror="pwned = 1"> ⟨U+202E⟩gpj').waitFor();
+    const taken = entry("Taken by the recipient's server");
+    expect(await taken.getByText('550-19').isVisible()).toBe(false);
+    await taken.getByText('The whole reply').click();
+    await taken.getByText('550-19').waitFor();
+    expect(await taken.getByText('550-0').locator('visible=true').count()).toBe(1);
+  });
+
+  it('sends from the default domain where that is not among those that the page has read', async () => {
+    const page = await scene.signedIn(scene.acme.testKey);
+    const { body } = await scene.api().get('/v1/domains');
+    const data = [{ ...body.data[0], domain: 'other.example', is_default: false }];
+    await page.route('**/v1/domains?*', (route) => route.fulfill({ json: { data, total: 2_000 } }));
+    await scene.visit(page, '/send');
+    await page.getByText('it is sent from your default domain').waitFor();
+    const fills = () =>
+      page.evaluate<string[]>(
+        `[...document.querySelectorAll('fieldset button')].map((each) => getComputedStyle(each).backgroundColor)`,
+      );
+    expect(new Set(await fills()).size).toBe(1);
+    await button(page, 'Opened').click();
+    await page.getByRole('button', { name: 'Opened', pressed: true }).waitFor();
+    // Off the button, which has another look below the pointer.
+    await field(page, 'Subject').hover();
+    expect(new Set(await fills()).size).toBe(2);
+    await button(page, 'Send').click();
+    await page.getByText('hello@acme.example to opened@simulator.waybill.test').waitFor();
   });
 
   it('gives no share of nothing, and no reputation without mail', async () => {

@@ -126,9 +126,15 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     await sent('An email in a list');
     const page = await scene.signedIn();
     await scene.visit(page, '/emails');
+    const row = page.getByText('An email in a list').first();
+    const before = await row.boundingBox();
     await page.route('**/v1/emails?*', (route) => route.fulfill({ status: 503, body: '{}' }));
-    await page.getByText('Not up to date.').waitFor();
-    await page.getByText('An email in a list').waitFor();
+    const notice = page.getByText('Not up to date.');
+    await notice.waitFor();
+    // It is seen, and moves no row, which somebody may be about to click.
+    expect(await row.boundingBox()).toEqual(before);
+    const { y, height } = (await notice.boundingBox()) ?? { y: NaN, height: NaN };
+    expect(y + height).toBeLessThanOrEqual(page.viewportSize()?.height ?? NaN);
     await page.unroute('**/v1/emails?*');
     await page.getByText('Not up to date.').waitFor({ state: 'detached' });
   });

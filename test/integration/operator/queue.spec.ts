@@ -169,7 +169,7 @@ describe('GET /operator/v1/queue/deliveries', () => {
       return (await operator.api.get(path)).body.data.map(({ waiting }: any) => [waiting.reason, waiting.detail]);
     };
     expect(await waits()).toEqual([
-      ['retry', 'It waits for attempt 2, after greylisted: 450 4.2.0 come back'],
+      ['retry', 'It waits for attempt 2; the server puts off what it sees for the first time: 450 4.2.0 come back'],
       ['turn', expect.any(String)],
     ]);
     await operator.api.patch(`/operator/v1/destinations/${destination}`, {

@@ -118,16 +118,15 @@ const COLUMNS: readonly Column<EmailRecipient>[] = [
   { name: 'State', isBare: true, cell: ({ status }) => <Badge status={status} /> },
   { name: 'Attempts', look: 'number', cell: ({ attempts }) => attempts },
   {
-    name: 'Last reply',
+    name: 'Last result',
     look: 'wide break',
     cell: ({ lastResponse, nextAttemptAt }) => (
       <>
         {lastResponse ? <span className="reply">{visible(lastResponse)}</span> : <span className="soft">none</span>}
         {nextAttemptAt && (
-          <span className="hint">
-            {' '}
-            next <Time at={nextAttemptAt} />
-          </span>
+          <div className="hint">
+            Next attempt <Time at={nextAttemptAt} />
+          </div>
         )}
       </>
     ),

@@ -2,10 +2,9 @@ import type { Attempt, EmailDetail, EmailEvent } from '../../api/types';
 import { sentenceOf, toneOfEvent } from '../../parts/email-words';
 import { Facts } from '../../parts/page';
 import { Foreign, Moment, Time } from '../../parts/text';
-import { visible } from '../../parts/format';
-import { OnTheWire, useAttempts } from './attempts';
+import { OnTheWire, useAttempts, WhatWasSaid } from './attempts';
 
-const SHOWN_APART = new Set(['recipient', 'response', 'metadata']);
+const SHOWN_APART = new Set(['recipient', 'response', 'lines', 'explanation', 'metadata']);
 
 /** All events, the newest first; attempts with the details of their SMTP conversation. */
 export function Timeline({ email }: { email: EmailDetail }) {
@@ -22,7 +21,7 @@ export function Timeline({ email }: { email: EmailDetail }) {
 }
 
 function OneEvent({ event, attempt }: { event: EmailEvent; attempt: Attempt | undefined }) {
-  const { recipient, response } = event.eventData;
+  const { recipient } = event.eventData;
   return (
     <>
       <div className="row between">
@@ -36,11 +35,8 @@ function OneEvent({ event, attempt }: { event: EmailEvent; attempt: Attempt | un
           <Foreign>{recipient}</Foreign>
         </div>
       )}
-      {attempt ? (
-        <OnTheWire attempt={attempt} />
-      ) : (
-        typeof response === 'string' && <p className="reply">{visible(response)}</p>
-      )}
+      <WhatWasSaid event={event} attempt={attempt} />
+      {attempt && <OnTheWire attempt={attempt} />}
       <EventFacts event={event} />
     </>
   );

@@ -50,9 +50,7 @@ function FeedCard() {
       actions={
         <>
           <SelectField label="Type" {...bound(type, setType)} options={TYPES} />
-          <Button onClick={() => setLive(!isLive)} aria-pressed={!isLive}>
-            {isLive ? 'Pause' : 'Resume'}
-          </Button>
+          <Button onClick={() => setLive(!isLive)}>{isLive ? 'Pause' : 'Resume'}</Button>
         </>
       }
     >
@@ -103,6 +101,10 @@ function None({ type, lookedAt }: { type: string; lookedAt: number }) {
 /** Without what all events of emails begin with. */
 const bare = (type: string) => type.replace(/^email\./, '');
 
+/** The reply, or else what the service says of it. */
+const saidOf = ({ response, url, explanation }: FeedEvent['data']): string =>
+  textOf(response) || textOf(url) || textOf(explanation);
+
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const COLUMNS: readonly Column<FeedEvent>[] = [
@@ -115,7 +117,7 @@ const COLUMNS: readonly Column<FeedEvent>[] = [
     name: 'What was said',
     look: 'wide break soft',
     isBare: true,
-    cell: ({ data }) => <Foreign>{textOf(data.response) || textOf(data.url)}</Foreign>,
+    cell: ({ data }) => <Foreign>{saidOf(data)}</Foreign>,
   },
   { name: 'When', look: 'soft', cell: ({ timestamp }) => <Time at={timestamp} /> },
   { name: 'Email', isHidden: true, cell: ({ data }) => <Origin data={data} /> },

@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 import { ApiError } from '../../api/client';
 import { sendOnce } from '../../api/send-once';
@@ -52,11 +52,27 @@ function SendPage() {
   );
 }
 
+const LOCAL_PART = 'hello';
+
+/** At the default domain, which the service adds by itself where it is not among those that are read. */
 function useSender(): string | undefined {
-  const domains = useDomains();
-  const all = domains.data?.data ?? [];
-  const domain = all.find(({ is_default }) => is_default) ?? all[0];
-  return domain && `hello@${domain.domain}`;
+  const { data: all, total } = useDomains().data ?? { data: [], total: 0 };
+  const standard = all.find(({ is_default }) => is_default);
+  if (!standard && total > all.length) return LOCAL_PART;
+  const domain = standard ?? all[0];
+  return domain && `${LOCAL_PART}@${domain.domain}`;
+}
+
+/** What is to be known of the sender that is written there. */
+function senderHint(from: string | undefined): ReactNode {
+  if (from === undefined) {
+    return (
+      <>
+        Its <Link href="/domains">domain</Link> has to be verified.
+      </>
+    );
+  }
+  return from.includes('@') ? undefined : 'Without a domain, it is sent from your default domain.';
 }
 
 function SendForm() {
@@ -108,13 +124,7 @@ function SendForm() {
           value={from ?? sender ?? ''}
           onChange={(event) => set('from')(event.target.value)}
           error={fieldError('from')}
-          hint={
-            sender === undefined ? (
-              <>
-                Its <Link href="/domains">domain</Link> has to be verified.
-              </>
-            ) : undefined
-          }
+          hint={senderHint(from ?? sender)}
         />
         <TextField
           label="To"

@@ -129,7 +129,7 @@ async function filledIn(id: string, variables: string): Promise<Outcome> {
 
 function FilledIn({ rendered: { subject, text, html } }: { rendered: RenderedTemplate }) {
   return (
-    <div className="stack" role="status">
+    <div className="stack filled-in" role="status">
       <h3>
         <Foreign>{subject}</Foreign>
       </h3>

@@ -3,6 +3,7 @@ import {
   type DeliveryOutcome,
   type FailureReason,
   ITS_TURN_WORDS,
+  OUTCOME_UNKNOWN,
   type RecordedOutcome,
   type SmtpFacts,
 } from '../../../delivery/ports/outcome';
@@ -80,7 +81,7 @@ export function eventData(
     case 'deferred':
     case 'unknown': {
       const why =
-        outcome.kind === 'unknown' ? { reason: 'outcome_unknown', detail: outcome.reason } : { reason: outcome.reason };
+        outcome.kind === 'unknown' ? { reason: OUTCOME_UNKNOWN, detail: outcome.reason } : { reason: outcome.reason };
       const { nextAttemptAt, explanation, smtp } = outcome;
       const inWords = explanation !== undefined && { explanation };
       return { ...base, ...why, nextAttemptAt: nextAttemptAt.toISOString(), ...inWords, ...smtpData(smtp) };
