@@ -84,8 +84,9 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
     let count = 0;
     // A walk of one run meets them.
     const recent = this.isLong ? this.recent.pages(startedMs, FOLLOWERS) : [];
-    for (const keys of recent)
+    for (const keys of recent) {
       count += await this.followPage(await this.endpoints.followersOf(keys, MAX_PENDING), behind);
+    }
     const nowMs = this.clock.monotonicMs();
     count += await this.walk(nowMs + Math.max(walkMs, nowMs - startedMs), behind);
     count += await this.followOn(behind);
