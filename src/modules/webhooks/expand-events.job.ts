@@ -18,17 +18,17 @@ const FOLLOWERS = 50;
 /** Beyond the one for each: shared by endpoints that are behind, so that a long backlog does not delay the next pass. */
 const MORE_PAGES = 20;
 /**
- * Of a run, or as long as the recent endpoints took: for the walk over all endpoints. 20,000 without an event took 7 s, which kept a
- * CPU core busy without pause.
+ * Of a run, and more while that takes no longer than the recent endpoints did: for the walk over all endpoints. Without a bound, 20,000
+ * without an event kept a CPU core busy without pause.
  */
-const WALK_MS = 100;
+const WALK_PAGES = 10;
 const FIRST: EndpointKey = { organizationId: firstIdAt(new Date(0)), mode: 'live', endpointId: firstIdAt(new Date(0)) };
 
 /**
  * Turns events into messages: follows the event log for each enabled endpoint, from its position on. Those of one organization
  * that stand at the same event read together. Where several processes do this, one of them moves an endpoint on.
  *
- * A run walks through all endpoints while that takes a moment. Of more, it passes through those that had events lately, and walks
+ * A run walks through all endpoints while there are few. Of more, it passes through those that had events lately, and walks
  * on a part of the way through all: what is idle costs a share of the time, however many there are, and not all of it.
  */
 @Injectable()
@@ -74,11 +74,11 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
       this.runsToSkip -= 1;
       return;
     }
-    const count = await this.pass(WALK_MS);
+    const count = await this.pass(WALK_PAGES);
     if (count === 0 && this.walkedTo === FIRST) this.runsToSkip = IDLE_RUNS;
   }
 
-  private async pass(walkMs: number): Promise<number> {
+  private async pass(walkPages: number): Promise<number> {
     const behind: Follower[] = [];
     const startedMs = this.clock.monotonicMs();
     let count = 0;
@@ -88,20 +88,21 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
       count += await this.followPage(await this.endpoints.followersOf(keys, MAX_PENDING), behind);
     }
     const nowMs = this.clock.monotonicMs();
-    count += await this.walk(nowMs + Math.max(walkMs, nowMs - startedMs), behind);
+    count += await this.walk(walkPages, nowMs + (nowMs - startedMs), behind);
     count += await this.followOn(behind);
     return count;
   }
 
-  /** At least one page, and to the last endpoint at most. */
-  private async walk(untilMs: number, behind: Follower[]): Promise<number> {
+  /** So many pages, and more until that time; to the last endpoint at most. */
+  private async walk(pages: number, untilMs: number, behind: Follower[]): Promise<number> {
     const isBegun = this.walkedTo !== FIRST;
-    let count = 0;
+    let [count, read] = [0, 0];
     do {
       const followers = await this.endpoints.followers(this.walkedTo, MAX_PENDING, FOLLOWERS);
       count += await this.followPage(followers, behind);
       this.walkedTo = (followers.length === FOLLOWERS && followers.at(-1)) || FIRST;
-    } while (this.walkedTo !== FIRST && this.clock.monotonicMs() < untilMs);
+      read += 1;
+    } while (this.walkedTo !== FIRST && (read < pages || this.clock.monotonicMs() < untilMs));
     const isEnded = this.walkedTo === FIRST;
     this.isLong = isBegun || !isEnded;
     if (isEnded) this.metrics.expanded();
