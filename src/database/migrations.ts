@@ -15,6 +15,7 @@ import * as reportsAndHeldDeliveries from './migrations/0066-0085-reports-and-he
 import * as compressedContents from './migrations/0086-0092-compressed-contents';
 import * as changingColumnsAndTraces from './migrations/0093-0095-changing-columns-and-traces';
 import * as eventsQueueDomainsAndFeedback from './migrations/0096-0103-events-queue-domains-and-feedback';
+import * as templateBytes from './migrations/0104-template-bytes';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -39,6 +40,7 @@ const FILES = [
   compressedContents,
   changingColumnsAndTraces,
   eventsQueueDomainsAndFeedback,
+  templateBytes,
 ];
 
 type Migration = new () => MigrationInterface & { readonly name: string };

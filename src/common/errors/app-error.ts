@@ -27,7 +27,10 @@ export const ERROR_CODES = {
   suppression_not_removable: { status: 409, summary: 'Bounce, complaint and blocklist entries cannot be removed.' },
   idempotency_in_progress: { status: 409, summary: 'The first request with this idempotency key is still running.' },
   template_already_exists: { status: 409, summary: 'The organization has a template of this name already.' },
-  template_limit_reached: { status: 409, summary: 'The organization has as many templates as it may have.' },
+  template_limit_reached: {
+    status: 409,
+    summary: 'The organization has as many templates, or as much in them, as it may have.',
+  },
   inbound_route_already_exists: { status: 409, summary: 'The organization has a route for this address already.' },
   inbound_route_limit_reached: { status: 409, summary: 'The organization has as many inbound routes as it may have.' },
   api_key_limit_reached: { status: 409, summary: 'The organization has as many usable API keys as it may have.' },

@@ -11,8 +11,9 @@ import {
   readEventFeed,
   readEventFeedBack,
   readEventHorizon,
-  readInboundFeed,
   readInboundFeedBack,
+  readInboundFeeds,
+  type StreamRow,
 } from './sql/event-feed.sql';
 
 /** The event log in the order of ids, up to the horizon (docs/adr/0017). */
@@ -28,17 +29,17 @@ export class EventsRepository {
 
   /** The next events of each stream, in order. Its two statements are consistent: nothing is added below the horizon. */
   async readAfter(streams: readonly FeedStream[], horizon: string, limitEach: number): Promise<FeedEvent[][]> {
-    const parts = await this.database.runAll(
-      streams.flatMap((stream) => [
-        readEventFeed(stream, horizon, limitEach),
-        readInboundFeed(stream, horizon, limitEach),
-      ]),
-    );
-    return streams.map(({ after, isWithoutInbound }, n) => {
-      const inbound = isWithoutInbound ? [] : (parts[2 * n + 1] ?? []);
-      const events = toEvents(merge(parts[2 * n] ?? [], inbound));
+    const ofMail = streams.filter(({ isWithoutInbound }) => !isWithoutInbound);
+    const parts = await this.database.runAll<FeedRow | StreamRow>([
+      ...streams.map((stream) => readEventFeed(stream, horizon, limitEach)),
+      readInboundFeeds(ofMail, horizon, limitEach),
+    ]);
+    const mail = (parts[streams.length] ?? []) as StreamRow[];
+    return streams.map((one, n) => {
+      const inbound = mail.filter(({ stream }) => ofMail[stream - 1] === one);
+      const events = toEvents(merge(parts[n] ?? [], inbound));
       // The position may be at an event in the middle of a row.
-      return events.filter(({ id }) => id > after).slice(0, limitEach);
+      return events.filter(({ id }) => id > one.after).slice(0, limitEach);
     });
   }
 

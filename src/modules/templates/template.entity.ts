@@ -3,6 +3,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 /** How much is kept of a template's versions: the latest ones. */
 export const KEPT_VERSIONS = 200;
 export const KEPT_BYTES = 16 * 1024 * 1024;
+/** Of all versions of all templates of an organization: 1,000 templates with 256 KiB each. */
+export const TOTAL_BYTES = 256 * 1024 * 1024;
 
 /** A template by its name; its texts are in its versions. Shared by both modes. */
 @Entity('templates')
@@ -14,6 +16,8 @@ export class Template {
   @Column('integer') version!: number;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
   @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
+  /** Of the texts of all versions; 0: not counted yet. */
+  @Column('integer', { name: 'stored_bytes', default: 0 }) storedBytes!: number;
 }
 
 /** One version of a template's texts; never changed. */

@@ -82,7 +82,13 @@ export class TemplatesController {
     description: 'Creates a new version, which sends use from now on. Fields that are left out stay.',
   })
   @ApiData(TemplateDto)
-  @ApiErrors('invalid_request', 'domain_not_allowed', 'resource_not_found', 'template_already_exists')
+  @ApiErrors(
+    'invalid_request',
+    'domain_not_allowed',
+    'resource_not_found',
+    'template_already_exists',
+    'template_limit_reached',
+  )
   async change(
     @CurrentPrincipal() principal: Principal,
     @PathId('id', 'Template') id: string,

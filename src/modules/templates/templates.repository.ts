@@ -3,6 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Any, In, LessThanOrEqual, type Repository } from 'typeorm';
 import { lockList } from '../../database/sql/locks.sql';
 import type { Transaction } from '../../database/transaction';
+import { totalTemplateBytes } from './sql/stored-bytes.sql';
 import { Template, TemplateVersion } from './template.entity';
 
 /** Identifies a template by id or name; the latest version unless one is given. */
@@ -81,9 +82,15 @@ export class TemplatesRepository {
     });
   }
 
-  /** The number of templates; other additions wait until the transaction ends. */
-  async count(organizationId: string, tx: Transaction): Promise<number> {
+  /** What is stored of all templates; other additions and changes wait until the transaction ends. */
+  async totalBytes(organizationId: string, tx: Transaction): Promise<number> {
     await tx.run(lockList(`templates of ${organizationId}`));
+    const [total] = await tx.run(totalTemplateBytes(organizationId));
+    return total?.bytes ?? 0;
+  }
+
+  /** To be called after `totalBytes`. */
+  count(organizationId: string, tx: Transaction): Promise<number> {
     return tx.manager.countBy(Template, { organizationId });
   }
 

@@ -8,7 +8,7 @@ import { Database } from '../../database/database.service';
 import { violatedConstraint } from '../../database/database-errors';
 import type { Transaction } from '../../database/transaction';
 import { type RenderedTemplate, TemplateRenderer, type TemplateUse } from './template-renderer.service';
-import { KEPT_BYTES, KEPT_VERSIONS, type Template, type TemplateVersion } from './template.entity';
+import { KEPT_BYTES, KEPT_VERSIONS, type Template, type TemplateVersion, TOTAL_BYTES } from './template.entity';
 import { type ListedVersion, TemplatesRepository } from './templates.repository';
 
 /** A change of a template: undefined properties stay, an empty part is removed. */
@@ -53,10 +53,13 @@ export class TemplatesService {
     const { organizationId } = author;
     const parts = await this.checked(organizationId, { subject, html, text });
     const now = this.clock.now();
-    const template = { organizationId, id: newId(), name, version: 1, createdAt: now, updatedAt: now };
+    const storedBytes = bytesOf(parts);
+    const template = { organizationId, id: newId(), name, version: 1, createdAt: now, updatedAt: now, storedBytes };
     const version = { organizationId, templateId: template.id, version: 1, createdAt: now, ...parts };
     await this.write(version, name, async (tx) => {
+      const total = await this.templates.totalBytes(organizationId, tx);
       if ((await this.templates.count(organizationId, tx)) >= MAX_TEMPLATES) throw tooMany();
+      if (total + storedBytes > TOTAL_BYTES) throw tooLarge();
       await this.templates.insert(template, tx);
       await this.templates.insertVersion(version, tx);
       await this.record(author, 'template.created', template, tx);
@@ -90,7 +93,10 @@ export class TemplatesService {
     return this.templates.listVersions(organizationId, id);
   }
 
-  /** Creates a new version, which is used from now on. @throws NotFoundError, and as `create` */
+  /**
+   * Creates a new version, which is used from now on; older ones that it leaves no room for are removed.
+   * @throws NotFoundError, and as `create`
+   */
   async change(author: TemplateAuthor, id: string, change: TemplateChange): Promise<TemplateView> {
     const { organizationId } = author;
     if (Object.values(change).every((value) => value === undefined)) throw nothingToChange();
@@ -115,16 +121,20 @@ export class TemplatesService {
     tx: Transaction,
   ): Promise<TemplateView | undefined> {
     const { organizationId, id } = read;
+    const total = await this.templates.totalBytes(organizationId, tx);
     const locked = await this.templates.lock(organizationId, id, tx);
     if (!locked) throw new NotFoundError('Template');
     if (locked.version !== read.version) return undefined;
+    const room = TOTAL_BYTES - (total - locked.storedBytes);
+    if (bytesOf(parts) > room) throw tooLarge();
     const now = this.clock.now();
-    const template = { ...read, version: read.version + 1, updatedAt: now };
-    const version = { organizationId, templateId: id, version: template.version, createdAt: now, ...parts };
-    await this.templates.update(template, tx);
+    const number = read.version + 1;
+    const version = { organizationId, templateId: id, version: number, createdAt: now, ...parts };
     await this.templates.insertVersion(version, tx);
-    const sizes = await this.templates.listSizes(organizationId, id, tx);
-    await this.templates.deleteVersions(organizationId, id, surplusOf(sizes), tx);
+    const { surplus, storedBytes } = keptOf(await this.templates.listSizes(organizationId, id, tx), room);
+    await this.templates.deleteVersions(organizationId, id, surplus, tx);
+    const template = { ...read, version: number, updatedAt: now, storedBytes };
+    await this.templates.update(template, tx);
     await this.record(author, 'template.changed', template, tx);
     return { template, version };
   }
@@ -173,7 +183,7 @@ export class TemplatesService {
     name: string,
     work: (tx: Transaction) => Promise<T>,
   ): Promise<T> {
-    const bytes = [parts.subject, parts.html, parts.text].reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
+    const bytes = bytesOf(parts);
     try {
       return await this.disk.take({ bytes, holder }, () => this.database.transaction(work));
     } catch (error) {
@@ -194,10 +204,26 @@ export class TemplatesService {
   }
 }
 
-/** The newest version that is one too many; 0 when all may stay. */
-function surplusOf(newestFirst: readonly { version: number; bytes: number }[]): number {
-  let left = KEPT_BYTES;
-  return newestFirst.find(({ bytes }, at) => at >= KEPT_VERSIONS || (left -= bytes) < 0)?.version ?? 0;
+interface Kept {
+  /** The newest version that is one too many; 0 when all may stay. */
+  readonly surplus: number;
+  /** Of those that stay. */
+  readonly storedBytes: number;
+}
+
+/** @param room for all of its versions */
+function keptOf(newestFirst: readonly { version: number; bytes: number }[], room: number): Kept {
+  const limit = Math.min(KEPT_BYTES, room);
+  let storedBytes = 0;
+  for (const [at, { version, bytes }] of newestFirst.entries()) {
+    if (at >= KEPT_VERSIONS || storedBytes + bytes > limit) return { surplus: version, storedBytes };
+    storedBytes += bytes;
+  }
+  return { surplus: 0, storedBytes };
+}
+
+function bytesOf({ subject, html, text }: Pick<TemplateVersion, 'subject' | 'html' | 'text'>): number {
+  return [subject, html, text].reduce((sum, part) => sum + Buffer.byteLength(part ?? ''), 0);
 }
 
 /** The parts that are set. */
@@ -215,6 +241,14 @@ function partsOf({
 
 function tooMany(): AppError {
   return new AppError('template_limit_reached', `An organization has at most ${MAX_TEMPLATES} templates`);
+}
+
+function tooLarge(): AppError {
+  const most = TOTAL_BYTES / 1024 / 1024;
+  return new AppError(
+    'template_limit_reached',
+    `The templates of an organization hold at most ${most} MiB; delete some`,
+  );
 }
 
 function nothingToChange(): ValidationError {

@@ -3,37 +3,42 @@ import { Clock, SECOND } from '../../common/clock';
 import { UnavailableError } from '../../common/errors/app-error';
 import { firstIdAt, timeOfId } from '../../common/ids';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
-import { EventsService, type FeedEvent } from '../events/events.service';
+import { EventsService } from '../events/events.service';
 import { DispatchMetrics } from './dispatch.metrics';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
-import {
-  type Advance,
-  type EndpointKey,
-  type Follower,
-  isSubscribed,
-  MAX_PENDING,
-  type NewMessage,
-} from './webhook-queue';
+import { EVENTS, groupByStream, messagesOfEach, stepOf } from './follow-steps';
+import { RecentEndpoints } from './recent-endpoints';
+import { type EndpointKey, type Follower, MAX_PENDING } from './webhook-queue';
 
 const EVERY_MS = SECOND / 2;
 /** Runs that are skipped after one that found nothing. */
 const IDLE_RUNS = 2;
-/** Endpoints at a time, and events for each that differs in where it stands: what is in memory at once. */
+/** Endpoints at a time, with `EVENTS` for each that differs in where it stands: what is in memory at once. */
 const FOLLOWERS = 50;
-const EVENTS = 100;
-/** Of one organization in a page: fifty endpoints of one get ten each, so that they delay those of others for little. */
-const MESSAGES_OF_ONE = 500;
 /** Beyond the one for each: shared by endpoints that are behind, so that a long backlog does not delay the next pass. */
 const MORE_PAGES = 20;
+/**
+ * Of a run, and more while that takes no longer than the recent endpoints did: for the walk over all endpoints. Without a bound, 20,000
+ * without an event kept a CPU core busy without pause.
+ */
+const WALK_PAGES = 10;
 const FIRST: EndpointKey = { organizationId: firstIdAt(new Date(0)), mode: 'live', endpointId: firstIdAt(new Date(0)) };
 
 /**
  * Turns events into messages: follows the event log for each enabled endpoint, from its position on. Those of one organization
  * that stand at the same event read together. Where several processes do this, one of them moves an endpoint on.
+ *
+ * A run walks through all endpoints while there are few. Of more, it passes through those that had events lately, and walks
+ * on a part of the way through all: what is idle costs a share of the time, however many there are, and not all of it.
  */
 @Injectable()
 export class ExpandEventsJob implements OnApplicationBootstrap {
   private runsToSkip = 0;
+  private readonly recent = new RecentEndpoints();
+  /** The walk goes on after this one. */
+  private walkedTo = FIRST;
+  /** Whether the walk takes several runs. */
+  private isLong = false;
   private onMessages: () => void = () => undefined;
 
   constructor(
@@ -59,27 +64,55 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
    * @throws UnavailableError
    */
   async expand(): Promise<number> {
-    const behind: Follower[] = [];
-    let count = 0;
-    for (let after = FIRST, isMore = true; isMore;) {
-      const followers = await this.endpoints.followers(after, MAX_PENDING, FOLLOWERS);
-      const { events, left } = await this.followOrPassOver(followers);
-      count += events;
-      behind.push(...left.slice(0, MORE_PAGES * FOLLOWERS - behind.length));
-      after = followers.at(-1) ?? after;
-      isMore = followers.length === FOLLOWERS;
-    }
-    count += await this.followOn(behind);
-    this.metrics.expanded();
-    return count;
+    this.walkedTo = FIRST;
+    return this.pass(Infinity);
   }
 
-  private async run(): Promise<void> {
+  /** As it happens every half second. @throws UnavailableError */
+  async run(): Promise<void> {
     if (this.runsToSkip > 0) {
       this.runsToSkip -= 1;
       return;
     }
-    if ((await this.expand()) === 0) this.runsToSkip = IDLE_RUNS;
+    const count = await this.pass(WALK_PAGES);
+    if (count === 0 && this.walkedTo === FIRST) this.runsToSkip = IDLE_RUNS;
+  }
+
+  private async pass(walkPages: number): Promise<number> {
+    const behind: Follower[] = [];
+    const startedMs = this.clock.monotonicMs();
+    let count = 0;
+    // A walk of one run meets them.
+    const recent = this.isLong ? this.recent.pages(startedMs, FOLLOWERS) : [];
+    for (const keys of recent) {
+      count += await this.followPage(await this.endpoints.followersOf(keys, MAX_PENDING), behind);
+    }
+    const nowMs = this.clock.monotonicMs();
+    count += await this.walk(walkPages, nowMs + (nowMs - startedMs), behind);
+    count += await this.followOn(behind);
+    return count;
+  }
+
+  /** So many pages, and more until that time; to the last endpoint at most. */
+  private async walk(pages: number, untilMs: number, behind: Follower[]): Promise<number> {
+    const isBegun = this.walkedTo !== FIRST;
+    let [count, read] = [0, 0];
+    do {
+      const followers = await this.endpoints.followers(this.walkedTo, MAX_PENDING, FOLLOWERS);
+      count += await this.followPage(followers, behind);
+      this.walkedTo = (followers.length === FOLLOWERS && followers.at(-1)) || FIRST;
+      read += 1;
+    } while (this.walkedTo !== FIRST && (read < pages || this.clock.monotonicMs() < untilMs));
+    const isEnded = this.walkedTo === FIRST;
+    this.isLong = isBegun || !isEnded;
+    if (isEnded) this.metrics.expanded();
+    return count;
+  }
+
+  private async followPage(followers: readonly Follower[], behind: Follower[]): Promise<number> {
+    const { events, left } = await this.followOrPassOver(followers);
+    behind.push(...left.slice(0, MORE_PAGES * FOLLOWERS - behind.length));
+    return events;
   }
 
   private async followOn(behind: Follower[]): Promise<number> {
@@ -124,6 +157,10 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
       members.flatMap((one) => stepOf(one, pages[index] ?? [], limitOf(one))),
     );
     if (steps.length === 0) return { events: 0, left: [] };
+    this.recent.note(
+      steps.map(({ follower }) => follower),
+      this.clock.monotonicMs(),
+    );
     const messages = steps.flatMap((step) => step.messages);
     await this.endpoints.advance(steps, messages, this.clock.now());
     if (messages.length > 0) this.onMessages();
@@ -137,42 +174,4 @@ interface Followed {
   /** How many were read. */
   readonly events: number;
   readonly left: readonly Follower[];
-}
-
-interface Step extends Advance {
-  readonly follower: Follower;
-  readonly messages: readonly NewMessage[];
-  readonly isFull: boolean;
-}
-
-/** How many messages each endpoint gets of a page. */
-function messagesOfEach(followers: readonly Follower[]): (one: Follower) => number {
-  const endpoints = new Map<string, number>();
-  for (const { organizationId } of followers) endpoints.set(organizationId, (endpoints.get(organizationId) ?? 0) + 1);
-  return ({ organizationId }) => Math.min(EVENTS, Math.ceil(MESSAGES_OF_ONE / (endpoints.get(organizationId) ?? 1)));
-}
-
-/** Nothing when there is nothing to read. */
-function stepOf(follower: Follower, page: readonly FeedEvent[], limit: number): Step[] {
-  const { organizationId, mode, endpointId, position } = follower;
-  const wanted = page.filter((event) => isSubscribed(follower, event, endpointId));
-  const last = wanted.length > limit ? wanted[limit - 1] : page.at(-1);
-  if (!last) return [];
-  const messages = wanted
-    .slice(0, limit)
-    .map(({ id, emailId, sequence, eventType }) => ({ endpointId, id, emailId, sequence, eventType }));
-  const advance = { organizationId, mode, endpointId, position, next: last.id };
-  return [{ ...advance, follower, messages, isFull: wanted.length > limit || page.length === EVENTS }];
-}
-
-/** Those of one organization and mode that stand at the same event, together; never empty. */
-function groupByStream(followers: readonly Follower[]): [Follower, ...Follower[]][] {
-  const groups = new Map<string, [Follower, ...Follower[]]>();
-  for (const follower of followers) {
-    const stream = `${follower.organizationId} ${follower.mode} ${follower.position}`;
-    const group = groups.get(stream);
-    if (group) group.push(follower);
-    else groups.set(stream, [follower]);
-  }
-  return [...groups.values()];
 }

@@ -12,6 +12,7 @@ import {
   type EncryptedSecrets,
   listEncryptedSecrets,
   listFollowers,
+  listFollowersOf,
   noteRemoval,
 } from './sql/webhook-endpoints.sql';
 import { HAS_REPLAY, nextReplays, type OpenReplay } from './sql/replays.sql';
@@ -75,6 +76,11 @@ export class WebhookEndpointsRepository {
   /** Enabled endpoints after a key that have fewer than `maxPending` messages to be sent. */
   followers(after: EndpointKey, maxPending: number, limit: number): Promise<Follower[]> {
     return this.database.run(listFollowers(after, maxPending, limit));
+  }
+
+  /** Those of them that are enabled and have fewer than `maxPending` messages to be sent. */
+  followersOf(keys: readonly EndpointKey[], maxPending: number): Promise<Follower[]> {
+    return this.database.run(listFollowersOf(keys, maxPending));
   }
 
   /** Moves endpoints on in the event feed and inserts the messages of what they passed. */

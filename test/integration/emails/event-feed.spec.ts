@@ -17,8 +17,8 @@ import {
   findInboundEvents,
   readEventFeed,
   readEventFeedBack,
-  readInboundFeed,
   readInboundFeedBack,
+  readInboundFeeds,
 } from '../../../src/modules/events/sql/event-feed.sql';
 import { insertInboundEmail } from '../../factories/inbound-emails';
 import { insertEvents } from '../../factories/feed-events';
@@ -304,7 +304,7 @@ describe('the event feed', () => {
           ...(await explainBoth(client, readEventFeedBack(one, horizon, 10))),
         ];
         const ofMail = [
-          ...(await explainBoth(client, readInboundFeed(one, horizon, 10))),
+          ...(await explainBoth(client, readInboundFeeds([one], horizon, 10))),
           ...(await explainBoth(client, readInboundFeedBack(one, horizon, 10))),
         ];
         const plan = [...ofEmails, ...ofMail];

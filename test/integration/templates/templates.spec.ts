@@ -120,6 +120,41 @@ describe('/v1/templates', () => {
     expect(added.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
   });
 
+  it('holds 256 MiB of an organization: older versions make room for a change, and what does not fit is refused', async () => {
+    const KIB = 1024;
+    await app.db.query(
+      `with added as (
+         insert into templates (organization_id, id, name, version, created_at, updated_at, stored_bytes)
+         select $1, gen_random_uuid(), name, 1, now(), now(), bytes from (values ('most', 255 * 1024 * 1024), ('uncounted', 0)) v (name, bytes)
+         returning *
+       )
+       insert into template_versions (organization_id, template_id, version, subject, html, variables, created_at)
+       select organization_id, id, 1, '', repeat('x', 512 * 1024), '{}', now() from added where name = 'uncounted'`,
+      [acme.organizationId],
+    );
+    const texts = { subject: 's', html: 'x'.repeat(400 * KIB), text: 't' };
+    const { id } = await add(texts);
+    expect((await change(id, { html: 'y'.repeat(400 * KIB) })).status).toBe(200);
+    const { body } = await acme.api.get(`/v1/templates/${id}/versions`);
+    expect(body.data.map((each: { version: number }) => each.version)).toEqual([2]);
+    const full = { status: 409, body: { error: { code: 'template_limit_reached' } } };
+    const another = { ...WELCOME, name: 'another', html: 'z'.repeat(200 * KIB) };
+    expect(await acme.api.post('/v1/templates', another)).toMatchObject(full);
+    expect(await change(id, { text: 'z'.repeat(200 * KIB) })).toMatchObject(full);
+    expect((await acme.api.get(`/v1/templates/${id}`)).body.data.version).toBe(2);
+    const stored = await app.db.query<{ id: string; name: string; stored_bytes: number }>(
+      'select id, name, stored_bytes from templates where organization_id = $1 order by stored_bytes',
+      [acme.organizationId],
+    );
+    expect(stored.map((row) => [row.name, row.stored_bytes])).toEqual([
+      ['welcome', 400 * KIB + 2],
+      ['uncounted', 512 * KIB],
+      ['most', 255 * KIB * KIB],
+    ]);
+    await acme.api.delete(`/v1/templates/${stored[1]!.id}`);
+    expect((await acme.api.post('/v1/templates', another)).status).toBe(201);
+  });
+
   it('loses none of the changes at the same time', async () => {
     const { id } = await add();
     const fields = { name: 'renamed', subject: 'Other', html: '<p>Other</p>', text: 'Other' };

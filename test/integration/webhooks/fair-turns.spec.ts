@@ -88,6 +88,38 @@ describe('beside a noisy organization', () => {
     expect(await scene.messages()).toHaveLength(50 * 300 + 60);
   });
 
+  it('has thousands of endpoints without events, a run reads a part of them, and first those with events lately', async () => {
+    await addEndpoints(quiet, 1);
+    await addEndpoints(noisy, 1_200);
+    // One organization's endpoints that stand at different events are different streams.
+    const apart = `update webhook_endpoints set position = overlay(id::text placing '00000000' from 1)::uuid where organization_id = $1`;
+    await scene.db.query(apart, [noisy.organizationId]);
+    await insertEvents(scene.db, quiet, ['sent']);
+    const job = scene.core.get(ExpandEventsJob);
+    await job.expand();
+    expect(await scene.messages()).toHaveLength(1);
+    const feed = scene.core.get(EventsService);
+    const readAfter = feed.readAfter.bind(feed);
+    const read: string[][] = [];
+    jest.spyOn(feed, 'readAfter').mockImplementation((streams, limit) => {
+      // A page of endpoints takes some time.
+      scene.clock.advance(40);
+      read.push(streams.map(({ organizationId }) => organizationId));
+      return readAfter(streams, limit);
+    });
+    await job.run();
+    expect(read).toHaveLength(10);
+    await insertEvents(scene.db, quiet, ['opened']);
+    await job.run();
+    expect(await scene.messages()).toHaveLength(2);
+    expect(read[10]).toEqual([quiet.organizationId]);
+    expect(read).toHaveLength(21);
+    // Within a few runs each of the 25 pages had its turn.
+    await insertEvents(scene.db, noisy, ['sent']);
+    for (let run = 0; run < 4; run += 1) await job.run();
+    expect(await scene.messages()).toHaveLength(2 + 1_200);
+  });
+
   it('whose messages cannot be written, events of another become messages all the same', async () => {
     const [bad] = await addEndpoints(noisy, 1);
     await addEndpoints(quiet, 1);
@@ -146,7 +178,7 @@ describe('beside a noisy organization', () => {
   });
 
   it('with a thousand messages for many endpoints, one endpoint of each organization has its turn first', async () => {
-    await addEndpoints(noisy, 400);
+    await addEndpoints(noisy, 1_200);
     await addMessages(noisy, 3);
     const others = await Promise.all(Array.from({ length: 30 }, () => createTenant(scene.db)));
     for (const other of others) {

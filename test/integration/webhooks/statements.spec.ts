@@ -3,7 +3,11 @@ import { DAY } from '../../../src/common/clock';
 import { newId, NIL_ID } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
-import { clearRemoved, listEncryptedSecrets } from '../../../src/modules/webhooks/sql/webhook-endpoints.sql';
+import {
+  clearRemoved,
+  listEncryptedSecrets,
+  listFollowersOf,
+} from '../../../src/modules/webhooks/sql/webhook-endpoints.sql';
 import { deleteOldMessages } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
 import { nextReplays, renewMessages } from '../../../src/modules/webhooks/sql/replays.sql';
 import { explainBoth } from '../../setup/explain';
@@ -53,10 +57,13 @@ describe('the statements on webhooks', () => {
 
   const earliest = () => rows.toSorted((one, other) => (one.organizationId < other.organizationId ? -1 : 1))[7]!;
 
+  const followers = () => rows.slice(1, LIMIT + 1).map(({ id, ...owner }) => ({ ...owner, endpointId: id }));
+
   const cases: [string, () => Statement<unknown>, number][] = [
     ['next-replays', () => nextReplays(LIMIT, NIL_ID, 20), 20 * LIMIT],
     // After an early one: where little more than a page is left, all of it is read.
     ['list-encrypted-secrets', () => listEncryptedSecrets(LIMIT, earliest()), LIMIT],
+    ['list-followers-of', () => listFollowersOf(followers(), 1_000), LIMIT],
     ['replace-secrets', () => replaceSecrets(rows[7]!), 1],
     ['renew-messages', () => renewMessages(rows[0]!, Array.from({ length: LIMIT }, newMessage), new Date()), LIMIT],
     ['clear-removed', () => clearRemoved(LIMIT), LIMIT],

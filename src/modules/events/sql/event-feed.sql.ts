@@ -61,7 +61,7 @@ function feedValues({ organizationId, mode, after }: FeedStream, end: string, li
 
 // Reads the inbound mail of the same stream; each row is one event.
 // Reads: inbound_emails (primary key). Locks: none. Rows: up to $5.
-// Not the ORM: many streams in one round trip with the statement above.
+// Not the ORM: one round trip with the statement above.
 
 /** The sequence of the event of an inbound email; the events of sent emails count from 1. */
 export const INBOUND_SEQUENCE = 0;
@@ -88,23 +88,40 @@ const INBOUND_COLUMNS = `
     null::int as "sendingMs",
     null::boolean as "alsoSent"`;
 
-const inboundFeed = (direction: Direction) => `
+const INBOUND_FEED_BACK = `
   select ${INBOUND_COLUMNS}
   from inbound_emails i
   where i.organization_id = $1 and i.mode = $2 and i.id > $3 and i.id < $4
-  order by i.id ${direction}
+  order by i.id desc
   limit $5`;
 
-const [INBOUND_FEED, INBOUND_FEED_BACK] = [inboundFeed('asc'), inboundFeed('desc')];
-
-/** @param end as of `readEventFeed` @param limit rows at most */
-export function readInboundFeed(stream: FeedStream, end: string, limit: number): Statement<FeedRow> {
-  return { name: 'read-inbound-feed', text: INBOUND_FEED, values: feedValues(stream, end, limit) };
-}
-
-/** The same from the end back: the newest first. */
+/** The last rows of inbound mail before the end: the newest first. @param end as of `readEventFeed` @param limit rows at most */
 export function readInboundFeedBack(stream: FeedStream, end: string, limit: number): Statement<FeedRow> {
   return { name: 'read-inbound-feed-back', text: INBOUND_FEED_BACK, values: feedValues(stream, end, limit) };
+}
+
+// The next inbound mail of many streams: one statement, because that table is on no node of a cluster, and most have none.
+// Reads: inbound_emails (primary key, for each stream). Locks: none. Rows: up to $5 of each stream.
+// Not the ORM: a limit for each of many tenants.
+const INBOUND_FEEDS = `
+  select wanted.stream::int, found.*
+  from unnest($1::uuid[], $2::text[], $3::uuid[]) with ordinality as wanted (organization_id, mode, after, stream)
+  cross join lateral (
+    select ${INBOUND_COLUMNS}
+    from inbound_emails i
+    where i.organization_id = wanted.organization_id and i.mode = wanted.mode and i.id > wanted.after and i.id < $4
+    order by i.id
+    limit $5
+  ) found`;
+
+/** A row, and the number of its stream among those given, from 1. */
+export type StreamRow = FeedRow & { readonly stream: number };
+
+/** @param end as of `readEventFeed` @param limit rows of each stream at most */
+export function readInboundFeeds(streams: readonly FeedStream[], end: string, limit: number): Statement<StreamRow> {
+  const owners = [streams.map(({ organizationId }) => organizationId), streams.map(({ mode }) => mode)];
+  const values = [...owners, streams.map(({ after }) => after), end, limit];
+  return { name: 'read-inbound-feeds', text: INBOUND_FEEDS, values };
 }
 
 // Finds the rows that record events of one tenant's emails, by the events' keys: the first with that sequence or a later one.

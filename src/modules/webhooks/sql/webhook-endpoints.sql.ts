@@ -84,20 +84,37 @@ export function listEncryptedSecrets(limit: number, after?: EncryptedSecrets): S
 // that events are made into messages for.
 // Reads: webhook_endpoints (primary key), webhook_messages (index webhook_messages_due, up to $5 entries of each endpoint).
 // Locks: none. Rows: up to $4. Not the ORM: a page begins after a key of three columns, and the bounded count.
-const LIST = `
-  select organization_id as "organizationId", mode, id as "endpointId", position, events, domain_id as "domainId"
-  from webhook_endpoints e
-  where enabled and (organization_id, mode, id) > ($1::uuid, $2::text, $3::uuid) and not exists (
+const FOLLOWS = (maxPending: string) => `
+  enabled and not exists (
     select from webhook_messages m
     where m.organization_id = e.organization_id and m.mode = e.mode and m.endpoint_id = e.id and m.state = 'pending'
-    offset $5 - 1
-  )
+    offset ${maxPending} - 1
+  )`;
+const COLUMNS = `organization_id as "organizationId", mode, id as "endpointId", position, events, domain_id as "domainId"`;
+
+const LIST = `
+  select ${COLUMNS}
+  from webhook_endpoints e
+  where (organization_id, mode, id) > ($1::uuid, $2::text, $3::uuid) and ${FOLLOWS('$5')}
   order by organization_id, mode, id
   limit $4`;
 
 export function listFollowers(after: EndpointKey, maxPending: number, limit: number): Statement<Follower> {
   const { organizationId, mode, endpointId } = after;
   return { name: 'list-webhook-followers', text: LIST, values: [organizationId, mode, endpointId, limit, maxPending] };
+}
+
+// The same of these endpoints.
+// Reads: as above. Locks: none. Rows: up to one for each key. Not the ORM: the bounded count, and keys of three columns.
+const LIST_OF = `
+  select ${COLUMNS}
+  from unnest($1::uuid[], $2::text[], $3::uuid[]) as wanted (organization_id, mode, id)
+  join webhook_endpoints e using (organization_id, mode, id)
+  where ${FOLLOWS('$4')}`;
+
+export function listFollowersOf(keys: readonly EndpointKey[], maxPending: number): Statement<Follower> {
+  const ids = [keys.map((key) => key.organizationId), keys.map((key) => key.mode), keys.map((key) => key.endpointId)];
+  return { name: 'list-webhook-followers-of', text: LIST_OF, values: [...ids, maxPending] };
 }
 
 // Moves endpoints on in the event feed and makes the messages of what was passed; an endpoint that another process has
