@@ -10,9 +10,12 @@ import { chromium } from 'playwright-core';
 import { ensureBuild } from '../build/ensure-build.mjs';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const executablePath = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
-  (file) => file !== undefined && existsSync(file),
-);
+const executablePath = [
+  process.env.CHROMIUM_PATH,
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/google-chrome',
+].find((file) => file !== undefined && existsSync(file));
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
 
 /** Starts the built service in local mode on an empty data directory. */
