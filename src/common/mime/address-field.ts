@@ -83,16 +83,20 @@ export function withoutNames(list: string): string {
   return tokens.map((token, index) => (isName(token, tokens[index + 1]) ? ' ' : token)).join('');
 }
 
-/** Within brackets, where it is no token of its own. */
-const QUOTED_IN_BRACKETS = /^<\s*"[^]*"@/;
-
 /** The local parts of a list's addresses that are quoted strings (RFC 5321 section 4.1.2), with what stands around them in brackets. */
 export function quotedLocalPartsIn(list: string): string[] {
   if (!list.includes('"@')) return [];
   const tokens = tokensOf(list);
   const isQuoted = (token: string, next: string | undefined): boolean =>
-    token.length > 1 && (token.startsWith('"') ? next === '@' : QUOTED_IN_BRACKETS.test(token));
+    token.length > 1 && (token.startsWith('"') ? next === '@' : isQuotedInBrackets(token));
   return tokens.filter((token, index) => isQuoted(token, tokens[index + 1]));
+}
+
+/** Within brackets it is no token of its own. */
+function isQuotedInBrackets(token: string): boolean {
+  return (
+    token.startsWith('<') && token.slice(1).trimStart().startsWith('"') && token.lastIndexOf('"@') > token.indexOf('"')
+  );
 }
 
 /** Whether a mailbox has at most one address in brackets: of `<a@b.example> <c@d.example>`, readers show the one or the other. */
