@@ -127,6 +127,7 @@ function afterReply(attempts: number, last: LastDeferral): Omit<Why, 'until'> {
 const REPLY_WORDS: Readonly<Record<string, string>> = {
   greylisted: 'the server puts off what it sees for the first time',
   'mailbox-full': "the recipient's mailbox is full",
+  'rate-limited': 'the server asks for a slower rate',
 };
 
 /** How the last attempt ended, as part of a sentence. */

@@ -122,7 +122,7 @@ describe('the flight recorder', () => {
       ...{
         reason: 'retry',
         until: only?.nextAttemptAt,
-        detail: expect.stringContaining('attempt 2, after rate-limited'),
+        detail: expect.stringContaining('attempt 2; the server asks for a slower rate: 550 5.2.1'),
       },
     });
   });
