@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
 import { DeliveryQueueModule } from '../../delivery/delivery.module';
 import { DomainsModule } from '../domains/domains.module';
+import { EventsModule } from '../events/events.module';
 import { StatsModule } from '../stats/stats.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
 import { TemplatesModule } from '../templates/templates.module';
@@ -94,6 +95,7 @@ const JOBS = [AcceptRetentionJob, ContentRemovalJob, PartitionsJob, StatsCheckJo
     AuthModule,
     DeliveryQueueModule,
     DomainsModule,
+    EventsModule,
     StatsModule,
     SuppressionsModule,
     TemplatesModule,

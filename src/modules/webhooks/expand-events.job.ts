@@ -4,10 +4,10 @@ import { UnavailableError } from '../../common/errors/app-error';
 import { firstIdAt, timeOfId } from '../../common/ids';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { EventsService } from '../events/events.service';
+import { RecentStreams } from '../events/recent-streams.service';
 import { DispatchMetrics } from './dispatch.metrics';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
-import { EVENTS, groupByStream, messagesOfEach, stepOf } from './follow-steps';
-import { RecentEndpoints } from './recent-endpoints';
+import { EVENTS, groupByStream, messagesOfEach, pagesOf, stepOf } from './follow-steps';
 import { type EndpointKey, type Follower, MAX_PENDING } from './webhook-queue';
 
 const EVERY_MS = SECOND / 2;
@@ -18,7 +18,7 @@ const FOLLOWERS = 50;
 /** Beyond the one for each: shared by endpoints that are behind, so that a long backlog does not delay the next pass. */
 const MORE_PAGES = 20;
 /**
- * Of a run, and more while that takes no longer than the recent endpoints did: for the walk over all endpoints. Without a bound, 20,000
+ * Of a run, and more while that takes no longer than those with recent events did: for the walk over all endpoints. Without a bound, 20,000
  * without an event kept a CPU core busy without pause.
  */
 const WALK_PAGES = 10;
@@ -28,13 +28,12 @@ const FIRST: EndpointKey = { organizationId: firstIdAt(new Date(0)), mode: 'live
  * Turns events into messages: follows the event log for each enabled endpoint, from its position on. Those of one organization
  * that stand at the same event read together. Where several processes do this, one of them moves an endpoint on.
  *
- * A run walks through all endpoints while there are few. Of more, it passes through those that had events lately, and walks
+ * A run walks through all endpoints while there are few. Of more, it passes through those of organizations that had events lately, and walks
  * on a part of the way through all: what is idle costs a share of the time, however many there are, and not all of it.
  */
 @Injectable()
 export class ExpandEventsJob implements OnApplicationBootstrap {
   private runsToSkip = 0;
-  private readonly recent = new RecentEndpoints();
   /** The walk goes on after this one. */
   private walkedTo = FIRST;
   /** Whether the walk takes several runs. */
@@ -43,6 +42,7 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
 
   constructor(
     private readonly feed: EventsService,
+    private readonly recent: RecentStreams,
     private readonly endpoints: WebhookEndpointsRepository,
     private readonly jobs: PeriodicJobs,
     private readonly metrics: DispatchMetrics,
@@ -83,9 +83,12 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
     const startedMs = this.clock.monotonicMs();
     let count = 0;
     // A walk of one run meets them.
-    const recent = this.isLong ? this.recent.pages(startedMs, FOLLOWERS) : [];
-    for (const keys of recent) {
-      count += await this.followPage(await this.endpoints.followersOf(keys, MAX_PENDING), behind);
+    const recent = this.isLong ? this.recent.list() : [];
+    for (const tenants of pagesOf(recent, FOLLOWERS)) {
+      const theirs = await this.endpoints.followersOf(tenants, MAX_PENDING);
+      for (const followers of pagesOf(theirs, FOLLOWERS)) {
+        count += await this.followPage(followers, behind);
+      }
     }
     const nowMs = this.clock.monotonicMs();
     count += await this.walk(walkPages, nowMs + (nowMs - startedMs), behind);
@@ -157,10 +160,7 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
       members.flatMap((one) => stepOf(one, pages[index] ?? [], limitOf(one))),
     );
     if (steps.length === 0) return { events: 0, left: [] };
-    this.recent.note(
-      steps.map(({ follower }) => follower),
-      this.clock.monotonicMs(),
-    );
+    this.recent.note(steps);
     const messages = steps.flatMap((step) => step.messages);
     await this.endpoints.advance(steps, messages, this.clock.now());
     if (messages.length > 0) this.onMessages();

@@ -44,3 +44,8 @@ export function groupByStream(followers: readonly Follower[]): [Follower, ...Fol
   }
   return [...groups.values()];
 }
+
+export function pagesOf<Item>(items: readonly Item[], size: number): Item[][] {
+  const count = Math.ceil(items.length / size);
+  return Array.from({ length: count }, (_, at) => items.slice(at * size, (at + 1) * size));
+}

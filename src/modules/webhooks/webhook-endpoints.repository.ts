@@ -78,9 +78,9 @@ export class WebhookEndpointsRepository {
     return this.database.run(listFollowers(after, maxPending, limit));
   }
 
-  /** Those of them that are enabled and have fewer than `maxPending` messages to be sent. */
-  followersOf(keys: readonly EndpointKey[], maxPending: number): Promise<Follower[]> {
-    return this.database.run(listFollowersOf(keys, maxPending));
+  /** Theirs that are enabled and have fewer than `maxPending` messages to be sent. @param tenants each once */
+  followersOf(tenants: readonly Tenant[], maxPending: number): Promise<Follower[]> {
+    return this.database.run(listFollowersOf(tenants, maxPending));
   }
 
   /** Moves endpoints on in the event feed and inserts the messages of what they passed. */

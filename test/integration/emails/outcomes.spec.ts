@@ -6,6 +6,7 @@ import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-qu
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
+import { RecentStreams } from '../../../src/modules/events/recent-streams.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { newId } from '../../../src/common/ids';
@@ -71,6 +72,13 @@ describe('recording outcomes', () => {
       suppressions: await suppressions(owner),
     };
   }
+
+  it('names the organizations that had some, for those who follow the event log', async () => {
+    const emailId = await accept();
+    await tell(emailId, DEFERRED);
+    const { organizationId } = tenant;
+    expect(core.get(RecentStreams).list()).toContainEqual({ organizationId, mode: 'live' });
+  });
 
   describe('in any order', () => {
     const history = fc.array(fc.tuple(fc.nat({ max: 2 }), anyOutcome, fc.nat({ max: 20 })), { maxLength: 10 });

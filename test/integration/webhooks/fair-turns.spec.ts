@@ -1,6 +1,7 @@
 import { HOUR } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { EventsService } from '../../../src/modules/events/events.service';
+import { RecentStreams } from '../../../src/modules/events/recent-streams.service';
 import { ExpandEventsJob } from '../../../src/modules/webhooks/expand-events.job';
 import { release } from '../../../src/modules/webhooks/evaluate-attempt';
 import { WebhookEndpointsRepository } from '../../../src/modules/webhooks/webhook-endpoints.repository';
@@ -114,10 +115,18 @@ describe('beside a noisy organization', () => {
     expect(await scene.messages()).toHaveLength(2);
     expect(read[10]).toEqual([quiet.organizationId]);
     expect(read).toHaveLength(21);
+    const other = await createTenant(scene.db);
+    await addEndpoints(other, 1);
+    // As the recorder of outcomes does it.
+    scene.core.get(RecentStreams).note([other.as('live')]);
+    await insertEvents(scene.db, other, ['sent']);
+    await job.run();
+    expect(await scene.messages()).toHaveLength(3);
+    expect(read[21]?.toSorted()).toEqual([quiet.organizationId, other.organizationId].toSorted());
     // Within a few runs each of the 25 pages had its turn.
     await insertEvents(scene.db, noisy, ['sent']);
     for (let run = 0; run < 4; run += 1) await job.run();
-    expect(await scene.messages()).toHaveLength(2 + 1_200);
+    expect(await scene.messages()).toHaveLength(3 + 1_200);
   });
 
   it('whose messages cannot be written, events of another become messages all the same', async () => {

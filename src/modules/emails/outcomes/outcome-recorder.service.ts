@@ -3,6 +3,7 @@ import { Clock } from '../../../common/clock';
 import type { Transaction } from '../../../database/transaction';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import { OutcomeSink, type RecordedOutcome } from '../../../delivery/ports/outcome';
+import { RecentStreams } from '../../events/recent-streams.service';
 import { StatsService } from '../../stats/stats.service';
 import { SuppressionsService } from '../../suppressions/suppressions.service';
 import { applyOutcomes } from './apply-outcomes';
@@ -23,6 +24,7 @@ export class OutcomeRecorder extends OutcomeSink {
     private readonly outcomes: OutcomesRepository,
     private readonly stats: StatsService,
     private readonly suppressions: SuppressionsService,
+    private readonly streams: RecentStreams,
     private readonly clock: Clock,
   ) {
     super();
@@ -41,6 +43,7 @@ export class OutcomeRecorder extends OutcomeSink {
     const deltas = changes.flatMap((change) => change.deltas);
     const suppressions = changes.flatMap((change) => change.suppressions);
     await this.outcomes.write(changes, this.clock.now(), tx);
+    this.streams.note(emails);
     this.stats.record(deltas, tx);
     this.suppressions.suppress(suppressions, tx);
     this.suppressions.recordSoftBounces(
@@ -59,6 +62,7 @@ export class OutcomeRecorder extends OutcomeSink {
     if (!email || (await this.outcomes.hasComplaint(complaint, tx))) return;
     const changes = applyComplaint(email, complaint);
     await this.outcomes.write([changes], this.clock.now(), tx);
+    this.streams.note([complaint]);
     this.stats.record(changes.deltas, tx);
   }
 }

@@ -1,4 +1,5 @@
 import { NIL_ID } from '../../../common/ids';
+import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { WebhookEndpoint } from '../webhook.entity';
 import type { Advance, EndpointKey, Follower, NewMessage } from '../webhook-queue';
@@ -104,17 +105,17 @@ export function listFollowers(after: EndpointKey, maxPending: number, limit: num
   return { name: 'list-webhook-followers', text: LIST, values: [organizationId, mode, endpointId, limit, maxPending] };
 }
 
-// The same of these endpoints.
-// Reads: as above. Locks: none. Rows: up to one for each key. Not the ORM: the bounded count, and keys of three columns.
+// The same of these organizations.
+// Reads: as above. Locks: none. Rows: all endpoints of each. Not the ORM: the bounded count, and keys of two columns.
 const LIST_OF = `
   select ${COLUMNS}
-  from unnest($1::uuid[], $2::text[], $3::uuid[]) as wanted (organization_id, mode, id)
-  join webhook_endpoints e using (organization_id, mode, id)
-  where ${FOLLOWS('$4')}`;
+  from unnest($1::uuid[], $2::text[]) as wanted (organization_id, mode)
+  join webhook_endpoints e using (organization_id, mode)
+  where ${FOLLOWS('$3')}`;
 
-export function listFollowersOf(keys: readonly EndpointKey[], maxPending: number): Statement<Follower> {
-  const ids = [keys.map((key) => key.organizationId), keys.map((key) => key.mode), keys.map((key) => key.endpointId)];
-  return { name: 'list-webhook-followers-of', text: LIST_OF, values: [...ids, maxPending] };
+export function listFollowersOf(tenants: readonly Tenant[], maxPending: number): Statement<Follower> {
+  const keys = [tenants.map(({ organizationId }) => organizationId), tenants.map(({ mode }) => mode)];
+  return { name: 'list-webhook-followers-of', text: LIST_OF, values: [...keys, maxPending] };
 }
 
 // Moves endpoints on in the event feed and makes the messages of what was passed; an endpoint that another process has
