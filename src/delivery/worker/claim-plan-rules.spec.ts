@@ -20,6 +20,7 @@ class SetSlots {
   loads = () => this.shaped;
   loadOf = (key: string): Load =>
     this.shaped.find((load) => load.key === key) ?? { key, destinations: [key], limit: 2, active: 0 };
+  boundOf = this.loadOf;
   unprovenTenants = () => [...this.underWay];
   hasUnproven = (tenant: string) => this.underWay.has(tenant);
   unprovenRoom = (tenant: string, part = 1) => Math.floor((this.rooms.get(tenant) ?? 0) * part);

@@ -172,7 +172,7 @@ export class ClaimPlanner {
   couldClaim(destination: string): boolean {
     if (!this.hasRoom) return false;
     if (this.options.startConcurrency === undefined) return true;
-    return this.limitOf(this.slots.loadOf(this.slots.keyOf(destination))) > 0;
+    return this.limitOf(this.slots.boundOf(this.slots.keyOf(destination))) > 0;
   }
 
   /** Whether the last plan held something back that an attempt for these two may have made room for. */
@@ -215,7 +215,7 @@ export class ClaimPlanner {
     return [...proven, ...proven].slice(from, from + MOST_PROVEN);
   }
 
-  private limitOf({ key, limit, active }: Load): number {
+  private limitOf({ key, limit, active }: Omit<Load, 'destinations'>): number {
     const waiting = this.byGroup.of(key);
     if (!this.slots.isPromptGroup(key)) return Math.max(0, limit - active - waiting);
     return waiting > limit ? 0 : Math.max(0, AHEAD_PER_CONNECTION * limit - active - waiting);

@@ -208,9 +208,13 @@ export class WorkerSlots {
 
   /** @param key a group's */
   loadOf(key: string): Load {
+    return { ...this.boundOf(key), destinations: this.destinationsOf(key) };
+  }
+
+  /** The same without its members, who may be tens of thousands. */
+  boundOf(key: string): Omit<Load, 'destinations'> {
     const { limit, active } = this.limiter.loadOf(key);
-    const bounded = Math.min(limit, active + this.bounds.roomFor(key, active), this.bounds.limitOf(key));
-    return { key, destinations: this.destinationsOf(key), limit: bounded, active };
+    return { key, active, limit: Math.min(limit, active + this.bounds.roomFor(key, active), this.bounds.limitOf(key)) };
   }
 
   /** The group of a destination, if known to this worker: before any look-up itself. */
