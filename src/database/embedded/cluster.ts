@@ -82,7 +82,7 @@ async function initialise(
   const { workingFolder, nameOf } = viewOf(location, data);
   const args = ['-D', nameOf(data), '--pwfile', nameOf(password), ...INITDB_ARGUMENTS, ...initdbArguments];
   const run = (initdb: string): Promise<CommandResult> =>
-    runCommand(initdb, args, { user, workingFolder, logFile: log, signal });
+    runCommand(initdb, args, { user, workingFolder, logFile: log, signal, endsGroup: true });
   let result = await run(binaries.initdb);
   if (result.exitCode !== 0 && UNNAMED_USER.test(result.output)) {
     const tools = path.join(partial, 'tools');

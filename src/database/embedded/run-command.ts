@@ -15,6 +15,8 @@ export interface CommandOptions {
   detached?: boolean;
   /** Aborted: interrupts the program, as Ctrl-C would. */
   signal?: AbortSignal | undefined;
+  /** Interrupted, it leaves no program of its own behind: in a process group of its own, which is killed after it. */
+  endsGroup?: boolean;
 }
 
 export interface CommandResult {
@@ -51,7 +53,7 @@ function spawnAndWait(file: string, args: string[], log: FileHandle, options: Co
       ...options.user,
       cwd: options.workingFolder,
       env: ENVIRONMENT,
-      detached: options.detached ?? false,
+      detached: options.detached ?? options.endsGroup ?? false,
       windowsHide: true,
       stdio: ['ignore', log.fd, log.fd],
     });
@@ -60,10 +62,19 @@ function spawnAndWait(file: string, args: string[], log: FileHandle, options: Co
     if (options.signal?.aborted) interrupt();
     child.once('exit', (exitCode) => {
       options.signal?.removeEventListener('abort', interrupt);
+      if (options.endsGroup && options.signal?.aborted) killGroup(child.pid);
       resolve(exitCode);
     });
     child.once('error', (cause) => reject(cannotRun(file, cause)));
   });
+}
+
+function killGroup(id: number | undefined): void {
+  try {
+    if (id !== undefined) process.kill(-id, 'SIGKILL');
+  } catch {
+    // Nothing is left of it, or the system has no groups (Windows).
+  }
 }
 
 function cannotRun(file: string, cause: Error): Error {
