@@ -3,7 +3,7 @@ import { ScheduleModule } from '@nestjs/schedule';
 import type { DataSource } from 'typeorm';
 import { Clock, DatabaseClock } from '../common/clock';
 import { DiskSpace } from '../common/disk-space';
-import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
+import { BodyBudget } from '../common/http/request-body';
 import { Draining } from '../common/http/server/draining';
 import { InstallationGauges } from '../common/jobs/installation-gauges';
 import { PeriodicJobs, RUNS_JOBS } from '../common/jobs/periodic-jobs';
@@ -43,7 +43,7 @@ export class ProcessModule {
   static register(options: ProcessOptions, onPool?: (pool: Promise<DataSource>) => void): DynamicModule {
     const { config, databaseUrl, imports, runJobs = false, applicationName } = options;
     const { clock = new DatabaseClock(), draining = new Draining(), metrics = new Metrics() } = options;
-    const { bodies = new BodyBudget(MAX_HELD_BYTES) } = options;
+    const { bodies = new BodyBudget(config.http.heldBodyBytes) } = options;
     const { tracing = new NoTracing() } = options;
     const { disk = new DiskSpace({ folders: [], reserveBytes: 0 }) } = options;
     return {
