@@ -94,6 +94,7 @@ function deadLink(): AppError {
 }
 
 function linkEvent({ organizationId, mode }: ConsoleLink): AuditRecord {
-  const target = { targetType: 'organization', targetId: organizationId };
+  const targetType = mode === null ? 'installation' : 'organization';
+  const target = { targetType, targetId: organizationId };
   return { organizationId, actor: OPERATOR, action: 'console.link_created', ...target, data: mode ? { mode } : {} };
 }

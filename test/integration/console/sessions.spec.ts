@@ -344,6 +344,9 @@ describe('the console', () => {
     const create = () => visitor.call('POST', '/operator/v1/organizations', { name: 'new' });
     expect((await create()).body.error.code).toBe('insufficient_permissions');
     await visitor.signIn({ link: await linkFor('operator') });
+    const { body: links } = await visitor.call('GET', '/operator/v1/audit?action=console.link_created&limit=1');
+    expect(links.data).toMatchObject([{ target: { type: 'installation' } }]);
+    expect(links.data[0]).not.toHaveProperty('organizationId');
     expect(
       (await visitor.call('POST', '/operator/v1/organizations', { name: 'new' }, { 'x-waybill-console': '' })).status,
     ).toBe(403);

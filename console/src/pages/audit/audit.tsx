@@ -35,8 +35,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     cell: ({ target, details }) => (
       <>
         <Foreign>
-          {words(target.type).replace(/^Api/, 'API')}{' '}
-          {target.type === 'organization' ? <OrganizationName id={target.id} /> : <code>{target.id}</code>}
+          <Target {...target} />
         </Foreign>
         <Details details={details} />
       </>
@@ -63,6 +62,15 @@ function OrganizationLink({ id }: { id: string }) {
     <Link href={`/organizations?q=${encodeURIComponent(id)}`}>
       <OrganizationName id={id} />
     </Link>
+  );
+}
+
+function Target({ type, id }: AuditEntry['target']) {
+  if (type === 'installation') return 'The installation';
+  return (
+    <>
+      {words(type).replace(/^Api/, 'API')} {type === 'organization' ? <OrganizationName id={id} /> : <code>{id}</code>}
+    </>
   );
 }
 
