@@ -26,6 +26,8 @@ export interface ServerFacts {
   readonly version: string;
   /** A standby, or closed to changes by a setting. */
   readonly isReadOnly: boolean;
+  /** With the locale C, `lower` knows ASCII letters only. */
+  readonly lowersAllLetters: boolean;
   /** The server's clock. */
   readonly now: Date;
 }
@@ -35,6 +37,7 @@ const SERVER_FACTS = `
     current_setting('server_version_num')::int as "versionNumber",
     current_setting('server_version') as version,
     pg_is_in_recovery() or current_setting('default_transaction_read_only') = 'on' as "isReadOnly",
+    lower('Σ') = 'σ' as "lowersAllLetters",
     clock_timestamp() as now`;
 
 /**

@@ -8,7 +8,7 @@ import { loadConfig } from '../../config/load-config';
 import { NotFoundError } from '../../common/errors/app-error';
 import { checkCertificate, checkDisk, checkNode, examine, rateFreeSpace, rateSchema, ok } from './checks';
 import type { Services } from '../session/cli-session';
-import { checkClock, rateClock, rateQueue } from './database-checks';
+import { checkClock, rateClock, rateDatabase, rateQueue } from './database-checks';
 
 const GIBIBYTE = 1024 ** 3;
 
@@ -78,6 +78,21 @@ describe('checkClock', () => {
     const database = { serverFacts: () => Promise.resolve({ now: databaseNow }) };
     const services = { get: (type: unknown) => (type === Clock ? clock : database) } as Services;
     expect(await checkClock(services)).toMatchObject({ status: 'problem', details: { differenceMs: 20_000 } });
+  });
+});
+
+describe('rateDatabase', () => {
+  const facts = { version: '18.4', versionNumber: 180_004, isReadOnly: false, lowersAllLetters: true };
+
+  it('wants a recent one that can be written to and knows all letters', () => {
+    expect(rateDatabase(facts, true)).toMatchObject({ status: 'ok', message: 'embedded Postgres 18.4' });
+    expect(rateDatabase({ ...facts, versionNumber: 130_021 }, false).status).toBe('problem');
+    expect(rateDatabase({ ...facts, isReadOnly: true }, false).status).toBe('problem');
+    const { status, message } = rateDatabase({ ...facts, lowersAllLetters: false }, false);
+    expect([status, message]).toEqual([
+      'warning',
+      expect.stringContaining('has a locale without letters beyond ASCII'),
+    ]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { Clock, DatabaseClock, MINUTE, SECOND } from '../../common/clock';
 import { BackfillsJob } from '../../database/backfills.job';
-import { Database } from '../../database/database.service';
+import { Database, type ServerFacts } from '../../database/database.service';
 import { MasterKeyRecord } from '../../database/installation.repository';
 import type { DatabaseConnection } from '../../database/activity';
 import { QueueMeasures } from '../../delivery/queue/queue-measures.service';
@@ -17,17 +17,26 @@ const CLOCK_LIMITS_MS = { warning: SECOND, problem: 5 * SECOND };
 const OLD_TRANSACTION_SECONDS = (10 * MINUTE) / SECOND;
 const OVERDUE_SECONDS = (5 * MINUTE) / SECOND;
 
-/** Version and writability of the database. */
+/** Version, writability and locale of the database. */
 export async function checkDatabase(services: Services, embedded: boolean): Promise<Finding> {
-  const { version, versionNumber, isReadOnly } = await services.get(Database).serverFacts();
+  return rateDatabase(await services.get(Database).serverFacts(), embedded);
+}
+
+/** With the locale C, an address such as `Νικος@…` is found as it was written, in small letters and in capitals, but not in other mixtures. */
+export function rateDatabase(facts: Omit<ServerFacts, 'now'>, embedded: boolean): Finding {
+  const { version, versionNumber, isReadOnly, lowersAllLetters } = facts;
   const message = `${embedded ? 'embedded ' : ''}Postgres ${version}`;
   const details = { version, embedded, isReadOnly };
   if (isReadOnly) {
     const remedy = 'let DATABASE_URL name the primary, or end default_transaction_read_only';
     return { status: 'problem', message: `${message} is read-only, a standby most often: ${remedy}`, details };
   }
-  if (Math.floor(versionNumber / 10_000) >= OLDEST_POSTGRES) return ok(message, details);
-  return { status: 'problem', message: `${message} is older than ${OLDEST_POSTGRES}`, details };
+  if (Math.floor(versionNumber / 10_000) < OLDEST_POSTGRES) {
+    return { status: 'problem', message: `${message} is older than ${OLDEST_POSTGRES}`, details };
+  }
+  if (lowersAllLetters) return ok(message, details);
+  const why = 'has a locale without letters beyond ASCII: searches and erasures may miss addresses with such letters';
+  return { status: 'warning', message: `${message} ${why} (docs/production.md)`, details };
 }
 
 /** This host's own clock: that of the services follows the database's. */
