@@ -30,7 +30,7 @@ import { HealthModule } from '../modules/health/health.module';
 import { HealthService } from '../modules/health/health.service';
 import { InboundSmtpServer } from '../modules/inbound/inbound-smtp.server';
 import { type SubmissionPorts, SubmissionSmtpServer } from '../modules/submission/submission-smtp.server';
-import { DispatchLoop } from '../modules/webhooks/dispatch-loop.service';
+import { DispatchLoop } from '../modules/webhooks/dispatch/dispatch-loop.service';
 import { buildOpenApiDocument, setUpDocs } from '../openapi/docs';
 import { createProcess } from './create-process';
 import type { Modules } from './process.module';

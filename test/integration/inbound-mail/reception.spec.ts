@@ -1,4 +1,4 @@
-import { ExpandEventsJob } from '../../../src/modules/webhooks/expand-events.job';
+import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';
 import { WebhookDispatchModule } from '../../../src/modules/webhooks/webhooks.module';
 import { InboundEmailsService } from '../../../src/modules/inbound-mail/inbound-emails.service';
 import { InboundSubjectsService } from '../../../src/modules/inbound-mail/inbound-subjects.service';

@@ -10,7 +10,7 @@ import { AuthenticationService } from '../../../src/modules/inbound-mail/authent
 import { InboundAddressesBackfill } from '../../../src/modules/inbound-mail/inbound-addresses.backfill';
 import { InboundMailService } from '../../../src/modules/inbound-mail/inbound-mail.service';
 import { SubjectErasureService } from '../../../src/modules/emails/privacy/subject-erasure.service';
-import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
+import { WebhookMessagesRepository } from '../../../src/modules/webhooks/queue/webhook-messages.repository';
 import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
 import { insertInboundEmail } from '../../factories/inbound-emails';
 import { DEFERRED } from '../../factories/outcomes';
