@@ -11,9 +11,11 @@ const FEATURES_BELOW = {
   console: 'emails|inbound-mail',
   domains: 'stats',
   emails: 'domains|events|stats|suppressions|templates',
-  inbound: 'domains|emails|inbound-mail',
+  'inbound-reports': 'domains|emails',
+  'inbound-smtp': 'inbound-mail|inbound-reports',
   operator: 'domains|emails|stats',
-  privacy: 'emails|inbound|inbound-mail|mailbox|suppressions|webhooks',
+  privacy: 'emails|inbound-mail|inbound-reports|mailbox|suppressions|webhooks',
+  'tls-reporting': 'domains|emails',
   tracking: 'emails',
   webhooks: 'events',
 };
@@ -128,7 +130,7 @@ module.exports = {
     {
       name: 'features-see-delivery-through-queue-and-ports',
       comment:
-        'inbound opens the return paths and knows the signatures, emails the links that the engine issues; bounces quote SMTP replies.',
+        'inbound-reports opens the return paths and knows the signatures, emails the links that the engine issues; bounces quote SMTP replies.',
       severity: 'error',
       from: { path: '^src/modules/' },
       to: {

@@ -28,7 +28,7 @@ import type { OpenDatabase } from '../database/open-database';
 import { DeliveryWorker } from '../delivery/worker/delivery-worker';
 import { HealthModule } from '../modules/health/health.module';
 import { HealthService } from '../modules/health/health.service';
-import { InboundSmtpServer } from '../modules/inbound/inbound-smtp.server';
+import { InboundSmtpServer } from '../modules/inbound-smtp/inbound-smtp.server';
 import { type SubmissionPorts, SubmissionSmtpServer } from '../modules/submission/submission-smtp.server';
 import { DispatchLoop } from '../modules/webhooks/dispatch/dispatch-loop.service';
 import { buildOpenApiDocument, setUpDocs } from '../openapi/docs';

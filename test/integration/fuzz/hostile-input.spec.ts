@@ -2,7 +2,7 @@ import { AddressFinder } from '../../../src/common/erasure/address-finder';
 import { bytesHold } from '../../../src/common/erasure/byte-search';
 import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../../../src/delivery/smtp/smtp-timeouts';
-import { parseReport } from '../../../src/modules/inbound/parsing/parse-report';
+import { parseReport } from '../../../src/modules/inbound-reports/parsing/parse-report';
 import { parseMessage, readHead, summarize } from '../../../src/modules/mailbox/message-reader';
 import { type HostileKind, hostileInputs } from '../../corpus/hostile-corpus';
 import { corpusNames, readCorpus } from '../../corpus/reports-corpus';

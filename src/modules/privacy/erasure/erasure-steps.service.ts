@@ -6,7 +6,7 @@ import {
   SubjectErasureService,
 } from '../../emails/privacy/subject-erasure.service';
 import { InboundSubjectsService } from '../../inbound-mail/inbound-subjects.service';
-import { InboundService } from '../../inbound/inbound.service';
+import { InboundReportsService } from '../../inbound-reports/queue/inbound-reports.service';
 import { MailboxErasureService } from '../../mailbox/mailbox.service';
 import { SuppressionErasure } from '../../suppressions/address-hashing.service';
 import type { RequestKey } from '../requests/privacy-request.entity';
@@ -33,7 +33,7 @@ export type ErasePage = (tx: Transaction) => Promise<PageResult>;
 export class ErasureSteps {
   constructor(
     private readonly emails: SubjectErasureService,
-    private readonly reports: InboundService,
+    private readonly reports: InboundReportsService,
     private readonly suppressions: SuppressionErasure,
     private readonly inbound: InboundSubjectsService,
     private readonly mailbox: MailboxErasureService,

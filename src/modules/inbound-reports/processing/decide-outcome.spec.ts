@@ -1,5 +1,5 @@
 import { decideOutcome, ofMember } from './decide-outcome';
-import type { Report } from './parsing/report';
+import type { Report } from '../parsing/report';
 
 const BOUNCE: Report = {
   kind: 'bounce',

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../../common/metrics/metrics';
-import { PUBLIC_MAILBOXES, type PublicMailbox } from './inbound-report.entity';
-import type { Appended } from './inbound.repository';
 import { type Stored, STORED } from '../inbound-mail/inbound-mail.service';
+import {
+  APPENDED,
+  type Appended,
+  PUBLIC_MAILBOXES,
+  type PublicMailbox,
+} from '../inbound-reports/queue/inbound-reports.service';
 import { REFUSAL_REASONS, type RefusalReason } from './smtp-refusal';
-
-const APPENDED: readonly Appended[] = ['new', 'duplicate', 'full', 'share'];
 
 /** What the listener counts. */
 @Injectable()

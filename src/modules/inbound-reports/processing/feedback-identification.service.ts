@@ -1,16 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, DAY } from '../../common/clock';
-import { isUuid } from '../../common/ids';
-import { AppConfig } from '../../config/config';
-import { findOwnSignature } from '../../delivery/dkim/own-signature';
-import type { EmailKey } from '../../delivery/ports/delivery';
-import { type KnownKey, PublicKeysService } from '../domains/dkim/public-keys.service';
-import { EmailLookupService } from '../emails/email-lookup.service';
-import { RecipientLinksService } from '../emails/recipient-links.service';
-import { readBounceAddress } from './bounce-address';
-import type { ReportTarget } from './inbound-report.entity';
-import { InboundService } from './inbound.service';
-import type { OriginalMessage } from './parsing/report';
+import { Clock, DAY } from '../../../common/clock';
+import { isUuid } from '../../../common/ids';
+import { findOwnSignature } from '../../../delivery/dkim/own-signature';
+import type { EmailKey } from '../../../delivery/ports/delivery';
+import { type KnownKey, PublicKeysService } from '../../domains/dkim/public-keys.service';
+import { EmailLookupService } from '../../emails/email-lookup.service';
+import { RecipientLinksService } from '../../emails/recipient-links.service';
+import type { ReportTarget } from '../queue/inbound-report.entity';
+import { InboundReportsService } from '../queue/inbound-reports.service';
+import type { OriginalMessage } from '../parsing/report';
 
 /** As long as a return path holds: four days of attempts and thirty after them. */
 const MAX_AGE_MS = 34 * DAY;
@@ -34,12 +32,11 @@ interface SignedOriginal extends EmailKey {
 @Injectable()
 export class FeedbackIdentification {
   constructor(
-    private readonly inbound: InboundService,
+    private readonly reports: InboundReportsService,
     private readonly keys: PublicKeysService,
     private readonly emails: EmailLookupService,
     private readonly links: RecipientLinksService,
     private readonly clock: Clock,
-    private readonly config: AppConfig,
   ) {}
 
   /** @throws UnavailableError */
@@ -50,9 +47,8 @@ export class FeedbackIdentification {
 
   private async byToken({ originalMailFrom, returnPath, listUnsubscribe }: OriginalMessage) {
     for (const path of [originalMailFrom, returnPath]) {
-      const address = readBounceAddress(bare(path ?? ''), this.config.delivery.mailHost);
-      const subject = address.kind === 'ours' ? await this.inbound.subjectOf(address.localPart) : undefined;
-      if (subject) return subject;
+      const addressee = await this.reports.addressee(bare(path ?? ''));
+      if (typeof addressee !== 'string' && 'emailId' in addressee) return addressee;
     }
     const token = UNSUBSCRIBE_LINK.exec(listUnsubscribe ?? '')?.[1];
     return token === undefined ? undefined : this.links.open('unsubscribe', token);

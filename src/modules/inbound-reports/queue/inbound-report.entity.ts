@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn, VirtualColumn } from 'typeorm';
-import type { Mode } from '../../common/tenant';
-import type { EmailKey } from '../../delivery/ports/delivery';
+import type { Mode } from '../../../common/tenant';
+import type { EmailKey } from '../../../delivery/ports/delivery';
 
 /** The delivery that a report is about, as its return path named it. */
 export interface ReportSubject {
@@ -31,6 +31,11 @@ export interface NewInboundReport extends ReportSubject {
 export const PUBLIC_MAILBOXES = ['fbl', 'postmaster', 'abuse', 'dmarc', 'tls-reports'] as const;
 
 export type PublicMailbox = (typeof PUBLIC_MAILBOXES)[number];
+
+/** `full`: there are too many in the mailbox; `share`: too many of the network; neither is stored. */
+export const APPENDED = ['new', 'duplicate', 'full', 'share'] as const;
+
+export type Appended = (typeof APPENDED)[number];
 
 export interface NewFeedbackReport {
   readonly digest: Buffer;

@@ -1,6 +1,11 @@
-import { addressKey, domainOf } from '../../common/mail-address';
-import { type DeliveryOutcome, MEMBER_FAILED, type OutcomeSource, type SmtpFacts } from '../../delivery/ports/outcome';
-import type { Report } from './parsing/report';
+import { addressKey, domainOf } from '../../../common/mail-address';
+import {
+  type DeliveryOutcome,
+  MEMBER_FAILED,
+  type OutcomeSource,
+  type SmtpFacts,
+} from '../../../delivery/ports/outcome';
+import type { Report } from '../parsing/report';
 
 /** What a report comes to, apart from the delivery that it is about. */
 export interface ReportDecision {

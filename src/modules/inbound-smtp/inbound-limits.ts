@@ -7,7 +7,7 @@ export interface Volume {
   readonly bytes: number;
 }
 
-/** What one client, and all of them together, may take of the listener. */
+/** What one client, and all of them together, may take of the listener. How many reports are stored is `InboundReportLimits`. */
 @Injectable()
 export class InboundLimits {
   /** At a time; more get 421. */
@@ -31,15 +31,6 @@ export class InboundLimits {
   readonly keptReportBytes: number = 2 * 1024 * 1024;
   /** To a public mailbox, without a token; of a feedback report the first part, of other mail more is refused. */
   readonly maxFeedbackBytes: number = 512 * 1024;
-  /** Messages to each public mailbox, of all listeners together; more are put off with 452. */
-  readonly maxFeedbackPerHour: number = 1_200;
-  readonly maxFeedbackInAll: number = 30_000;
-  /** Of them from one client network: a third, and beside others no more than it leaves to them. A feedback loop's reports may all come from one. */
-  readonly maxFeedbackOfClient: { readonly perHour: number; readonly inAll: number } = { perHour: 400, inAll: 10_000 };
-  /** To the return paths of one organization, that wait to be processed; more are put off with 452. */
-  readonly maxOpenReports: number = 20_000;
-  /** On one delivery, processed ones included: far more than a server that warns every few hours for five days. */
-  readonly maxReportsPerDelivery: number = 100;
   /** A client that exceeds the limit gets 552 at its end of data, up to this size; beyond it the connection closes. */
   readonly maxDataBytes: number = 50 * 1024 * 1024;
   /** Messages to routes from one client network in an hour, of each process; more are put off. */

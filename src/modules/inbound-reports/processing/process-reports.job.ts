@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { Clock, DAY, HOUR, MINUTE, SECOND } from '../../common/clock';
-import { reasonOf } from '../../common/errors/app-error';
-import { OrganizationRing } from '../../common/jobs/organization-ring';
-import { deleteInBatches, PeriodicJobs } from '../../common/jobs/periodic-jobs';
-import { AppConfig } from '../../config/config';
-import type { ClaimedReport } from './inbound-report.entity';
-import { InboundRepository } from './inbound.repository';
+import { Clock, MINUTE, SECOND } from '../../../common/clock';
+import { reasonOf } from '../../../common/errors/app-error';
+import { OrganizationRing } from '../../../common/jobs/organization-ring';
+import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
+import type { ClaimedReport } from '../queue/inbound-report.entity';
+import { InboundReportsRepository } from '../queue/inbound-reports.repository';
 import { ReportExaminer } from './report-examiner.service';
 import { ReportSettlement } from './report-settlement.service';
 
@@ -28,7 +27,7 @@ export class ProcessReportsJob implements OnApplicationBootstrap {
   private readonly turns = new OrganizationRing();
 
   constructor(
-    private readonly reports: InboundRepository,
+    private readonly reports: InboundReportsRepository,
     private readonly examiner: ReportExaminer,
     private readonly settlement: ReportSettlement,
     private readonly jobs: PeriodicJobs,
@@ -72,34 +71,5 @@ export class ProcessReportsJob implements OnApplicationBootstrap {
     } catch (error) {
       this.logger.warn(`Report ${report.id} could not be processed: ${reasonOf(error)}`);
     }
-  }
-}
-
-/** Mail to the feedback address that is no complaint on our mail: it is never read. */
-const USELESS_RETENTION_MS = DAY;
-const DELETE_BATCH = 500;
-
-/** Deletes old reports, and old mail to the public mailboxes. */
-@Injectable()
-export class DeleteOldReportsJob implements OnApplicationBootstrap {
-  constructor(
-    private readonly reports: InboundRepository,
-    private readonly jobs: PeriodicJobs,
-    private readonly clock: Clock,
-    private readonly config: AppConfig,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.jobs.startRemoval({ name: 'delete-old-inbound-reports', everyMs: HOUR, run: () => this.deleteOld() });
-  }
-
-  /** Returns how many were deleted. */
-  async deleteOld(): Promise<number> {
-    const now = this.clock.now().getTime();
-    const before = new Date(now - this.config.retention.inboundDays * DAY);
-    const useless = new Date(now - USELESS_RETENTION_MS);
-    const reports = await deleteInBatches(DELETE_BATCH, (limit) => this.reports.deleteBefore(before, limit));
-    const feedback = (limit: number) => this.reports.deleteFeedbackBefore(before, useless, limit);
-    return reports + (await deleteInBatches(DELETE_BATCH, feedback));
   }
 }

@@ -1,16 +1,16 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Counter } from 'prom-client';
-import { BriefCache } from '../../common/async/promises';
-import { Clock, SECOND } from '../../common/clock';
-import { InstallationGauges } from '../../common/jobs/installation-gauges';
-import { Metrics } from '../../common/metrics/metrics';
-import { Database } from '../../database/database.service';
-import { DmarcReportsService } from '../domains/aggregate-reports/aggregate-reports.service';
-import { OutcomeRecorder } from '../emails/outcomes/outcome-recorder.service';
-import type { ClaimedReport } from './inbound-report.entity';
-import { InboundRepository } from './inbound.repository';
+import { BriefCache } from '../../../common/async/promises';
+import { Clock, SECOND } from '../../../common/clock';
+import { InstallationGauges } from '../../../common/jobs/installation-gauges';
+import { Metrics } from '../../../common/metrics/metrics';
+import { Database } from '../../../database/database.service';
+import { DmarcReportsService } from '../../domains/aggregate-reports/aggregate-reports.service';
+import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
+import type { ClaimedReport } from '../queue/inbound-report.entity';
+import { InboundReportsRepository } from '../queue/inbound-reports.repository';
 import type { Finding } from './report-examiner.service';
-import type { ReportsMeasure } from './sql/process-reports.sql';
+import type { ReportsMeasure } from '../queue/sql/process-reports.sql';
 
 /** The gauges of one scrape share one statement. */
 const CACHE_MS = 2 * SECOND;
@@ -28,7 +28,7 @@ export class ProcessingMetrics implements OnModuleInit {
   private readonly dispositions: Counter;
 
   constructor(
-    reports: InboundRepository,
+    reports: InboundReportsRepository,
     private readonly gauges: InstallationGauges,
     metrics: Metrics,
     clock: Clock,
@@ -57,7 +57,7 @@ export class ProcessingMetrics implements OnModuleInit {
 @Injectable()
 export class ReportSettlement {
   constructor(
-    private readonly reports: InboundRepository,
+    private readonly reports: InboundReportsRepository,
     private readonly recorder: OutcomeRecorder,
     private readonly dmarc: DmarcReportsService,
     private readonly database: Database,

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { firstIdAt } from '../../common/ids';
-import { Database } from '../../database/database.service';
-import type { Transaction } from '../../database/transaction';
-import type { DeliveryKey } from '../../delivery/ports/delivery';
+import { firstIdAt } from '../../../common/ids';
+import { Database } from '../../../database/database.service';
+import type { Transaction } from '../../../database/transaction';
+import type { DeliveryKey } from '../../../delivery/ports/delivery';
 import {
+  type Appended,
   type ClaimedReport,
   FeedbackReport,
   type NewFeedbackReport,
@@ -16,7 +17,6 @@ import {
   type ReportTable,
 } from './inbound-report.entity';
 import {
-  type Appended,
   type AppendedReports,
   type FeedbackLimits,
   insertFeedbackReport,
@@ -36,7 +36,7 @@ import {
   settleReport,
 } from './sql/process-reports.sql';
 
-export type { Appended, AppendedReports };
+export type { AppendedReports };
 
 /** With the organization whose turn it is. */
 export type ClaimedInboundReport = ClaimedReport & { readonly organizationId: string };
@@ -45,7 +45,7 @@ const MAIL = { id: true, mailbox: true, receivedAt: true, size: true, dispositio
 
 /** Reports as they come, wait, are processed and go; and the mail that the operator reads. */
 @Injectable()
-export class InboundRepository {
+export class InboundReportsRepository {
   constructor(
     private readonly database: Database,
     @InjectRepository(FeedbackReport) private readonly feedback: Repository<FeedbackReport>,

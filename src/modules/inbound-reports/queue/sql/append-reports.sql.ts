@@ -1,7 +1,7 @@
-import { ownedNetworkOf } from '../../../common/network';
+import { ownedNetworkOf } from '../../../../common/network';
 // How mail comes into the two tables of reports: from a return path, or to an address that anyone may write to.
-import type { Statement } from '../../../database/statement';
-import type { NewFeedbackReport, NewInboundReport } from '../inbound-report.entity';
+import type { Statement } from '../../../../database/statement';
+import type { Appended, NewFeedbackReport, NewInboundReport } from '../inbound-report.entity';
 
 // Appends one message as a report on each delivery that it was addressed to; one that is there already stays as it is. One
 // that is new needs capacity: fewer than $9 reports on its delivery, and fewer than $10 open ones of its organization.
@@ -78,9 +78,6 @@ export function insertReports(
     ],
   };
 }
-
-/** `full`: there are too many in the mailbox; `share`: too many of the network; neither is stored. */
-export type Appended = 'new' | 'duplicate' | 'full' | 'share';
 
 export interface FeedbackLimits {
   /** Smallest id of the hour that counts. */

@@ -1,6 +1,6 @@
 // How reports go: when their time is over, or with the person they are about.
-import type { Statement } from '../../../database/statement';
-import type { DeliveryKey } from '../../../delivery/ports/delivery';
+import type { Statement } from '../../../../database/statement';
+import type { DeliveryKey } from '../../../../delivery/ports/delivery';
 
 // Deletes up to $2 reports with an id below $1 (ids sort by arrival), oldest first.
 // Writes: inbound_reports. Locks: the rows, skip locked. Rows: up to $2.

@@ -1,28 +1,25 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
-import { reasonOf } from '../../common/errors/app-error';
 import { DiskFullError, DiskSpace } from '../../common/disk-space';
-import { clientNetworkOf, ownedNetworkOf } from '../../common/network';
-import { AppConfig } from '../../config/config';
-import { readBounceAddress } from './bounce-address';
-import { copiesFor, type Destination, kindOf } from './inbound-destination';
+import { reasonOf } from '../../common/errors/app-error';
+import { clientNetworkOf } from '../../common/network';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
-import { PUBLIC_MAILBOXES, type PublicMailbox, type ReportSubject } from './inbound-report.entity';
-import { type ReportSender, InboundService } from './inbound.service';
-import { RoutedReception } from './routed-reception';
+import { type ReportAddressee, ReportReception } from './report-reception';
+import { type RoutedRecipient, RoutedReception } from './routed-reception';
 import {
-  full,
   noRoom,
   relayDenied,
   SmtpRefusal,
-  tooLarge,
   tooManyCopies,
   tooManyMessages,
   tooManyRefusals,
   unavailable,
   unknownAddress,
 } from './smtp-refusal';
+
+/** What a recipient stands for: a return path of ours, a mailbox that anyone may write to, or the routes of organizations. */
+type Destination = ReportAddressee | RoutedRecipient;
 
 /**
  * What the listener replies to MAIL, RCPT and the end of data. Only our own return paths, the public mailboxes and the inbound
@@ -37,11 +34,10 @@ export class InboundReception {
   private readonly refusals = new WeakMap<SMTPServerSession, number>();
 
   constructor(
-    private readonly inbound: InboundService,
+    private readonly reports: ReportReception,
     private readonly routed: RoutedReception,
     private readonly limits: InboundLimits,
     private readonly metrics: InboundMetrics,
-    private readonly config: AppConfig,
     private readonly disk: DiskSpace,
   ) {}
 
@@ -84,13 +80,11 @@ export class InboundReception {
   }
 
   private async commit(message: Buffer, destinations: readonly Destination[], session: SMTPServerSession) {
-    const { mailFrom } = session.envelope;
-    const network = clientNetworkOf(session.remoteAddress);
-    const routes = destinations.filter((destination) => 'routes' in destination);
+    const routes = destinations.filter((to) => 'routes' in to);
+    const ours = destinations.filter((to): to is ReportAddressee => !('routes' in to));
     try {
       await this.disk.take({ bytes: message.length }, async () => {
-        const client = { sender: mailFrom ? mailFrom.address : '', network, owner: ownedNetworkOf(network) };
-        await this.takeOwn(destinations, client, message);
+        if (ours.length > 0) await this.reports.take(message, ours, session);
         if (routes.length > 0) await this.routed.take(message, routes, session);
       });
     } catch (error) {
@@ -103,46 +97,11 @@ export class InboundReception {
     return destinations.some((to) => 'routes' in to) ? this.maxMessageBytes : this.limits.keptReportBytes;
   }
 
-  /** Bounces and complaints. */
-  private async takeOwn(destinations: readonly Destination[], client: ReportSender, message: Buffer): Promise<void> {
-    const subjects = destinations.filter((destination) => 'emailId' in destination);
-    const mailbox = PUBLIC_MAILBOXES.find((name) => destinations.some((to) => 'mailbox' in to && to.mailbox === name));
-    if (mailbox) await this.takeFeedback(mailbox, client, message);
-    if (subjects.length > 0) await this.takeReports(subjects, client, message);
-  }
-
-  private async takeReports(subjects: readonly ReportSubject[], client: ReportSender, message: Buffer): Promise<void> {
-    let refusals = 0;
-    for (const kind of [true, false]) {
-      const alike = subjects.filter(({ isUnsubscribe = false }) => isUnsubscribe === kind);
-      if (alike.length === 0) continue;
-      const { added, refused } = await this.inbound.append(alike, client, message);
-      this.metrics.countReports(added, alike.length - added - refused);
-      refusals += refused;
-    }
-    // The client sends it again for all of them; stored copies are recognised then.
-    if (refusals > 0) throw full();
-  }
-
-  /** Once, to whichever of the mailboxes it is addressed. */
-  private async takeFeedback(mailbox: PublicMailbox, client: ReportSender, message: Buffer): Promise<void> {
-    const { maxFeedbackBytes } = this.limits;
-    // People and packed reports would lose by it.
-    if (mailbox !== 'fbl' && message.length > maxFeedbackBytes) throw tooLarge();
-    const result = await this.inbound.appendFeedback(mailbox, client, message.subarray(0, maxFeedbackBytes));
-    this.metrics.countFeedback(mailbox, result);
-    if (result === 'share') throw tooManyMessages();
-    if (result === 'full') throw full();
-  }
-
   private async destinationOf(address: string, session: SMTPServerSession): Promise<Destination> {
-    if (address.toLowerCase() === this.config.dns.dmarcReportAddress.toLowerCase()) return { mailbox: 'dmarc' };
-    const bounce = readBounceAddress(address, this.config.delivery.mailHost);
-    if (bounce.kind === 'foreign') return this.routeOf(address, session);
-    if (bounce.kind === 'public') return { mailbox: bounce.mailbox };
-    const subject = bounce.kind === 'ours' ? await this.inbound.subjectOf(bounce.localPart) : undefined;
-    if (!subject) throw unknownAddress();
-    return subject;
+    const addressee = await this.reports.addressee(address);
+    if (addressee === 'foreign') return this.routeOf(address, session);
+    if (addressee === 'unknown') throw unknownAddress();
+    return addressee;
   }
 
   /** Without a route of its own, `postmaster` of a host with routes is the operator's, who runs the server. */
@@ -175,4 +134,16 @@ export class InboundReception {
     this.metrics.countRefusal(refusal.reason);
     return refusal;
   }
+}
+
+/** A message is taken for recipients of one kind: what one kind refuses at the end of the data must not refuse the others. */
+function kindOf(destination: Destination): 'public' | 'routed' | 'report' {
+  if ('mailbox' in destination) return 'public';
+  return 'routes' in destination ? 'routed' : 'report';
+}
+
+/** How many copies of a message are stored. */
+function copiesFor(destinations: readonly Destination[]): number {
+  const copies = (to: Destination): unknown[] => ('routes' in to ? to.routes.map(({ routeId }) => routeId) : [to]);
+  return new Set(destinations.flatMap(copies)).size;
 }

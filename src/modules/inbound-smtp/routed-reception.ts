@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import { FairLimit } from '../../common/async/fair-turns';
-import { Clock } from '../../common/clock';
+import { atMost } from '../../common/bounded-cache';
+import { Clock, HOUR } from '../../common/clock';
 import { BodyBudget } from '../../common/http/request-body';
 import { clientNetworkOf, ownedNetworkOf } from '../../common/network';
 import { receiveMessage } from '../../common/smtp/receive-message';
 import { InboundMailService, type RoutedRecipient, type Routing } from '../inbound-mail/inbound-mail.service';
-import { HourlyVolumes } from './hourly-volumes';
 import { InboundLimits, type Volume } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
 import { busy, full, headerTooLong, noRoomLeft, tooLarge, tooManyMessages, tooMuchData } from './smtp-refusal';
@@ -121,6 +122,34 @@ export class RoutedReception {
 
 function isLess(one: Volume, than: Volume): boolean {
   return one.messages < than.messages && one.bytes < than.bytes;
+}
+
+const MAX_COUNTS = 50_000;
+const NONE: Volume = { messages: 0, bytes: 0 };
+
+/** How much was counted under each name since the hour began. Of more names than are kept, those that were used longest ago are forgotten. */
+class HourlyVolumes {
+  private readonly volumes = new LRUCache<string, Volume>(atMost(MAX_COUNTS));
+  private sinceMs = 0;
+
+  constructor(private readonly clock: Clock) {}
+
+  of(name: string): Volume {
+    return this.isOver() ? NONE : (this.volumes.get(name) ?? NONE);
+  }
+
+  add(name: string, size: number): void {
+    if (this.isOver()) {
+      this.volumes.clear();
+      this.sinceMs = this.clock.monotonicMs();
+    }
+    const { messages, bytes } = this.of(name);
+    this.volumes.set(name, { messages: messages + 1, bytes: bytes + size });
+  }
+
+  private isOver(): boolean {
+    return this.clock.monotonicMs() - this.sinceMs > HOUR;
+  }
 }
 
 export type { RoutedRecipient };

@@ -1,23 +1,23 @@
 import { Injectable } from '@nestjs/common';
-import type { Transaction } from '../../database/transaction';
-import { ReplyClassifier } from '../../delivery/policy/classify-reply';
-import type { EmailKey } from '../../delivery/ports/delivery';
-import type { RecordedOutcome } from '../../delivery/ports/outcome';
+import type { Transaction } from '../../../database/transaction';
+import { ReplyClassifier } from '../../../delivery/policy/classify-reply';
+import type { EmailKey } from '../../../delivery/ports/delivery';
+import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import {
   DmarcReportsService,
   type DmarcShare,
   TlsReportsService,
-} from '../domains/aggregate-reports/aggregate-reports.service';
-import { EmailLookupService, type ReportedRecipient } from '../emails/email-lookup.service';
-import type { EmailComplaint } from '../emails/outcomes/outcome-recorder.service';
-import { addressKey } from '../../common/mail-address';
+} from '../../domains/aggregate-reports/aggregate-reports.service';
+import { EmailLookupService, type ReportedRecipient } from '../../emails/email-lookup.service';
+import type { EmailComplaint } from '../../emails/outcomes/outcome-recorder.service';
+import { addressKey } from '../../../common/mail-address';
 import { decideOutcome, ofMember, type ReportDecision, type ReportedOutcome, UNSUBSCRIPTION } from './decide-outcome';
 import { FeedbackIdentification, type Identified } from './feedback-identification.service';
-import { type ClaimedReport, type ReportTarget, UNSUBSCRIBE_LINE } from './inbound-report.entity';
-import { isPlausible, readDmarcReport } from './parsing/dmarc-report';
-import { parseReportInTurns } from './parsing/parse-report';
-import type { Report } from './parsing/report';
-import { readTlsReport } from './parsing/tls-report';
+import { type ClaimedReport, type ReportTarget, UNSUBSCRIBE_LINE } from '../queue/inbound-report.entity';
+import { isPlausible, readDmarcReport } from '../parsing/dmarc-report';
+import { parseReportInTurns } from '../parsing/parse-report';
+import type { Report } from '../parsing/report';
+import { readTlsReport } from '../parsing/tls-report';
 
 /** What a report turned out to be, and what is to be recorded because of it. */
 export interface Finding {
