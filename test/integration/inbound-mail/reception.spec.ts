@@ -1,9 +1,9 @@
 import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';
 import { WebhookDispatchModule } from '../../../src/modules/webhooks/webhooks.module';
-import { InboundEmailsService } from '../../../src/modules/inbound-mail/inbound-emails.service';
-import { InboundSubjectsService } from '../../../src/modules/inbound-mail/inbound-subjects.service';
-import { InboundMailLimits } from '../../../src/modules/inbound-mail/inbound-mail-limits';
-import { DeleteOldInboundEmailsJob } from '../../../src/modules/inbound-mail/delete-old-inbound-emails.job';
+import { InboundEmailsService } from '../../../src/modules/inbound-mail/emails/inbound-emails.service';
+import { InboundSubjectsService } from '../../../src/modules/inbound-mail/emails/inbound-subjects.service';
+import { InboundMailLimits } from '../../../src/modules/inbound-mail/emails/inbound-mail-limits';
+import { DeleteOldInboundEmailsJob } from '../../../src/modules/inbound-mail/emails/delete-old-inbound-emails.job';
 import { InboundLimits } from '../../../src/modules/inbound-smtp/inbound-limits';
 import { InboundSmtpModule } from '../../../src/modules/inbound-smtp/inbound-smtp.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound-smtp/inbound-smtp.server';

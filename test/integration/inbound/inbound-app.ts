@@ -19,7 +19,7 @@ import { InboundSmtpModule } from '../../../src/modules/inbound-smtp/inbound-smt
 import { InboundSmtpServer } from '../../../src/modules/inbound-smtp/inbound-smtp.server';
 import { DeleteOldReportsJob } from '../../../src/modules/inbound-reports/queue/delete-old-reports.job';
 import { InboundReportLimits } from '../../../src/modules/inbound-reports/queue/inbound-reports.service';
-import { InboundRoutesService } from '../../../src/modules/inbound-mail/inbound-routes.service';
+import { InboundRoutesService } from '../../../src/modules/inbound-mail/routes/inbound-routes.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { addDomain } from '../../factories/tenants';
 import { processOf } from '../../setup/core-context';

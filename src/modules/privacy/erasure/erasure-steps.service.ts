@@ -5,7 +5,7 @@ import {
   type ErasedSubject,
   SubjectErasureService,
 } from '../../emails/privacy/subject-erasure.service';
-import { InboundSubjectsService } from '../../inbound-mail/inbound-subjects.service';
+import { InboundSubjectsService } from '../../inbound-mail/emails/inbound-subjects.service';
 import { InboundReportsService } from '../../inbound-reports/queue/inbound-reports.service';
 import { MailboxErasureService } from '../../mailbox/mailbox.service';
 import { SuppressionErasure } from '../../suppressions/address-hashing.service';
