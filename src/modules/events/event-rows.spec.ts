@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type CompactEvent, compactEvents, expandEvents, idsOf, plainEvents } from './compact-events';
+import { type CompactEvent, compactEvents, expandEvents, idsOf, plainEvents, readPhase } from './event-rows';
 
 const AT = Date.UTC(2026, 10, 25, 12);
 /** Of two events that share it. */
@@ -93,6 +93,23 @@ describe('compactEvents', () => {
   });
 });
 
+describe('readPhase', () => {
+  it.each([
+    ['final-dot', 'final'],
+    ['dot', 'final'],
+    ['body', 'data'],
+    ['banner', 'greeting'],
+    ['ehlo', 'greeting'],
+    ['starttls', 'tls'],
+    ['routing', 'dns'],
+    ['rcpt', 'rcpt'],
+    ['quit', undefined],
+    [undefined, undefined],
+  ])('reads the stored name %s as %s', (name, phase) => {
+    expect(readPhase(name)).toBe(phase);
+  });
+});
+
 describe('plainEvents', () => {
   it('makes a row for each event', () => {
     const events = attempt('sending', 'sent', 'delivered');
@@ -117,6 +134,23 @@ describe('expandEvents', () => {
     for (const one of expanded) expect(Object.keys(one).sort()).toEqual(Object.keys(row).sort());
     expect(expanded.map(({ sendingMs, alsoSent }) => [sendingMs, alsoSent])).toEqual(expanded.map(() => [null, null]));
     expect(expandEvents(expanded)).toEqual(expanded);
+  });
+
+  it('has phases under their present names, and leaves other data as it is', () => {
+    const [old, other] = ['ehlo', 'quit'].map((phase) => ({ ...row, data: { ...DATA, phase } }));
+    const phases = expandEvents([old!, other!]).map(({ eventType, data }) => [eventType, data.phase]);
+    expect(phases).toEqual([
+      ['sending', undefined],
+      ...[
+        ['sent', 'greeting'],
+        ['delivered', 'greeting'],
+      ],
+      ['sending', undefined],
+      ...[
+        ['sent', 'quit'],
+        ['delivered', 'quit'],
+      ],
+    ]);
   });
 
   it('makes ids that are UUIDs right before the one of the row', () => {

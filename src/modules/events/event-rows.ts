@@ -1,4 +1,9 @@
-import { idPlus } from './ids';
+import { idPlus } from '../../common/ids';
+import { type SmtpPhase, toPhase } from '../../delivery/ports/attempt-trace';
+
+/*
+ * How events are in rows of `email_events`: the module `emails` writes them, the feed reads them. Whoever reads rows expands them here.
+ */
 
 /**
  * A row of `email_events`. Most mails are sent in one short attempt, whose events come at the same moment: the last of them has a
@@ -61,9 +66,33 @@ function leadsAsSent(event: PlainEvent | undefined, next: PlainEvent | undefined
   return event.data === next.data && event.source === next.source && +event.occurredAt === +next.occurredAt;
 }
 
-/** All events that the rows record, in order. Those without a row have ids right before their row's. */
+/** Names of phases in rows of earlier releases, which the backfill `event-phases` renames (docs/upgrading.md). */
+export const FORMER_PHASES: ReadonlyMap<string, SmtpPhase> = new Map<string, SmtpPhase>([
+  ['routing', 'dns'],
+  ['banner', 'greeting'],
+  ['ehlo', 'greeting'],
+  ['helo', 'greeting'],
+  ['starttls', 'tls'],
+  ['body', 'data'],
+  ['dot', 'final'],
+  ['final-dot', 'final'],
+]);
+
+/** The phase that a row names, under its present name; undefined when it never was one. */
+export function readPhase(stored: unknown): SmtpPhase | undefined {
+  return toPhase(stored) ?? FORMER_PHASES.get(String(stored));
+}
+
+/**
+ * All events that the rows record, in order, with present names. Those without a row have ids right before their row's.
+ */
 export function expandEvents<E extends CompactEvent>(rows: readonly E[]): E[] {
-  return rows.flatMap((row) => (leadCount(row) === 0 ? [row] : eventsOf(row)));
+  return rows.map(withPresentPhase).flatMap((row) => (leadCount(row) === 0 ? [row] : eventsOf(row)));
+}
+
+function withPresentPhase<E extends CompactEvent>(row: E): E {
+  const present = FORMER_PHASES.get(String(row.data.phase));
+  return present === undefined ? row : { ...row, data: { ...row.data, phase: present } };
 }
 
 /** The ids of all events that a row records, in order. */
