@@ -4,7 +4,7 @@
  * Who may import whom, top to bottom: entry > features > {auth > audit, throttling, delivery} > database > config >
  * common. `npm run architecture` shows each broken rule with its comment, which says what to do.
  */
-const LEAVES = 'events|stats|health|inbound-mail|mailbox|templates';
+const LEAVES = 'events|stats|health|inbound-mail|local-mailbox|templates';
 
 /** What the features above the leaves may see of other features. */
 const FEATURES_BELOW = {
@@ -14,7 +14,7 @@ const FEATURES_BELOW = {
   'inbound-reports': 'domains|emails',
   'inbound-smtp': 'inbound-mail|inbound-reports',
   operator: 'domains|emails|stats',
-  privacy: 'emails|inbound-mail|inbound-reports|mailbox|suppressions|webhooks',
+  privacy: 'emails|inbound-mail|inbound-reports|local-mailbox|suppressions|webhooks',
   'tls-reporting': 'domains|emails',
   tracking: 'emails',
   webhooks: 'events',

@@ -21,8 +21,8 @@ import { OutgoingMessagesService } from './modules/emails/outgoing-messages.serv
 import { ReportProcessingModule } from './modules/inbound-reports/inbound-reports.module';
 import { InboundMailModule } from './modules/inbound-mail/inbound-mail.module';
 import { InboundMailService } from './modules/inbound-mail/inbound-mail.service';
-import { MailboxModule } from './modules/mailbox/mailbox.module';
-import { MailboxSmtpServer } from './modules/mailbox/mailbox-smtp.server';
+import { LocalMailboxModule } from './modules/local-mailbox/local-mailbox.module';
+import { MailboxSmtpServer } from './modules/local-mailbox/mailbox-smtp.server';
 import { PrivacyModule } from './modules/privacy/privacy.module';
 import { StatsModule } from './modules/stats/stats.module';
 import { SuppressionsModule } from './modules/suppressions/suppressions.module';
@@ -33,7 +33,7 @@ import { WebhookDispatchModule, WebhooksModule } from './modules/webhooks/webhoo
 @Module({
   imports: [
     ...[AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, EmailsModule],
-    ...[InboundMailModule, MailboxModule],
+    ...[InboundMailModule, LocalMailboxModule],
   ],
   providers: [
     { provide: MessageSource, useExisting: OutgoingMessagesService },

@@ -51,7 +51,7 @@ const OWNERS: Record<string, string> = {
   backfill_runs: 'database',
   master_key_record: 'database',
   throttle_hits: 'throttling',
-  mailbox_messages: 'modules/mailbox',
+  mailbox_messages: 'modules/local-mailbox',
   inbound_reports: 'modules/inbound-reports',
   feedback_reports: 'modules/inbound-reports',
   inbound_routes: 'modules/inbound-mail',

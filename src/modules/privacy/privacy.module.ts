@@ -4,7 +4,7 @@ import { AuditModule } from '../../audit/audit.module';
 import { EmailsModule } from '../emails/emails.module';
 import { InboundMailModule } from '../inbound-mail/inbound-mail.module';
 import { InboundReportsModule } from '../inbound-reports/inbound-reports.module';
-import { MailboxModule } from '../mailbox/mailbox.module';
+import { LocalMailboxModule } from '../local-mailbox/local-mailbox.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
 import { ErasureHandler, RetentionExceptionsService } from './erasure/erasure-handler.service';
 import { ErasureSteps } from './erasure/erasure-steps.service';
@@ -34,7 +34,7 @@ const OWNERS = [
   EmailsModule,
   InboundMailModule,
   InboundReportsModule,
-  MailboxModule,
+  LocalMailboxModule,
   SuppressionsModule,
   WebhooksModule,
 ];

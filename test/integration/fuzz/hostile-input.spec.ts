@@ -3,7 +3,7 @@ import { bytesHold } from '../../../src/common/erasure/byte-search';
 import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../../../src/delivery/smtp/smtp-timeouts';
 import { parseReport } from '../../../src/modules/inbound-reports/parsing/parse-report';
-import { parseMessage, readHead, summarize } from '../../../src/modules/mailbox/message-reader';
+import { parseMessage, readHead, summarize } from '../../../src/modules/local-mailbox/message-reader';
 import { type HostileKind, hostileInputs } from '../../corpus/hostile-corpus';
 import { corpusNames, readCorpus } from '../../corpus/reports-corpus';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';

@@ -11,7 +11,7 @@ import { InboundAddressesBackfill } from '../../../src/modules/inbound-mail/emai
 import { InboundMailService } from '../../../src/modules/inbound-mail/inbound-mail.service';
 import { SubjectErasureService } from '../../../src/modules/emails/privacy/subject-erasure.service';
 import { WebhookMessagesRepository } from '../../../src/modules/webhooks/queue/webhook-messages.repository';
-import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
+import { MailboxRepository } from '../../../src/modules/local-mailbox/mailbox.repository';
 import { insertInboundEmail } from '../../factories/inbound-emails';
 import { DEFERRED } from '../../factories/outcomes';
 import { ErasureScene } from './erasure-scene';

@@ -11,7 +11,7 @@ import { EmailsService } from '../../../src/modules/emails/emails.service';
 import type { Transaction } from '../../../src/database/transaction';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { OutcomesRepository } from '../../../src/modules/emails/outcomes/outcomes.repository';
-import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
+import { MailboxRepository } from '../../../src/modules/local-mailbox/mailbox.repository';
 import { InboundReportsRepository } from '../../../src/modules/inbound-reports/queue/inbound-reports.repository';
 import { EmailLookupService } from '../../../src/modules/emails/email-lookup.service';
 import { SmtpSink } from '../../doubles/smtp-sink';

@@ -7,7 +7,7 @@ import {
 } from '../../emails/privacy/subject-erasure.service';
 import { InboundSubjectsService } from '../../inbound-mail/emails/inbound-subjects.service';
 import { InboundReportsService } from '../../inbound-reports/queue/inbound-reports.service';
-import { MailboxErasureService } from '../../mailbox/mailbox.service';
+import { MailboxErasureService } from '../../local-mailbox/mailbox.service';
 import { SuppressionErasure } from '../../suppressions/address-hashing.service';
 import type { RequestKey } from '../requests/privacy-request.entity';
 import { PrivacyRequestsService } from '../requests/privacy-requests.service';

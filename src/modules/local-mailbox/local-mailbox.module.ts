@@ -24,4 +24,4 @@ import { MailboxRepository } from './mailbox.repository';
   ],
   exports: [MailboxErasureService, MailboxService, MailboxSmtpServer],
 })
-export class MailboxModule {}
+export class LocalMailboxModule {}

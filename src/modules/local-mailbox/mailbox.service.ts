@@ -30,6 +30,7 @@ export interface OpenMessage {
 
 const PAGE_SIZE = 50;
 const NEWEST = 100;
+
 /** Reads the mailbox, which the whole installation shares, for its pages. */
 @Injectable()
 export class MailboxService {

@@ -1,5 +1,5 @@
 import type { ListedMessage } from './mailbox.service';
-import { fileSize } from './page-layout';
+import { displayBody, fileSize } from './page-layout';
 import { listPage, messagePage } from './mailbox-pages';
 
 const EVIL = `</title></style></iframe>"'><script>alert(1)</script><img src=x onerror=alert(1)>`;
@@ -54,5 +54,13 @@ describe('the pages', () => {
     [10 * 1_024 * 1_024, '10.0 MB'],
   ])('write %d bytes as %s', (bytes, text) => {
     expect(fileSize(bytes)).toBe(text);
+  });
+});
+
+describe('displayBody', () => {
+  it('cuts a long text, whatever its line ends', () => {
+    expect(displayBody('\r\n'.repeat(1_000), 100)).toBe(`${'\n'.repeat(99)}…`);
+    expect(displayBody('\r\n'.repeat(100), 100)).toBe('\n'.repeat(100));
+    expect(displayBody(`${'\r\n'.repeat(100)}x`, 100)).toBe(`${'\n'.repeat(99)}…`);
   });
 });
