@@ -1,4 +1,6 @@
+import { hasAutoReplyField, precedencesOf } from '../../../common/mime/automatic-mail';
 import type { HeaderFields } from '../../../common/mime/mime-message';
+import { looksLikeReturnPath } from '../../../delivery/tokens/return-path';
 
 /**
  * Why it should get no automatic reply. `auto_submitted`: written by one (RFC 3834); `bulk`: by its Precedence; `list`: from a
@@ -12,10 +14,6 @@ export type MailMark = (typeof MAIL_MARKS)[number];
 const MAX_HOPS = 50;
 /** Fields of mailing lists (RFC 2919, RFC 2369). */
 const LIST_FIELDS = ['list-id', 'list-post', 'list-unsubscribe', 'list-help', 'list-archive'] as const;
-/** Fields that only autoresponders write. */
-const AUTO_FIELDS = ['x-autoreply', 'x-auto-reply', 'x-autorespond', 'x-autoresponder', 'x-vacation'] as const;
-/** Of envelope senders that the engine makes. */
-const OWN_SENDER = /^b\+[a-z2-7]{55}@/i;
 /** Of emails that the engine composes. */
 const OWN_MESSAGE_ID = /^<([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})@/;
 
@@ -25,7 +23,7 @@ export function marksOf(fields: HeaderFields, envelopeFrom: string): MailMark[] 
     auto_submitted: isAutoSubmitted(fields, envelopeFrom),
     bulk: isBulk(fields),
     list: fields.has(...LIST_FIELDS),
-    loop: fields.all('received').length > MAX_HOPS || OWN_SENDER.test(envelopeFrom),
+    loop: fields.all('received').length > MAX_HOPS || looksLikeReturnPath(envelopeFrom),
   };
   return (Object.keys(marks) as (keyof typeof marks)[]).filter((mark) => marks[mark]);
 }
@@ -38,10 +36,9 @@ export function ownEmailId(fields: HeaderFields): string | undefined {
 /** RFC 3834 section 5: parameters may follow. The null sender stands for bounces and notices (RFC 5321 section 4.5.5). */
 function isAutoSubmitted(fields: HeaderFields, envelopeFrom: string): boolean {
   const field = fields.first('auto-submitted')?.trim().toLowerCase();
-  return envelopeFrom === '' || (field !== undefined && !/^no\b/.test(field)) || fields.has(...AUTO_FIELDS);
+  return envelopeFrom === '' || (field !== undefined && !/^no\b/.test(field)) || hasAutoReplyField(fields);
 }
 
 function isBulk(fields: HeaderFields): boolean {
-  const precedence = [...fields.all('precedence'), ...fields.all('x-precedence')];
-  return precedence.some((value) => /^\s{0,10}(?:bulk|junk|list|auto[_-]?reply)\b/i.test(value));
+  return precedencesOf(fields).some((value) => /^\s{0,10}(?:bulk|junk|list|auto[_-]?reply)\b/i.test(value));
 }
