@@ -14,7 +14,8 @@ import { type SmtpRefusal, tooManyConnections } from './smtp-refusal';
 
 /** A command line carries an address and a few parameters; RFC 5321 section 4.5.3.1.4 asks for 512 octets. */
 const MAX_COMMAND_BYTES = 2_048;
-const NEVER = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', 'HELP'];
+/** Nobody logs in here, and no proxy stands before the listener; WIZ, SHELL and KILL are additions of the library. */
+const DISABLED_COMMANDS = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', 'HELP'];
 
 /**
  * The listener for mail from everywhere: SMTP from unknown clients, for our own return paths, three public mailboxes and the
@@ -92,7 +93,7 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     return {
       name: this.config.delivery.mailHost,
       banner: 'for our own domains only',
-      disabledCommands: NEVER,
+      disabledCommands: DISABLED_COMMANDS,
       disableReverseLookup: true,
       size: reception.maxMessageBytes,
       maxRecipients: limits.maxRecipients,
@@ -110,7 +111,7 @@ export class InboundSmtpServer implements OnApplicationShutdown {
   }
 
   private connect(session: SMTPServerSession): SmtpRefusal | null {
-    session.disabledCommands = this.offersTls ? NEVER : [...NEVER, 'STARTTLS'];
+    session.disabledCommands = this.offersTls ? DISABLED_COMMANDS : [...DISABLED_COMMANDS, 'STARTTLS'];
     if (this.places.isServed(peerOf(session))) return null;
     const refusal = tooManyConnections();
     this.metrics.countRefusal(refusal.reason);

@@ -3,6 +3,7 @@ import pLimit from 'p-limit';
 import { HOUR } from '../../common/clock';
 import { EgressClient } from '../../common/egress/egress-client';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { domainOf } from '../../common/mail-address';
 import { AppConfig, type TlsReportsConfig } from '../../config/config';
 import {
   type DueReport,
@@ -37,7 +38,7 @@ export class TlsReportSender {
   ) {}
 
   async senderOf({ contact }: TlsReportsConfig): Promise<string | undefined> {
-    const name = contact.slice(contact.lastIndexOf('@') + 1).toLowerCase();
+    const name = domainOf(contact).toLowerCase();
     const sender = await this.domains.findVerified(name);
     if (!sender) {
       this.logger.warn(`Reports on TLS are not mailed: ${name}, of TLS_REPORT_CONTACT, is no verified domain`);

@@ -56,8 +56,8 @@ export class EndpointRecovery {
 const BATCH = 200;
 /** After so long of nothing but failures an endpoint is disabled. */
 const FAILING_LIMIT_MS = 5 * DAY;
-/** How exact the time of the last success is. */
-const SUCCESS_NEWS_MS = 10 * SECOND;
+/** How exact the time of the last success is: it is not written for every message. */
+const LAST_SUCCESS_PRECISION_MS = 10 * SECOND;
 
 /** Writes the results of attempts and their effects on the endpoints, many attempts in one transaction. */
 @Injectable()
@@ -110,7 +110,7 @@ export class AttemptSettler {
 
 function limits(now: Date) {
   const before = (ms: number) => new Date(now.getTime() - ms);
-  return { now, failingBefore: before(FAILING_LIMIT_MS), succeededBefore: before(SUCCESS_NEWS_MS) };
+  return { now, failingBefore: before(FAILING_LIMIT_MS), succeededBefore: before(LAST_SUCCESS_PRECISION_MS) };
 }
 
 const WEIGHT: Record<EndpointResult, number> = { failed: 0, succeeded: 1, gone: 2 };

@@ -11,7 +11,7 @@ import { WebhookDispatcher } from './webhook-dispatcher.service';
 const POLL_MS = SECOND;
 const OUTAGE_PAUSE_MS = SECOND;
 /** Between two claims, so that many small ones become one. */
-const BREATH_MS = 20;
+const CLAIM_GAP_MS = 20;
 
 /**
  * Keeps the dispatcher going: no periodic job, because it is woken by new messages and free slots, and drains at shutdown.
@@ -77,8 +77,8 @@ export class DispatchLoop implements OnApplicationBootstrap, BeforeApplicationSh
       try {
         this.isWoken = false;
         const taken = await this.dispatcher.round();
-        if (taken === 0 && !this.isWoken) await this.rest();
-        else await delay(BREATH_MS);
+        if (taken === 0 && !this.isWoken) await this.waitForWork();
+        else await delay(CLAIM_GAP_MS);
       } catch (error) {
         this.logger.warn(`Claiming webhooks paused: ${reasonOf(error)}`);
         await delay(OUTAGE_PAUSE_MS);
@@ -86,7 +86,7 @@ export class DispatchLoop implements OnApplicationBootstrap, BeforeApplicationSh
     }
   }
 
-  private rest(): Promise<void> {
+  private waitForWork(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, POLL_MS * (1 + Math.random() / 2));
       this.wakeUp = () => {

@@ -37,7 +37,7 @@ export interface Moment {
 }
 
 const UNCHANGED = {
-  ...{ nextAttemptAt: null, status: null, error: null, answer: null, deliveredAt: null, result: undefined },
+  ...{ nextAttemptAt: null, status: null, error: null, response: null, deliveredAt: null, result: undefined },
 } as const;
 
 /**

@@ -36,8 +36,8 @@ export class WebhookSender {
       if (outcome.kind === 'failed') return decision;
       const durationMs = Math.round(this.clock.monotonicMs() - startedMs);
       if (outcome.answer.body.length > SHORT_RESPONSE_BYTES) await EVENT_LOOP.next(message.organizationId);
-      const answer = toWebhookResponse(outcome.answer, durationMs);
-      return { ...decision, settled: { ...decision.settled, answer } };
+      const response = toWebhookResponse(outcome.answer, durationMs);
+      return { ...decision, settled: { ...decision.settled, response } };
     } catch (error) {
       const { endpointId, organizationId } = message;
       this.logger.error(

@@ -107,7 +107,7 @@ export interface SettledMessage {
   readonly status: number | null;
   readonly error: string | null;
   /** Null without a response. */
-  readonly answer: WebhookResponse | null;
+  readonly response: WebhookResponse | null;
   readonly deliveredAt: Date | null;
   /** Undefined when it shows nothing about the endpoint. */
   readonly result: EndpointResult | undefined;

@@ -104,13 +104,13 @@ const SETTLE = `
   with held as materialized (
     select m.organization_id, m.mode, m.endpoint_id, m.id,
       m.attempts = 0 and s.state <> 'delivered' or s.gone_url <> e.url as is_renewed,
-      s.state, s.is_charged, s.next_attempt_at, s.status, s.error, s.delivered_at, s.answer
+      s.state, s.is_charged, s.next_attempt_at, s.status, s.error, s.delivered_at, s.response
     from unnest(
       $1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::boolean[], $8::timestamptz[],
       $9::int[], $10::text[], $11::timestamptz[], $12::text[], $13::text[]
     ) as s (
       organization_id, mode, endpoint_id, id, claimed_until, state, is_charged, next_attempt_at, status, error, delivered_at,
-      answer, gone_url
+      response, gone_url
     )
     join webhook_messages m using (organization_id, mode, endpoint_id, id)
     left join webhook_endpoints e
@@ -133,7 +133,7 @@ const SETTLE = `
     last_error = case when h.is_charged then h.error else coalesce(h.error, m.last_error) end,
     last_answer = case
       when m.last_answer = ${NO_RESPONSE} then null
-      when h.is_charged then h.answer::jsonb
+      when h.is_charged then h.response::jsonb
       else m.last_answer
     end,
     delivered_at = h.delivered_at
@@ -156,7 +156,7 @@ export function settleMessages(settled: readonly SettledMessage[]): Statement<ne
       settled.map(({ status }) => status),
       settled.map(({ error }) => error),
       settled.map(({ deliveredAt }) => deliveredAt),
-      settled.map(({ answer }) => (answer === null ? null : JSON.stringify(answer))),
+      settled.map(({ response }) => (response === null ? null : JSON.stringify(response))),
       settled.map(({ message, result }) => (result === 'gone' ? message.url : null)),
     ],
   };

@@ -16,7 +16,7 @@ export interface DispatchMeasure {
   readonly disabled: number;
 }
 
-const TEXT = `
+const MEASURE = `
   select m.pending::int, m.oldest_due_seconds::float8 as "oldestDueSeconds", e.enabled, e.failing, e.disabled
   from (
     select count(*) as pending,
@@ -37,7 +37,7 @@ const TEXT = `
   ) e`;
 
 export function measureDispatch(now: Date): Statement<DispatchMeasure> {
-  return { name: 'measure-webhook-dispatch', text: TEXT, values: [now] };
+  return { name: 'measure-webhook-dispatch', text: MEASURE, values: [now] };
 }
 
 // What background jobs and erasures do to messages, a batch at a time.
