@@ -3,8 +3,7 @@ import type { ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import { evaluateFailure, MAXIMUM_RESPONSE_LENGTH, type FailureGrounds } from './evaluate-failure';
 import { type HeaderFields, readHeader } from '../../../common/mime/mime-message';
 import { decodeField } from '../../../common/mime/part-text';
-import { PARSING_LIMITS } from './unpack';
-import { printable, type Report } from './report';
+import { printable, type Report, PARSING_LIMITS } from './report';
 
 /** Actions of RFC 3464 section 2.3.3, the worst first. */
 const ACTIONS = ['failed', 'delayed', 'relayed', 'expanded', 'delivered'] as const;

@@ -139,7 +139,7 @@ function policyOf(text: string | undefined): DmarcReport['policy'] | undefined {
   return policy === 'none' || policy === 'quarantine' || policy === 'reject' ? policy : undefined;
 }
 
-/** Seconds since 1970, within this century. */
+/** Seconds since 1970; whether they are plausible shows when the report came. */
 function timeOf(text: string | undefined): Date | undefined {
   const seconds = /^\d{9,10}$/.test(text ?? '') ? Number(text) : undefined;
   return seconds === undefined ? undefined : new Date(seconds * SECOND);

@@ -2,8 +2,7 @@ import { hasAutoReplyField, precedencesOf } from '../../../common/mime/automatic
 import { leavesOf, type MessagePart } from '../../../common/mime/mime-message';
 import { looksLikeReturnPath } from '../../../delivery/tokens/return-path';
 import { matchesPattern, type MessageView, type MessagePattern } from './message-view';
-import { PARSING_LIMITS } from './unpack';
-import type { IgnoreReason } from './report';
+import { type IgnoreReason, PARSING_LIMITS } from './report';
 
 /** Automatic replies to our mail on behalf of a person (RFC 3834). */
 export const AUTO_REPLY_PATTERNS: readonly MessagePattern[] = [

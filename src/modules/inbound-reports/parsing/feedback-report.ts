@@ -6,9 +6,8 @@ import {
   readHeader,
   readMessageHeader,
 } from '../../../common/mime/mime-message';
-import { PARSING_LIMITS } from './unpack';
 import { decodedBody } from '../../../common/mime/part-text';
-import { type OriginalMessage, printable, type Report } from './report';
+import { type OriginalMessage, printable, type Report, PARSING_LIMITS } from './report';
 
 /** Complaints from before ARF: a plain mail with ours attached. */
 export const COMPLAINT_PATTERNS: readonly (MessagePattern & { readonly feedbackType: string })[] = [

@@ -1,6 +1,6 @@
 import { decodeField, textOf } from '../../../common/mime/part-text';
 import { leavesOf, type MessagePart } from '../../../common/mime/mime-message';
-import { PARSING_LIMITS } from './unpack';
+import { PARSING_LIMITS } from './report';
 
 /** A message as a person would see it. */
 export interface MessageView {

@@ -18,7 +18,7 @@ const HOLDER = 'reports';
 /**
  * Reads a message that came to one of our return paths or to the feedback address: delivery status notifications (RFC 3464, RFC
  * 6533), feedback reports (RFC 5965) and the forms of systems that follow neither. Never throws, and costs a few passes over
- * the bytes whatever they are (`parsing-limits.ts`).
+ * the bytes whatever they are (`PARSING_LIMITS`).
  *
  * Structured parts take precedence over text, and texts that name their system over similar ones.
  *

@@ -1,6 +1,8 @@
+import { MIME_LIMITS } from '../../../common/mime/mime-message';
+
 /**
  * A received message about our mail. Nothing in it proves which delivery it concerns: the caller has that from the signed
- * address. `parseReport` (parse-report.ts) is synchronous and never throws.
+ * address.
  */
 export type Report =
   | {
@@ -62,6 +64,21 @@ export interface OriginalMessage {
   readonly messageId?: string;
   readonly listUnsubscribe?: string;
 }
+
+/**
+ * What one message may make the parser do. All work is linear in these numbers: whatever a message holds, a report
+ * costs a few passes over at most `messageLength` bytes.
+ */
+export const PARSING_LIMITS = {
+  ...MIME_LIMITS,
+  /** Lines of a text that are searched for a reply. */
+  textLines: 400,
+  lineLength: 1000,
+  /** Recipients of one delivery status. */
+  statusBlocks: 50,
+  /** `Received` fields in a header (RFC 5321 section 6.3 requires a limit of at least 100; ours have few hops). */
+  receivedFields: 30,
+} as const;
 
 /** Controls, lone surrogates, private and unassigned characters, every kind of space, and what reorders text. */
 const UNFIT = /[\p{C}\p{Z}]{1,100}/gu;

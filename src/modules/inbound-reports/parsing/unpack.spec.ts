@@ -8,7 +8,8 @@ import { zipOf } from '../../../../test/factories/zip';
 import { leavesOf, splitMessage } from '../../../common/mime/mime-message';
 import { viewMessage } from './message-view';
 import { parseReport } from './parse-report';
-import { PARSING_LIMITS, unpack } from './unpack';
+import { PARSING_LIMITS } from './report';
+import { unpack } from './unpack';
 
 const TOO_COMPLEX = { kind: 'ignored', reason: 'too-complex' };
 const FOLDERS = [__dirname, join(__dirname, '../../../common/mime')];

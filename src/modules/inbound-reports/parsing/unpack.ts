@@ -1,22 +1,8 @@
 import type { Transform } from 'node:stream';
 import { createGunzip, createInflateRaw } from 'node:zlib';
-import { leavesOf, MIME_LIMITS, splitMessage } from '../../../common/mime/mime-message';
+import { leavesOf, splitMessage } from '../../../common/mime/mime-message';
 import { decodedBody } from '../../../common/mime/part-text';
-
-/**
- * What one message may make the parser do. All work is linear in these numbers: whatever a message holds, a report
- * costs a few passes over at most `messageLength` bytes.
- */
-export const PARSING_LIMITS = {
-  ...MIME_LIMITS,
-  /** Lines of a text that are searched for a reply. */
-  textLines: 400,
-  lineLength: 1000,
-  /** Recipients of one delivery status. */
-  statusBlocks: 50,
-  /** `Received` fields in a header (RFC 5321 section 6.3 requires a limit of at least 100; ours have few hops). */
-  receivedFields: 30,
-} as const;
+import { PARSING_LIMITS } from './report';
 
 /** A report is one file; some come with a letter beside it. */
 const MAX_FILES = 3;

@@ -3,11 +3,7 @@ import type { Transaction } from '../../../database/transaction';
 import { ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
-import {
-  DmarcReportsService,
-  type DmarcShare,
-  TlsReportsService,
-} from '../../domains/aggregate-reports/aggregate-reports.service';
+import { DmarcReportsService, TlsReportsService } from '../../domains/aggregate-reports/aggregate-reports.service';
 import { EmailLookupService, type ReportedRecipient } from '../../emails/email-lookup.service';
 import type { EmailComplaint } from '../../emails/outcomes/outcome-recorder.service';
 import { addressKey } from '../../../common/mail-address';
@@ -26,9 +22,7 @@ export interface Finding {
   readonly outcome?: RecordedOutcome;
   /** Of an email of several recipients, without a proof of which of them. */
   readonly complaint?: EmailComplaint;
-  /** A receiver's report on mail in the names of domains. */
-  readonly dmarc?: readonly DmarcShare[];
-  /** Stores the rest of the report. */
+  /** Stores what an aggregate report (DMARC, TLS) says of our domains. */
   readonly record?: (tx: Transaction) => Promise<void>;
 }
 
@@ -66,8 +60,9 @@ export class ReportExaminer {
     const said = mailbox === 'dmarc' ? await readDmarcReport(raw) : undefined;
     if (!said) return { disposition: publicDisposition(report) };
     if (!isPlausible(said, receivedAt)) return { disposition: 'ignored:dmarc-time' };
-    const dmarc = await this.dmarc.sharesOf(said);
-    return dmarc.length > 0 ? { disposition: 'dmarc', dmarc } : { disposition: 'ignored:dmarc-domain' };
+    const shares = await this.dmarc.sharesOf(said);
+    if (shares.length === 0) return { disposition: 'ignored:dmarc-domain' };
+    return { disposition: 'dmarc', record: (tx) => this.dmarc.record(shares, tx) };
   }
 
   private async findingOnTls(raw: Buffer, receivedAt: Date): Promise<Finding | undefined> {

@@ -5,7 +5,6 @@ import { Clock, SECOND } from '../../../common/clock';
 import { InstallationGauges } from '../../../common/jobs/installation-gauges';
 import { Metrics } from '../../../common/metrics/metrics';
 import { Database } from '../../../database/database.service';
-import { DmarcReportsService } from '../../domains/aggregate-reports/aggregate-reports.service';
 import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
 import type { ClaimedReport } from '../queue/inbound-report.entity';
 import { InboundReportsRepository } from '../queue/inbound-reports.repository';
@@ -59,7 +58,6 @@ export class ReportSettlement {
   constructor(
     private readonly reports: InboundReportsRepository,
     private readonly recorder: OutcomeRecorder,
-    private readonly dmarc: DmarcReportsService,
     private readonly database: Database,
     private readonly metrics: ProcessingMetrics,
     private readonly clock: Clock,
@@ -72,7 +70,6 @@ export class ReportSettlement {
       const isSettled = await this.reports.settle(report, end, tx);
       if (isSettled && found.outcome) await this.recorder.record([found.outcome], tx);
       if (isSettled && found.complaint) await this.recorder.recordComplaint(found.complaint, tx);
-      if (isSettled && found.dmarc) await this.dmarc.record(found.dmarc, tx);
       if (isSettled && found.record) await found.record(tx);
       return isSettled;
     });
