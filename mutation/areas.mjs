@@ -19,9 +19,9 @@ export const AREAS = {
     mutate: ['src/modules/emails/outcomes/apply-outcomes.ts'],
     tests: ['src/modules/emails/outcomes/*.spec.ts'],
   },
-  'compact-events': {
-    mutate: ['src/common/compact-events.ts'],
-    tests: ['src/common/compact-events.spec.ts'],
+  'event-rows': {
+    mutate: ['src/modules/events/event-rows.ts'],
+    tests: ['src/modules/events/event-rows.spec.ts'],
   },
   'idempotency-plan': {
     mutate: ['src/modules/emails/accept/idempotency.ts', 'src/modules/emails/accept/accept-plan.ts'],

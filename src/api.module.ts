@@ -10,7 +10,7 @@ import { DomainsModule } from './modules/domains/domains.module';
 import { EmailsModule } from './modules/emails/emails.module';
 import { HealthModule } from './modules/health/health.module';
 import { InboundMailModule } from './modules/inbound-mail/inbound-mail.module';
-import { MailboxModule } from './modules/mailbox/mailbox.module';
+import { LocalMailboxModule } from './modules/local-mailbox/local-mailbox.module';
 import { OperatorModule } from './modules/operator/operator.module';
 import { PrivacyModule } from './modules/privacy/privacy.module';
 import { StatsModule } from './modules/stats/stats.module';
@@ -30,7 +30,7 @@ import { ThrottlingModule } from './throttling/throttling.module';
     ConsoleModule,
     DomainsModule,
     EmailsModule,
-    MailboxModule,
+    LocalMailboxModule,
     OperatorModule,
     PrivacyModule,
     StatsModule,

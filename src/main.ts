@@ -7,7 +7,7 @@ import type { Role } from './config/config';
 import { loadConfig, loadEnvFile } from './config/load-config';
 import { DkimZoneModule } from './modules/dkim-zone/dkim-zone.module';
 import { MasterKeyCheckModule } from './modules/domains/domains.module';
-import { InboundModule } from './modules/inbound/inbound.module';
+import { InboundSmtpModule } from './modules/inbound-smtp/inbound-smtp.module';
 import { SubmissionModule } from './modules/submission/submission.module';
 import { WorkerModule } from './worker.module';
 
@@ -15,7 +15,7 @@ import { WorkerModule } from './worker.module';
 const MODULES: Record<Role, Modules> = {
   api: [MasterKeyCheckModule, ApiModule],
   worker: [MasterKeyCheckModule, WorkerModule],
-  inbound: [MasterKeyCheckModule, InboundModule],
+  inbound: [MasterKeyCheckModule, InboundSmtpModule],
   dns: [DkimZoneModule],
   submission: [MasterKeyCheckModule, SubmissionModule],
 };

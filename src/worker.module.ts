@@ -18,21 +18,22 @@ import { SigningKeysService } from './modules/domains/dkim/signing-keys.service'
 import { EmailsModule } from './modules/emails/emails.module';
 import { OutcomeRecorder } from './modules/emails/outcomes/outcome-recorder.service';
 import { OutgoingMessagesService } from './modules/emails/outgoing-messages.service';
-import { InboundProcessingModule } from './modules/inbound/inbound.module';
+import { ReportProcessingModule } from './modules/inbound-reports/inbound-reports.module';
 import { InboundMailModule } from './modules/inbound-mail/inbound-mail.module';
 import { InboundMailService } from './modules/inbound-mail/inbound-mail.service';
-import { MailboxModule } from './modules/mailbox/mailbox.module';
-import { MailboxSmtpServer } from './modules/mailbox/mailbox-smtp.server';
+import { LocalMailboxModule } from './modules/local-mailbox/local-mailbox.module';
+import { MailboxSmtpServer } from './modules/local-mailbox/mailbox-smtp.server';
 import { PrivacyModule } from './modules/privacy/privacy.module';
 import { StatsModule } from './modules/stats/stats.module';
 import { SuppressionsModule } from './modules/suppressions/suppressions.module';
+import { TlsReportingModule } from './modules/tls-reporting/tls-reporting.module';
 import { WebhookDispatchModule, WebhooksModule } from './modules/webhooks/webhooks.module';
 
 /** Gives the engine what it asks for through its ports. */
 @Module({
   imports: [
     ...[AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, EmailsModule],
-    ...[InboundMailModule, MailboxModule],
+    ...[InboundMailModule, LocalMailboxModule],
   ],
   providers: [
     { provide: MessageSource, useExisting: OutgoingMessagesService },
@@ -79,10 +80,11 @@ class PortsModule {}
     DeliveryModule.register([PortsModule]),
     DomainsModule,
     EmailsModule,
-    InboundProcessingModule,
     PrivacyModule,
+    ReportProcessingModule,
     StatsModule,
     SuppressionsModule,
+    TlsReportingModule,
     WebhookDispatchModule,
     WebhooksModule,
   ],

@@ -2,9 +2,13 @@ import { type Command, Option } from 'commander';
 import { OPERATOR } from '../audit/audit.service';
 import { OrganizationsService } from '../auth/organizations.service';
 import { isUuid } from '../common/ids';
-import { toInboundRouteDto } from '../modules/inbound-mail/dto/inbound-route.dto';
-import { InboundRoutesService } from '../modules/inbound-mail/inbound-routes.service';
-import { InboundService, PUBLIC_MAILBOXES, type PublicMailbox } from '../modules/inbound/inbound.service';
+import { toInboundRouteDto } from '../modules/inbound-mail/routes/dto/inbound-route.dto';
+import { InboundRoutesService } from '../modules/inbound-mail/routes/inbound-routes.service';
+import {
+  InboundReportsService,
+  PUBLIC_MAILBOXES,
+  type PublicMailbox,
+} from '../modules/inbound-reports/queue/inbound-reports.service';
 import { CliError, fields, type Report, table } from './session/output';
 import { type CliSession, numberUpTo, parseId, type Services } from './session/cli-session';
 
@@ -20,7 +24,7 @@ export function addInboundCommands(program: Command, session: CliSession): void 
     .option('--limit <number>', `1 to ${MAX_LISTED}`, numberUpTo(MAX_LISTED), 50)
     .action(({ mailbox, limit }: { mailbox: PublicMailbox; limit: number }) =>
       session.run(async (services) => {
-        const rows = await services.get(InboundService).listPublicMail(mailbox, limit);
+        const rows = await services.get(InboundReportsService).listPublicMail(mailbox, limit);
         return { json: rows, text: table(rows.map((row) => ({ ...row }))) };
       }),
     );
@@ -32,7 +36,7 @@ export function addInboundCommands(program: Command, session: CliSession): void 
 }
 
 async function show(services: Services, id: string): Promise<Report> {
-  const { raw, ...mail } = await services.get(InboundService).readPublicMail(id);
+  const { raw, ...mail } = await services.get(InboundReportsService).readPublicMail(id);
   const text = raw.toString('utf8').replaceAll('\r\n', '\n');
   return { json: { ...mail, raw: raw.toString('base64') }, text: withoutControls(text) };
 }

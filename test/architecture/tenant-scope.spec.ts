@@ -18,7 +18,7 @@ const ACROSS_TENANTS: Record<string, string> = {
   'modules/events/events.repository.ts':
     'which transactions are open is no tenant’s, and hidden from the role of requests',
   'modules/health/health-indicators.ts': 'the queue is everyone’s',
-  'modules/mailbox/mailbox.controller.ts': 'the mailbox of a development machine shows all mail',
+  'modules/local-mailbox/mailbox.controller.ts': 'the mailbox of a development machine shows all mail',
   'modules/tracking/tracking.controller.ts': 'a signed token says whose mail it was',
 };
 

@@ -1,4 +1,4 @@
-import { expandEvents } from '../../src/common/compact-events';
+import { expandEvents } from '../../src/modules/events/event-rows';
 import type { Queryable } from './tenants';
 
 /** All rows that one email has, as the driver reads them; of a row that records several events, a row for each. */

@@ -15,7 +15,7 @@ import { readSchemaState, type SchemaState } from '../../database/schema-state';
 import { DeliveryQueueModule } from '../../delivery/delivery.module';
 import { DomainsModule } from '../../modules/domains/domains.module';
 import { EmailsModule } from '../../modules/emails/emails.module';
-import { InboundModule } from '../../modules/inbound/inbound.module';
+import { InboundReportsModule } from '../../modules/inbound-reports/inbound-reports.module';
 import { OperatorModule } from '../../modules/operator/operator.module';
 import { PrivacyModule } from '../../modules/privacy/privacy.module';
 import { SuppressionsModule } from '../../modules/suppressions/suppressions.module';
@@ -28,7 +28,7 @@ export type Services = Pick<INestApplicationContext, 'get'>;
 /** Whose services the commands call: those of the API, without HTTP. */
 const MODULES = [
   ...[AuthModule, DeliveryQueueModule, DomainsModule, EmailsModule],
-  ...[InboundModule, OperatorModule, PrivacyModule, SuppressionsModule, WebhooksModule],
+  ...[InboundReportsModule, OperatorModule, PrivacyModule, SuppressionsModule, WebhooksModule],
 ];
 
 /** One command at a time needs one connection, and a second one inside a transaction. */

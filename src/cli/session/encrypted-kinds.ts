@@ -2,7 +2,7 @@ import type { EncryptedRecords } from '../../common/encryption/re-encrypt';
 import { EncryptedDkimKeysService } from '../../modules/domains/dkim/encrypted-dkim-keys.service';
 import { EncryptedPrivacyService } from '../../modules/privacy/requests/privacy-keyring.service';
 import { AddressHashing } from '../../modules/suppressions/address-hashing.service';
-import { EncryptedSecretsService } from '../../modules/webhooks/webhook-secrets.service';
+import { EncryptedSecretsService } from '../../modules/webhooks/endpoints/webhook-secrets.service';
 import type { Services } from './cli-session';
 
 /** One kind of data that is encrypted under the master key, and how the command's report speaks of it. */

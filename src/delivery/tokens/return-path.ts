@@ -29,6 +29,13 @@ const MAC_BYTES = 10;
 const TOKEN_BYTES = MAC_AT + MAC_BYTES;
 const TOKEN_LENGTH = Math.ceil((TOKEN_BYTES * 8) / 5);
 
+const OWN_SENDER = new RegExp(`^b\\+[a-z2-7]{${TOKEN_LENGTH}}@`, 'i');
+
+/** Whether an address has the form of a return path: most likely the mail is ours and has come back. Only `open` proves it. */
+export function looksLikeReturnPath(address: string): boolean {
+  return OWN_SENDER.test(address);
+}
+
 /**
  * Local parts of envelope senders (VERP) that only this service can issue, so that a bounce message counts only when it refers
  * to mail of this service.

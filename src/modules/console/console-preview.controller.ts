@@ -24,7 +24,7 @@ import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import { translateDatabaseError } from '../../database/database-errors';
 import { EmailContentService } from '../emails/email-content.service';
-import { InboundEmailsService } from '../inbound-mail/inbound-emails.service';
+import { InboundEmailsService } from '../inbound-mail/emails/inbound-emails.service';
 
 class PreviewQuery {
   /** Whether images and styles of other hosts are loaded, which shows their owners that the mail is read. */

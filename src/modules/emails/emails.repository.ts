@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, LessThanOrEqual, Not, type Repository } from 'typeorm';
-import { expandEvents } from '../../common/compact-events';
+import { expandEvents } from '../events/event-rows';
 import { INLINE_IMAGE_TYPES, type InlinePart, MAX_INLINE_IMAGE_BYTES } from '../../common/mime/inline-images';
 import { groupByTenant, type Tenant, acrossTenants, currentRequest } from '../../common/tenant';
 import { Database } from '../../database/database.service';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { expandEvents, MOST_LEADS } from '../../common/compact-events';
+import { expandEvents, MOST_LEADS } from './event-rows';
 import { idPlus } from '../../common/ids';
 import { groupByTenant, acrossTenants } from '../../common/tenant';
 import { Database } from '../../database/database.service';

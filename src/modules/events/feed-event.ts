@@ -1,7 +1,6 @@
-import type { CompactEvent } from '../../common/compact-events';
+import type { CompactEvent } from './event-rows';
 import { INBOUND_RECEIVED } from '../../common/event-types';
 import type { EmailKey } from '../../delivery/ports/delivery';
-import { withPresentPhase } from '../../delivery/ports/attempt-trace';
 
 /** An event as clients read it, by webhook or by the pull feed. */
 export interface FeedEvent extends EmailKey {
@@ -55,7 +54,7 @@ export function toPayload(event: FeedEvent): WebhookPayload {
     type: `email.${eventType}`,
     timestamp: event.occurredAt.toISOString(),
     data: {
-      ...withPresentPhase(event.data),
+      ...event.data,
       ...{ eventId: event.id, emailId, domainId, sequence, eventType, source },
       ...(tags && { tags }),
       ...(metadata && { metadata }),

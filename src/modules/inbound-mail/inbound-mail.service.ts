@@ -2,25 +2,25 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { EVENT_LOOP } from '../../common/async/fair-turns';
 import { addressKey } from '../../common/mail-address';
-import type { HeaderFields } from '../../common/mime/mime-message';
 import { AppConfig } from '../../config/config';
-import { AuthenticationService, type Client } from './authentication.service';
+import type { Client } from './authentication/authentication';
+import { AuthenticationService } from './authentication/authentication.service';
 import type {
   InboundCapacity,
   InboundEmailData,
-  MailMark,
   NewInboundEmail,
   RoutedRecipient,
   RouteMatch,
   Routing,
   Stored,
-} from './inbound-email';
-import { InboundEmailsRepository } from './inbound-emails.repository';
-import { InboundMailLimits } from './inbound-mail-limits';
-import { InboundRoutesRepository } from './inbound-routes.repository';
-import { hasBoundedHeader } from './named-addresses';
-import { fromAddressOf, indexedAddresses, ofAuthor, readFields, showHeader } from './read-envelope';
-import { domainsAbove, routesFor } from './route-address';
+} from './emails/inbound-email';
+import { InboundEmailsRepository } from './emails/inbound-emails.repository';
+import { InboundMailLimits } from './emails/inbound-mail-limits';
+import { InboundRoutesRepository } from './routes/inbound-routes.repository';
+import { hasBoundedHeader } from './emails/named-addresses';
+import { type MailMark, marksOf, ownEmailId } from './emails/mail-marks';
+import { fromAddressOf, indexedAddresses, ofAuthor, readFields, showHeader } from './emails/read-envelope';
+import { domainsAbove, routesFor } from './routes/route-address';
 
 /** One route's share of a message. */
 type Share = RouteMatch & { readonly recipients: string[] };
@@ -134,42 +134,5 @@ function digestOfCopy(message: Buffer, { routeId, recipients }: Share, sender: s
   return createHash('sha256').update(message).update(envelope).digest();
 }
 
-export { STORED } from './inbound-email';
+export { STORED } from './emails/inbound-email';
 export type { Client, RoutedRecipient, Routing, Stored };
-/** RFC 5321 section 6.3 asks for a limit of at least 100 hops; real mail takes ten. */
-const MAX_HOPS = 50;
-/** Fields of mailing lists (RFC 2919, RFC 2369). */
-const LIST_FIELDS = ['list-id', 'list-post', 'list-unsubscribe', 'list-help', 'list-archive'] as const;
-/** Fields that only autoresponders write. */
-const AUTO_FIELDS = ['x-autoreply', 'x-auto-reply', 'x-autorespond', 'x-autoresponder', 'x-vacation'] as const;
-/** Of envelope senders that the engine makes. */
-const OWN_SENDER = /^b\+[a-z2-7]{55}@/i;
-/** Of emails that the engine composes. */
-const OWN_MESSAGE_ID = /^<([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})@/;
-
-/** Why mail should get no automatic reply, by its own header. */
-export function marksOf(fields: HeaderFields, envelopeFrom: string): MailMark[] {
-  const marks: Record<Exclude<MailMark, 'own'>, boolean> = {
-    auto_submitted: isAutoSubmitted(fields, envelopeFrom),
-    bulk: isBulk(fields),
-    list: fields.has(...LIST_FIELDS),
-    loop: fields.all('received').length > MAX_HOPS || OWN_SENDER.test(envelopeFrom),
-  };
-  return (Object.keys(marks) as (keyof typeof marks)[]).filter((mark) => marks[mark]);
-}
-
-/** The email's id, if the Message-ID has our form; the email may not exist. */
-export function ownEmailId(fields: HeaderFields): string | undefined {
-  return OWN_MESSAGE_ID.exec(fields.first('message-id') ?? '')?.[1];
-}
-
-/** RFC 3834 section 5: parameters may follow. The null sender stands for bounces and notices (RFC 5321 section 4.5.5). */
-function isAutoSubmitted(fields: HeaderFields, envelopeFrom: string): boolean {
-  const field = fields.first('auto-submitted')?.trim().toLowerCase();
-  return envelopeFrom === '' || (field !== undefined && !/^no\b/.test(field)) || fields.has(...AUTO_FIELDS);
-}
-
-function isBulk(fields: HeaderFields): boolean {
-  const precedence = [...fields.all('precedence'), ...fields.all('x-precedence')];
-  return precedence.some((value) => /^\s{0,10}(?:bulk|junk|list|auto[_-]?reply)\b/i.test(value));
-}

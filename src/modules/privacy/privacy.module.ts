@@ -3,8 +3,8 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../../audit/audit.module';
 import { EmailsModule } from '../emails/emails.module';
 import { InboundMailModule } from '../inbound-mail/inbound-mail.module';
-import { InboundModule } from '../inbound/inbound.module';
-import { MailboxModule } from '../mailbox/mailbox.module';
+import { InboundReportsModule } from '../inbound-reports/inbound-reports.module';
+import { LocalMailboxModule } from '../local-mailbox/local-mailbox.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
 import { ErasureHandler, RetentionExceptionsService } from './erasure/erasure-handler.service';
 import { ErasureSteps } from './erasure/erasure-steps.service';
@@ -30,7 +30,14 @@ const STORING = [
 const EXPORTING = [CleanUpExportsJob, ExportCollector, ExportHandler, ExportParts, ExportsService];
 const ERASING = [ErasureHandler, ErasureSteps, RenewStatisticsJob, RetentionExceptionsService];
 /** Modules that own personal data. */
-const OWNERS = [EmailsModule, InboundMailModule, InboundModule, MailboxModule, SuppressionsModule, WebhooksModule];
+const OWNERS = [
+  EmailsModule,
+  InboundMailModule,
+  InboundReportsModule,
+  LocalMailboxModule,
+  SuppressionsModule,
+  WebhooksModule,
+];
 
 /** Exports and erasures for data subjects: the API accepts and shows them, workers process them. */
 @Module({

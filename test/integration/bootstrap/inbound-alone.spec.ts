@@ -1,7 +1,7 @@
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { newId } from '../../../src/common/ids';
-import { InboundModule } from '../../../src/modules/inbound/inbound.module';
+import { InboundSmtpModule } from '../../../src/modules/inbound-smtp/inbound-smtp.module';
 import { contextOf, type Core, processOf, testConfig } from '../../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 
@@ -11,7 +11,7 @@ describe('a process with the role inbound alone', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    const options = { config: testConfig(), databaseUrl: database.url, imports: [InboundModule] };
+    const options = { config: testConfig(), databaseUrl: database.url, imports: [InboundSmtpModule] };
     core = await contextOf(await processOf(options).compile());
   });
   afterAll(async () => {

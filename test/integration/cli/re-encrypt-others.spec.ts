@@ -4,7 +4,7 @@ import { newId } from '../../../src/common/ids';
 import type { AppConfig } from '../../../src/config/config';
 import { PrivacyKeyring } from '../../../src/modules/privacy/requests/privacy-keyring.service';
 import { hashKeyring } from '../../../src/modules/suppressions/address-hashing.service';
-import { WebhookSecrets } from '../../../src/modules/webhooks/webhook-secrets.service';
+import { WebhookSecrets } from '../../../src/modules/webhooks/endpoints/webhook-secrets.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { query } from '../embedded/support';
 import { CliKit, runWith } from './cli-kit';

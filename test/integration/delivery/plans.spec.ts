@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { findKeyByHash, touchKeys } from '../../../src/auth/sql/api-keys.sql';
 import { HOUR } from '../../../src/common/clock';
-import { plainEvents } from '../../../src/common/compact-events';
+import { plainEvents } from '../../../src/modules/events/event-rows';
 import { firstIdAt, newId, timeOfId } from '../../../src/common/ids';
 import { groupByTenant, type Tenant, type TenantGroup } from '../../../src/common/tenant';
 import { beginWith, createDataSource, poolOf } from '../../../src/database/data-source';

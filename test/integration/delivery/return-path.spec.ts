@@ -1,8 +1,8 @@
 import { Clock } from '../../../src/common/clock';
 import { DomainsModule } from '../../../src/modules/domains/domains.module';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
-import { InboundModule } from '../../../src/modules/inbound/inbound.module';
-import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
+import { InboundSmtpModule } from '../../../src/modules/inbound-smtp/inbound-smtp.module';
+import { InboundSmtpServer } from '../../../src/modules/inbound-smtp/inbound-smtp.server';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import type { SinkMessage } from '../../doubles/smtp-sink';
 import { verifyDkim } from '../../e2e/kit/verify-dkim';
@@ -83,5 +83,5 @@ describe('the return path', () => {
 async function startInbound({ db, core }: DeliveryScene): Promise<Core> {
   const config = testConfig({ INBOUND_SMTP_PORT: '0' });
   const options = { config, databaseUrl: db.url, clock: core.get(Clock), runJobs: true };
-  return contextOf(await processOf({ ...options, imports: [DomainsModule, InboundModule] }).compile());
+  return contextOf(await processOf({ ...options, imports: [DomainsModule, InboundSmtpModule] }).compile());
 }

@@ -11,7 +11,7 @@ import {
   deleteInboundEmails,
   listCrowdedInboundEmails,
   listInboundEmailsOf,
-} from '../../../src/modules/inbound-mail/sql/inbound-emails.sql';
+} from '../../../src/modules/inbound-mail/emails/sql/inbound-emails.sql';
 import {
   findFeedEvents,
   findInboundEvents,

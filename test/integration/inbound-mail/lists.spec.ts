@@ -1,8 +1,11 @@
 import type { PoolClient } from 'pg';
 import { LAST_ID, newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
-import { InboundMailLimits } from '../../../src/modules/inbound-mail/inbound-mail-limits';
-import { listInboundEmails, searchInboundEmails } from '../../../src/modules/inbound-mail/sql/list-inbound-emails.sql';
+import { InboundMailLimits } from '../../../src/modules/inbound-mail/emails/inbound-mail-limits';
+import {
+  listInboundEmails,
+  searchInboundEmails,
+} from '../../../src/modules/inbound-mail/emails/sql/list-inbound-emails.sql';
 import { addDomain } from '../../factories/tenants';
 import { explainBoth } from '../../setup/explain';
 import { DomainsApp, type Owner } from '../domains/domains-app';

@@ -1,12 +1,12 @@
-import { ExpandEventsJob } from '../../../src/modules/webhooks/expand-events.job';
+import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';
 import { WebhookDispatchModule } from '../../../src/modules/webhooks/webhooks.module';
-import { InboundEmailsService } from '../../../src/modules/inbound-mail/inbound-emails.service';
-import { InboundSubjectsService } from '../../../src/modules/inbound-mail/inbound-subjects.service';
-import { InboundMailLimits } from '../../../src/modules/inbound-mail/inbound-mail-limits';
-import { DeleteOldInboundEmailsJob } from '../../../src/modules/inbound-mail/delete-old-inbound-emails.job';
-import { InboundLimits } from '../../../src/modules/inbound/inbound-limits';
-import { InboundModule } from '../../../src/modules/inbound/inbound.module';
-import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
+import { InboundEmailsService } from '../../../src/modules/inbound-mail/emails/inbound-emails.service';
+import { InboundSubjectsService } from '../../../src/modules/inbound-mail/emails/inbound-subjects.service';
+import { InboundMailLimits } from '../../../src/modules/inbound-mail/emails/inbound-mail-limits';
+import { DeleteOldInboundEmailsJob } from '../../../src/modules/inbound-mail/emails/delete-old-inbound-emails.job';
+import { InboundLimits } from '../../../src/modules/inbound-smtp/inbound-limits';
+import { InboundSmtpModule } from '../../../src/modules/inbound-smtp/inbound-smtp.module';
+import { InboundSmtpServer } from '../../../src/modules/inbound-smtp/inbound-smtp.server';
 import { BodyBudget } from '../../../src/common/http/request-body';
 import { LAST_ID, NIL_ID } from '../../../src/common/ids';
 import { DAY } from '../../../src/common/clock';
@@ -30,7 +30,7 @@ describe('mail to inbound routes', () => {
 
   beforeAll(async () => {
     const env = { INBOUND_SMTP_PORT: '0', MAIL_HOST: 'mail.example.org' };
-    app = await DomainsApp.start(env, [InboundModule, WebhookDispatchModule]);
+    app = await DomainsApp.start(env, [InboundSmtpModule, WebhookDispatchModule]);
     // Event ids are of the database's clock.
     app.clock.set(new Date());
     app.dns.set({ 'hooks.example.com': { A: ['93.184.215.14'] } });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { InboundMailLimits } from '../../../src/modules/inbound-mail/inbound-mail-limits';
+import { InboundMailLimits } from '../../../src/modules/inbound-mail/emails/inbound-mail-limits';
 import { Database } from '../../../src/database/database.service';
-import { InboundRoutesRepository } from '../../../src/modules/inbound-mail/inbound-routes.repository';
+import { InboundRoutesRepository } from '../../../src/modules/inbound-mail/routes/inbound-routes.repository';
 import { InboundMailService } from '../../../src/modules/inbound-mail/inbound-mail.service';
 import { waitFor } from '../../setup/wait-for';
 import { addDomain } from '../../factories/tenants';

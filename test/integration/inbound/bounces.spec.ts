@@ -8,7 +8,7 @@ import {
   statusNotification,
   SUCCESS_REPORT,
 } from '../../factories/report-messages';
-import type { Report } from '../../../src/modules/inbound/parsing/report';
+import type { Report } from '../../../src/modules/inbound-reports/parsing/report';
 import { expectedReports, readCorpus } from '../../corpus/reports-corpus';
 import { ReportScene } from './report-scene';
 

@@ -1,6 +1,6 @@
 import { Database } from '../../../src/database/database.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
-import { InboundService } from '../../../src/modules/inbound/inbound.service';
+import { InboundReportsService } from '../../../src/modules/inbound-reports/queue/inbound-reports.service';
 import { readCounters } from '../../factories/stored-email';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { complaint, HARD_BOUNCE_REPORT } from '../../factories/report-messages';
@@ -138,7 +138,7 @@ describe('a complaint to the feedback address', () => {
     expect(await scene.report(complaint({ original }), `abuse@${MAIL_HOST}`)).toBe('spam_report');
     const { organizationId } = scene.delivery.tenant;
     const erased = [{ organizationId, mode: 'live' as const, emailId: id, position: 0 }];
-    await scene.worker.get(Database).transaction((tx) => scene.worker.get(InboundService).erase(erased, tx));
+    await scene.worker.get(Database).transaction((tx) => scene.worker.get(InboundReportsService).erase(erased, tx));
     expect(await scene.delivery.db.query('select 1 from feedback_reports')).toEqual([]);
   });
 

@@ -14,11 +14,12 @@ import { Metrics } from '../../../src/common/metrics/metrics';
 import { AppConfig } from '../../../src/config/config';
 import { loadConfig } from '../../../src/config/load-config';
 import { ReturnPath, type ReturnPathTarget } from '../../../src/delivery/tokens/return-path';
-import { InboundLimits } from '../../../src/modules/inbound/inbound-limits';
-import { InboundModule } from '../../../src/modules/inbound/inbound.module';
-import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
-import { DeleteOldReportsJob } from '../../../src/modules/inbound/reports.job';
-import { InboundRoutesService } from '../../../src/modules/inbound-mail/inbound-routes.service';
+import { InboundLimits } from '../../../src/modules/inbound-smtp/inbound-limits';
+import { InboundSmtpModule } from '../../../src/modules/inbound-smtp/inbound-smtp.module';
+import { InboundSmtpServer } from '../../../src/modules/inbound-smtp/inbound-smtp.server';
+import { DeleteOldReportsJob } from '../../../src/modules/inbound-reports/queue/delete-old-reports.job';
+import { InboundReportLimits } from '../../../src/modules/inbound-reports/queue/inbound-reports.service';
+import { InboundRoutesService } from '../../../src/modules/inbound-mail/routes/inbound-routes.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { addDomain } from '../../factories/tenants';
 import { processOf } from '../../setup/core-context';
@@ -40,6 +41,8 @@ class SilentLogger extends ConsoleLogger {
   protected override printMessages(): void {}
 }
 
+type Limits = Partial<InboundLimits & InboundReportLimits>;
+
 /** The bounce listener on a database of its own, with one organization. */
 export class InboundApp {
   private readonly clients: RawSmtpClient[] = [];
@@ -55,7 +58,7 @@ export class InboundApp {
     this.returnPath = new ReturnPath(deriveKey(module.get(AppConfig).masterKey, 'return-path'), clock);
   }
 
-  static async start(limits: Partial<InboundLimits> = {}, env: Record<string, string> = {}): Promise<InboundApp> {
+  static async start(limits: Limits = {}, env: Record<string, string> = {}): Promise<InboundApp> {
     const database = await createTestDatabase();
     const clock = new FakeClock(new Date());
     const config = loadConfig({
@@ -67,11 +70,13 @@ export class InboundApp {
       ...env,
     });
     const options = { config, databaseUrl: database.url, clock, runJobs: true };
-    const module = await processOf({ ...options, imports: [InboundModule] })
+    const module = await processOf({ ...options, imports: [InboundSmtpModule] })
       .setLogger(new SilentLogger())
       .overrideProvider(InboundLimits)
       // All clients of a test have one address.
       .useValue(Object.assign(new InboundLimits(), { maxConnectionsOfClient: 200 }, limits))
+      .overrideProvider(InboundReportLimits)
+      .useValue(Object.assign(new InboundReportLimits(), limits))
       .compile();
     await module.init();
     const organizations = module.get(OrganizationsService, { strict: false });

@@ -3,9 +3,9 @@ import { HOUR, MINUTE } from '../../../src/common/clock';
 import { InstallationGauges } from '../../../src/common/jobs/installation-gauges';
 import { JobLeases } from '../../../src/common/jobs/periodic-jobs';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { ProcessingMetrics } from '../../../src/modules/inbound/report-settlement.service';
-import { InboundRepository } from '../../../src/modules/inbound/inbound.repository';
-import { ReportExaminer } from '../../../src/modules/inbound/report-examiner.service';
+import { ProcessingMetrics } from '../../../src/modules/inbound-reports/processing/report-settlement.service';
+import { InboundReportsRepository } from '../../../src/modules/inbound-reports/queue/inbound-reports.repository';
+import { ReportExaminer } from '../../../src/modules/inbound-reports/processing/report-examiner.service';
 import { waitFor } from '../../setup/wait-for';
 import { HARD_BOUNCE_REPORT, SOFT_BOUNCE_REPORT } from '../../factories/report-messages';
 import { readCounters } from '../../factories/stored-email';
@@ -146,7 +146,7 @@ describe('working off reports', () => {
     const metrics = new Metrics();
     const { worker, clock } = scene;
     const gauges = new InstallationGauges(worker.get(JobLeases), metrics, clock, true);
-    new ProcessingMetrics(worker.get(InboundRepository), gauges, metrics, clock).onModuleInit();
+    new ProcessingMetrics(worker.get(InboundReportsRepository), gauges, metrics, clock).onModuleInit();
     const waiting = async () => {
       scene.clock.advance(MINUTE);
       const text = await metrics.registry.metrics();

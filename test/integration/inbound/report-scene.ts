@@ -8,9 +8,9 @@ import type { DeliveryOutcome } from '../../../src/delivery/ports/outcome';
 import { ReturnPath, type ReturnPathTarget } from '../../../src/delivery/tokens/return-path';
 import { DomainsModule } from '../../../src/modules/domains/domains.module';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
-import { InboundModule } from '../../../src/modules/inbound/inbound.module';
-import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
-import { ProcessReportsJob } from '../../../src/modules/inbound/reports.job';
+import { InboundSmtpModule } from '../../../src/modules/inbound-smtp/inbound-smtp.module';
+import { InboundSmtpServer } from '../../../src/modules/inbound-smtp/inbound-smtp.server';
+import { ProcessReportsJob } from '../../../src/modules/inbound-reports/processing/process-reports.job';
 import { FakeClock } from '../../doubles/fake-clock';
 import { recordedOutcome } from '../../factories/outcomes';
 import { contextOf, type Core, processOf, testConfig } from '../../setup/core-context';
@@ -25,7 +25,7 @@ const NO_HOP = 9;
 async function startInbound({ db, core }: DeliveryScene, env: Record<string, string>): Promise<Core> {
   const config = testConfig({ INBOUND_SMTP_PORT: '0', ...env });
   const options = { config, databaseUrl: db.url, clock: core.get(Clock), runJobs: true };
-  return contextOf(await processOf({ ...options, imports: [DomainsModule, InboundModule] }).compile());
+  return contextOf(await processOf({ ...options, imports: [DomainsModule, InboundSmtpModule] }).compile());
 }
 
 /** A tenant whose mail is reported on: the listener, and workers that process reports on request. */

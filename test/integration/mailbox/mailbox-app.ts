@@ -15,8 +15,8 @@ import { createHttpAdapter } from '../../../src/common/http/server/http-server';
 import { DtoPipe } from '../../../src/common/http/validate-dto';
 import { loadConfig } from '../../../src/config/load-config';
 import { translateDatabaseError } from '../../../src/database/database-errors';
-import { MailboxModule } from '../../../src/modules/mailbox/mailbox.module';
-import { MailboxSmtpServer } from '../../../src/modules/mailbox/mailbox-smtp.server';
+import { LocalMailboxModule } from '../../../src/modules/local-mailbox/local-mailbox.module';
+import { MailboxSmtpServer } from '../../../src/modules/local-mailbox/mailbox-smtp.server';
 import { FakeClock } from '../../doubles/fake-clock';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { exchange } from '../http/raw-client';
@@ -64,7 +64,7 @@ export class MailboxApp {
     });
 
     @Module({
-      imports: [ProcessModule.register({ config, databaseUrl: database.url, clock, imports: [MailboxModule] })],
+      imports: [ProcessModule.register({ config, databaseUrl: database.url, clock, imports: [LocalMailboxModule] })],
       providers: [
         { provide: APP_GUARD, useClass: PublicOnlyGuard },
         { provide: APP_PIPE, useClass: DtoPipe },

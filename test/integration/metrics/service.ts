@@ -7,7 +7,7 @@ import { startService } from '../../../src/bootstrap/start-service';
 import { createLogger } from '../../../src/common/logging/logger';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { DkimZoneModule } from '../../../src/modules/dkim-zone/dkim-zone.module';
-import { InboundModule } from '../../../src/modules/inbound/inbound.module';
+import { InboundSmtpModule } from '../../../src/modules/inbound-smtp/inbound-smtp.module';
 import { SubmissionModule } from '../../../src/modules/submission/submission.module';
 import { WorkerModule } from '../../../src/worker.module';
 import { type Family, parseExposition } from '../../setup/exposition';
@@ -23,7 +23,7 @@ interface LogLine {
 export const lines: LogLine[] = [];
 
 const MODULES: Record<string, Modules> = {
-  all: [ApiModule, WorkerModule, InboundModule, DkimZoneModule, SubmissionModule],
+  all: [ApiModule, WorkerModule, InboundSmtpModule, DkimZoneModule, SubmissionModule],
   api: [ApiModule],
   worker: [WorkerModule],
 };

@@ -19,7 +19,7 @@ import {
   writeEvents,
 } from '../../../src/modules/emails/privacy/sql/erase-events-and-responses.sql';
 import { findReceived, findSenders, measureErasable } from '../../../src/modules/emails/privacy/sql/find-erasable.sql';
-import { eraseResponses } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
+import { eraseResponses } from '../../../src/modules/webhooks/queue/sql/message-sweeps.sql';
 import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 

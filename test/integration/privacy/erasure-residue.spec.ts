@@ -1,6 +1,6 @@
 import { HOUR } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
-import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
+import { MailboxRepository } from '../../../src/modules/local-mailbox/mailbox.repository';
 import { ExportHandler } from '../../../src/modules/privacy/export/export-handler.service';
 import { ACCESS, PrivacyRequestsService } from '../../../src/modules/privacy/requests/privacy-requests.service';
 import { RenewStatisticsJob } from '../../../src/modules/privacy/privacy-requests.job';

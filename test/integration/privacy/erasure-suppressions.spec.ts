@@ -1,6 +1,6 @@
 import { addressKey } from '../../../src/common/mail-address';
 import { OutgoingMessagesService } from '../../../src/modules/emails/outgoing-messages.service';
-import { MailboxErasureService } from '../../../src/modules/mailbox/mailbox.service';
+import { MailboxErasureService } from '../../../src/modules/local-mailbox/mailbox.service';
 import { SuppressionImportService } from '../../../src/modules/suppressions/suppression-import.service';
 import { SuppressionListService } from '../../../src/modules/suppressions/suppression-list.service';
 import { SuppressionsService } from '../../../src/modules/suppressions/suppressions.service';

@@ -11,8 +11,8 @@ import { EmailsService } from '../../../src/modules/emails/emails.service';
 import type { Transaction } from '../../../src/database/transaction';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { OutcomesRepository } from '../../../src/modules/emails/outcomes/outcomes.repository';
-import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
-import { InboundRepository } from '../../../src/modules/inbound/inbound.repository';
+import { MailboxRepository } from '../../../src/modules/local-mailbox/mailbox.repository';
+import { InboundReportsRepository } from '../../../src/modules/inbound-reports/queue/inbound-reports.repository';
 import { EmailLookupService } from '../../../src/modules/emails/email-lookup.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { HARD_BOUNCE, SOFT_BOUNCE } from '../../factories/outcomes';
@@ -209,7 +209,7 @@ describe('an erasure while mail flows', () => {
     await scene.worker.get(Database).transaction(async (tx) => {
       const claimed = { table: 'inbound_reports', id: report?.id, attempts: 1 } as never;
       const end = { processedAt: new Date(), disposition: 'hard_bounce', subject: undefined };
-      expect(await scene.worker.get(InboundRepository).settle(claimed, end, tx)).toBe(true);
+      expect(await scene.worker.get(InboundReportsRepository).settle(claimed, end, tx)).toBe(true);
       erasing = scene.workOff();
       await waitFor(isWaiting, { what: 'the erasure to wait' });
       await scene.worker.get(OutcomesRepository).lock([key(id)], tx);

@@ -3,7 +3,7 @@ import { HolderTurns } from '../../../src/common/async/holder-turns';
 import { ClientGoneError } from '../../../src/common/errors/app-error';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { EmailListsRepository } from '../../../src/modules/emails/emails.repository';
-import { InboundEmailsRepository } from '../../../src/modules/inbound-mail/inbound-emails.repository';
+import { InboundEmailsRepository } from '../../../src/modules/inbound-mail/emails/inbound-emails.repository';
 import type { Answer } from '../../e2e/kit/api-client';
 import { waitFor } from '../../setup/wait-for';
 import { DomainsApp, type Owner } from '../domains/domains-app';

@@ -1,6 +1,6 @@
 import { DAY, HOUR } from '../../../src/common/clock';
-import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
-import { CleanUpWebhooksJob } from '../../../src/modules/webhooks/webhooks.job';
+import { WebhookMessagesRepository } from '../../../src/modules/webhooks/queue/webhook-messages.repository';
+import { CleanUpWebhooksJob } from '../../../src/modules/webhooks/queue/webhooks.job';
 import { insertEvents } from '../../factories/feed-events';
 import type { Core } from '../../setup/core-context';
 import { waitFor } from '../../setup/wait-for';

@@ -1,6 +1,6 @@
 import { MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
-import { MAX_PENDING, MAX_REQUESTED } from '../../../src/modules/webhooks/webhook-queue';
+import { MAX_PENDING, MAX_REQUESTED } from '../../../src/modules/webhooks/queue/webhook-queue';
 import { type Customer, dataOf, URL, WebhooksApp } from './webhooks-app';
 
 interface Fields {

@@ -2,9 +2,9 @@ import { DAY, HOUR, MINUTE, SECOND } from '../../../src/common/clock';
 import type { Principal } from '../../../src/common/http/principal';
 import { newId } from '../../../src/common/ids';
 import { Database } from '../../../src/database/database.service';
-import type { WebhookMessage } from '../../../src/modules/webhooks/webhook.entity';
-import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
-import { WebhooksService } from '../../../src/modules/webhooks/webhooks.service';
+import type { WebhookMessage } from '../../../src/modules/webhooks/queue/webhook.entity';
+import { WebhookMessagesRepository } from '../../../src/modules/webhooks/queue/webhook-messages.repository';
+import { WebhooksService } from '../../../src/modules/webhooks/endpoints/webhooks.service';
 import { WebhookReceiver } from '../../doubles/webhook-receiver';
 import { DispatchScene } from './dispatch-scene';
 

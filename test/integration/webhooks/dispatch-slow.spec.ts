@@ -1,6 +1,6 @@
 import { SECOND } from '../../../src/common/clock';
-import { PARALLEL_AT_HOST } from '../../../src/modules/webhooks/host-slots';
-import { WebhookDispatcher } from '../../../src/modules/webhooks/webhook-dispatcher.service';
+import { PARALLEL_AT_HOST } from '../../../src/modules/webhooks/dispatch/host-slots';
+import { WebhookDispatcher } from '../../../src/modules/webhooks/dispatch/webhook-dispatcher.service';
 import { WebhookReceiver } from '../../doubles/webhook-receiver';
 import { waitFor } from '../../setup/wait-for';
 import { DispatchScene } from './dispatch-scene';

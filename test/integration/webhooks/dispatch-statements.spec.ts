@@ -3,11 +3,11 @@ import { DAY, MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
-import type { ClaimedMessage, EndpointKey } from '../../../src/modules/webhooks/webhook-queue';
-import { bringForward } from '../../../src/modules/webhooks/sql/endpoint-health.sql';
-import { claimMessages, settleMessages } from '../../../src/modules/webhooks/sql/message-claims.sql';
-import { endOfDisabled, freeOrphanedClaims } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
-import { release } from '../../../src/modules/webhooks/evaluate-attempt';
+import type { ClaimedMessage, EndpointKey } from '../../../src/modules/webhooks/queue/webhook-queue';
+import { bringForward } from '../../../src/modules/webhooks/queue/sql/endpoint-health.sql';
+import { claimMessages, settleMessages } from '../../../src/modules/webhooks/queue/sql/message-claims.sql';
+import { endOfDisabled, freeOrphanedClaims } from '../../../src/modules/webhooks/queue/sql/message-sweeps.sql';
+import { release } from '../../../src/modules/webhooks/dispatch/evaluate-attempt';
 import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 

@@ -1,7 +1,7 @@
 import { newId } from '../../../src/common/ids';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { EventsService } from '../../../src/modules/events/events.service';
-import { WebhookSecrets } from '../../../src/modules/webhooks/webhook-secrets.service';
+import { WebhookSecrets } from '../../../src/modules/webhooks/endpoints/webhook-secrets.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { WebhookReceiver } from '../../doubles/webhook-receiver';
 import { DeliveryScene } from '../../setup/delivery-scene';

@@ -1,4 +1,4 @@
-import { MAX_ENDPOINTS } from '../../../src/modules/webhooks/webhooks.service';
+import { MAX_ENDPOINTS } from '../../../src/modules/webhooks/endpoints/webhooks.service';
 import { newId } from '../../../src/common/ids';
 import { HOUR, MINUTE } from '../../../src/common/clock';
 import { EventsService } from '../../../src/modules/events/events.service';

@@ -1,6 +1,6 @@
 import { DAY, HOUR } from '../../../src/common/clock';
 import { EventsService } from '../../../src/modules/events/events.service';
-import { ReplayWebhooksJob } from '../../../src/modules/webhooks/webhooks.job';
+import { ReplayWebhooksJob } from '../../../src/modules/webhooks/deliveries/replay-webhooks.job';
 import { insertEvents } from '../../factories/feed-events';
 import { addDomain } from '../../factories/tenants';
 import type { Core } from '../../setup/core-context';

@@ -7,9 +7,9 @@ import {
   clearRemoved,
   listEncryptedSecrets,
   listFollowersOf,
-} from '../../../src/modules/webhooks/sql/webhook-endpoints.sql';
-import { deleteOldMessages } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
-import { nextReplays, renewMessages } from '../../../src/modules/webhooks/sql/replays.sql';
+} from '../../../src/modules/webhooks/queue/sql/webhook-endpoints.sql';
+import { deleteOldMessages } from '../../../src/modules/webhooks/queue/sql/message-sweeps.sql';
+import { nextReplays, renewMessages } from '../../../src/modules/webhooks/queue/sql/replays.sql';
 import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { REPLY_ACTIONS, REPLY_CLASSES } from '../../../delivery/policy/classify-reply';
-import { type PhaseTimes, readPhase, SMTP_PHASES, TLS_POLICIES } from '../../../delivery/ports/attempt-trace';
+import { type PhaseTimes, toPhase, SMTP_PHASES, TLS_POLICIES } from '../../../delivery/ports/attempt-trace';
 import type { EmailEvent } from '../email.entity';
 import { phasesOf, type StoredTrace, traceOf } from '../outcomes/stored-trace';
 
@@ -115,7 +115,7 @@ function toAttempt(event: EmailEvent): AttemptDto {
     ...routeOf(stored, data),
     ...tlsOf(stored),
     ...timesOf(stored),
-    phase: readPhase(data.phase),
+    phase: toPhase(data.phase),
     ...replyOf(data),
     ...failureOf(data),
     ...ruleOf(stored, data),
@@ -167,7 +167,7 @@ function ruleOf(
   { ruleId, class: kind, phase }: EmailEvent['data'],
 ): Partial<Pick<AttemptDto, 'rule'>> {
   if (typeof ruleId !== 'string' || typeof kind !== 'string' || action === undefined) return {};
-  return readPhase(phase) === undefined ? {} : { rule: { id: ruleId, class: kind, action } };
+  return toPhase(phase) === undefined ? {} : { rule: { id: ruleId, class: kind, action } };
 }
 
 function textOf<Name extends 'tlsFailure' | 'policy' | 'nextAttemptAt' | 'reason' | 'explanation'>(

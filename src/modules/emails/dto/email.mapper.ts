@@ -1,5 +1,4 @@
 import { toPagination } from '../../../common/http/pagination';
-import { withPresentPhase } from '../../../delivery/ports/attempt-trace';
 import type { Waiting } from '../../../delivery/queue/waiting';
 import type { Email, EmailEvent } from '../email.entity';
 import type { EmailContentView } from '../email-content.service';
@@ -13,14 +12,13 @@ import type {
   RecipientWaitingDto,
 } from './email.dto';
 
-/** Converts an event; phases that were stored under a former name get the current one. */
 export function toEventDto(event: EmailEvent): EmailEventDto {
   return {
     id: event.id,
     eventType: event.eventType,
     source: event.source,
     timestamp: event.occurredAt.toISOString(),
-    eventData: withPresentPhase(event.data),
+    eventData: event.data,
   };
 }
 

@@ -6,7 +6,7 @@ import { MODES } from '../../../common/tenant';
 import type { Backfill, BackfillBatch } from '../../../database/backfill';
 import { BackfillsJob } from '../../../database/backfills.job';
 import type { Transaction } from '../../../database/transaction';
-import { FORMER_PHASES } from '../../../delivery/ports/attempt-trace';
+import { FORMER_PHASES } from '../../events/event-rows';
 import { OutcomesRepository } from './outcomes.repository';
 import type { EventPosition } from './sql/stored-events.sql';
 
@@ -14,7 +14,7 @@ const BATCH = 2_000;
 const FIRST = { mode: MODES[0] ?? '', emailId: NIL_ID, sequence: -1 };
 
 /**
- * Renames the phases in stored events to their current names (delivery/ports/attempt-trace.ts), so that a later release need not
+ * Renames the phases in stored events to their current names (modules/events/event-rows.ts), so that a later release need not
  * know the former ones. One organization and mode after the other, in the order of the primary key, without mail that is
  * accepted meanwhile.
  */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Not, type Repository } from 'typeorm';
-import { compactEvents, plainEvents } from '../../../common/compact-events';
+import { compactEvents, plainEvents } from '../../events/event-rows';
 import { groupByTenant, type Tenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';

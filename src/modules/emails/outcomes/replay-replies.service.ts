@@ -4,7 +4,7 @@ import { Clock, DAY } from '../../../common/clock';
 import { firstIdAt } from '../../../common/ids';
 import type { Tenant } from '../../../common/tenant';
 import { BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../delivery/policy/classify-reply';
-import { readPhase } from '../../../delivery/ports/attempt-trace';
+import { readPhase } from '../../events/event-rows';
 import { OutcomesRepository } from './outcomes.repository';
 import type { StoredReply } from './sql/stored-events.sql';
 

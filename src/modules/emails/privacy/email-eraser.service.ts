@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
-import { idsOf } from '../../../common/compact-events';
+import { idsOf } from '../../events/event-rows';
 import type { Transaction } from '../../../database/transaction';
 import { erasedAddress } from '../outcomes/erased-recipient';
 import { eraseContent, eraseEventData, eraseHead, type SubjectIn } from './erase-texts';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { expandEvents } from '../../../common/compact-events';
+import { expandEvents } from '../../events/event-rows';
 import { lowerForms } from '../../../common/address-forms';
 import type { Tenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';

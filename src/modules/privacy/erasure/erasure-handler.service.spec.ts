@@ -4,7 +4,7 @@ import { SECOND } from '../../../common/clock';
 import type { Database } from '../../../database/database.service';
 import type { PrivacyKeyring } from '../requests/privacy-keyring.service';
 import type { PrivacyRequestsRepository, RequestChanges } from '../requests/privacy-requests.repository';
-import type { WebhookDeliveriesService } from '../../webhooks/webhook-deliveries.service';
+import type { WebhookDeliveriesService } from '../../webhooks/deliveries/webhook-deliveries.service';
 import { type LeasedRequest, PrivacyWork } from '../requests/privacy-work.service';
 import { ErasureHandler } from './erasure-handler.service';
 import type { ErasePage, ErasureSteps } from './erasure-steps.service';

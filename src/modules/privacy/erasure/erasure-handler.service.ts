@@ -3,7 +3,7 @@ import { Clock, DAY, MINUTE, SECOND } from '../../../common/clock';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { SuppressionErasure, type SuppressionReason } from '../../suppressions/address-hashing.service';
-import { WebhookDeliveriesService } from '../../webhooks/webhook-deliveries.service';
+import { WebhookDeliveriesService } from '../../webhooks/deliveries/webhook-deliveries.service';
 import type { ShownRequest } from '../requests/privacy-requests.service';
 import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';
 import { advance, ERASURE_STEPS, type ErasureProgress, progressOf } from './erasure-progress';

@@ -5,9 +5,9 @@ import {
   type ErasedSubject,
   SubjectErasureService,
 } from '../../emails/privacy/subject-erasure.service';
-import { InboundSubjectsService } from '../../inbound-mail/inbound-subjects.service';
-import { InboundService } from '../../inbound/inbound.service';
-import { MailboxErasureService } from '../../mailbox/mailbox.service';
+import { InboundSubjectsService } from '../../inbound-mail/emails/inbound-subjects.service';
+import { InboundReportsService } from '../../inbound-reports/queue/inbound-reports.service';
+import { MailboxErasureService } from '../../local-mailbox/mailbox.service';
 import { SuppressionErasure } from '../../suppressions/address-hashing.service';
 import type { RequestKey } from '../requests/privacy-request.entity';
 import { PrivacyRequestsService } from '../requests/privacy-requests.service';
@@ -33,7 +33,7 @@ export type ErasePage = (tx: Transaction) => Promise<PageResult>;
 export class ErasureSteps {
   constructor(
     private readonly emails: SubjectErasureService,
-    private readonly reports: InboundService,
+    private readonly reports: InboundReportsService,
     private readonly suppressions: SuppressionErasure,
     private readonly inbound: InboundSubjectsService,
     private readonly mailbox: MailboxErasureService,

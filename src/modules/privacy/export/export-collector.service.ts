@@ -7,8 +7,8 @@ import {
   type SubjectRange,
   type SubjectScope,
 } from '../../emails/privacy/subject-emails.service';
-import { type InboundEmail, InboundEmailsService } from '../../inbound-mail/inbound-emails.service';
-import { InboundSubjectsService } from '../../inbound-mail/inbound-subjects.service';
+import { type InboundEmail, InboundEmailsService } from '../../inbound-mail/emails/inbound-emails.service';
+import { InboundSubjectsService } from '../../inbound-mail/emails/inbound-subjects.service';
 import { SuppressionListService } from '../../suppressions/suppression-list.service';
 import {
   type ExportedEmail,

@@ -5,7 +5,7 @@
 // index scan. Elsewhere all three columns of the keys come from the arrays: with a tenant as a parameter, a plan made while the
 // tables were empty would scan all rows of the tenant.
 // Not the ORM: two tables for a whole batch in one round trip.
-import type { AsRow } from '../../../../common/compact-events';
+import type { AsRow } from '../../../events/event-rows';
 import type { Tenant } from '../../../../common/tenant';
 import { TextArray } from '../../../../database/pg-array';
 import type { Statement } from '../../../../database/statement';

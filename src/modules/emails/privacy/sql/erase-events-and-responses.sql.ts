@@ -1,7 +1,7 @@
 // Reads the next events of each email after a sequence.
 // Reads: email_events (range of the primary key). Locks: none; the emails are locked. Rows: up to $5 of each email.
 // Not the ORM: a position in each email's events.
-import type { CompactEvent } from '../../../../common/compact-events';
+import type { CompactEvent } from '../../../events/event-rows';
 import type { EventType } from '../../../../common/event-types';
 import type { Statement } from '../../../../database/statement';
 import type { ErasedSubject } from './erased.sql';

@@ -2,7 +2,7 @@
 // event.
 // Reads: email_recipients (email_recipients_address), emails, email_contents, email_attachments (primary keys; of contents the
 // lengths only). Locks: none. Rows: up to $6. Not the ORM: a running sum, which limits the memory of the page.
-import type { CompactEvent } from '../../../../common/compact-events';
+import type { CompactEvent } from '../../../events/event-rows';
 import { lowerForms, lowerFormsInIndex, lowerInSql } from '../../../../common/address-forms';
 import type { Mode, Tenant } from '../../../../common/tenant';
 import type { Statement } from '../../../../database/statement';

@@ -1,0 +1,66 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsOptional, IsString, IsUUID, MaxLength } from 'class-validator';
+import { Nullable, QueryInteger } from '../../../../common/http/dto-decorators';
+import type { ShownRoute } from '../inbound-routes.service';
+
+const MAX_ADDRESS = 254;
+const ADDRESS = {
+  maxLength: MAX_ADDRESS,
+  example: 'support@in.example.com',
+  description: 'An address, or `*@` and a domain. The domain, or one above it, must be verified',
+};
+const WEBHOOK = {
+  format: 'uuid',
+  description:
+    'The only webhook that gets events of its mail, whatever it is subscribed to; without one, all that are subscribed do',
+};
+
+export class AddInboundRouteDto {
+  @ApiProperty(ADDRESS) @IsString() @MaxLength(MAX_ADDRESS) address!: string;
+  @ApiPropertyOptional(WEBHOOK) @IsOptional() @IsUUID() webhookId?: string;
+}
+
+export class ChangeInboundRouteDto {
+  @ApiPropertyOptional(ADDRESS) @IsOptional() @IsString() @MaxLength(MAX_ADDRESS) address?: string;
+
+  @ApiPropertyOptional({ ...WEBHOOK, type: String, nullable: true, description: 'null takes it away' })
+  @IsOptional()
+  @Nullable()
+  @IsUUID()
+  webhookId?: string | null;
+}
+
+export class ListInboundRoutesQuery {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 })
+  @QueryInteger(1, 1_000_000)
+  page: number = 1;
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 }) @QueryInteger(1, 100) limit: number =
+    20;
+}
+
+export class InboundRouteDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ example: 'support@in.example.com' }) address!: string;
+  @ApiPropertyOptional({
+    format: 'uuid',
+    description: 'The verified domain at its host, or the nearest one above. Without one, mail to it is refused',
+  })
+  domainId?: string;
+  @ApiPropertyOptional({ format: 'uuid' }) webhookId?: string;
+  @ApiProperty({ format: 'date-time' }) createdAt!: string;
+  @ApiProperty({ format: 'date-time' }) updatedAt!: string;
+}
+
+export class RemovedInboundRouteDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ enum: [true] }) deleted!: true;
+}
+
+export function toInboundRouteDto({ id, address, domainId, webhookId, ...times }: ShownRoute): InboundRouteDto {
+  const createdAt = times.createdAt.toISOString();
+  const updatedAt = times.updatedAt.toISOString();
+  return {
+    ...{ id, address, ...(domainId !== undefined && { domainId }), ...(webhookId !== null && { webhookId }) },
+    ...{ createdAt, updatedAt },
+  };
+}
