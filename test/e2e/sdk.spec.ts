@@ -124,8 +124,7 @@ describe('@waybill/client', () => {
     for await (const item of api.listAll({ limit: 2 })) {
       walked.push(item.id);
       if (made.has(item.id)) await api.delete(toPath(item));
-      // A list without a cursor has no place for one that is added meanwhile.
-      if (['suppressions', 'domains'].includes(resource) && walked.length === 3) await api.create(toItem('b', domain));
+      if (walked.length === 3) await api.create(toItem('b', domain));
     }
     expect(new Set(walked).size).toBe(walked.length);
     expect(walked).toEqual(expect.arrayContaining([...made, ...kept]));
