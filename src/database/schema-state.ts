@@ -63,7 +63,7 @@ export async function readSchemaState(url: string): Promise<SchemaState> {
     const misplaced = await findMisplaced(client);
     return misplaced === undefined ? found : { ...found, state: 'elsewhere', sentence: misplaced };
   } finally {
-    await client.end();
+    await client.leave();
   }
 }
 
