@@ -1,3 +1,4 @@
+import { brand, isBranded } from './brand.js';
 import type { components } from './generated/api.js';
 
 /** Every code of an error that the service returns; `/docs` explains each. */
@@ -15,6 +16,12 @@ export interface ErrorFields {
 
 /** A refusal by the service, with a stable code. */
 export class WaybillError extends Error {
+  static {
+    brand(this, 'WaybillError');
+  }
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isBranded(this, value);
+  }
   override readonly name: string = 'WaybillError';
   readonly status: number;
   readonly code: ErrorCode;
@@ -38,6 +45,9 @@ export class WaybillError extends Error {
 
 /** 400: `fields` has messages by field path, like `to[1].email`. */
 export class ValidationError extends WaybillError {
+  static {
+    brand(this, 'ValidationError');
+  }
   override readonly name = 'ValidationError';
 
   get fields(): Readonly<Record<string, readonly string[]>> {
@@ -46,43 +56,79 @@ export class ValidationError extends WaybillError {
 }
 /** 401 */
 export class AuthenticationError extends WaybillError {
+  static {
+    brand(this, 'AuthenticationError');
+  }
   override readonly name = 'AuthenticationError';
 }
 /** 403 */
 export class PermissionError extends WaybillError {
+  static {
+    brand(this, 'PermissionError');
+  }
   override readonly name = 'PermissionError';
 }
 /** 404 */
 export class NotFoundError extends WaybillError {
+  static {
+    brand(this, 'NotFoundError');
+  }
   override readonly name = 'NotFoundError';
 }
 /** 409 */
 export class ConflictError extends WaybillError {
+  static {
+    brand(this, 'ConflictError');
+  }
   override readonly name = 'ConflictError';
 }
 /** 422: a business refusal, such as `recipient_suppressed`. */
 export class UnprocessableError extends WaybillError {
+  static {
+    brand(this, 'UnprocessableError');
+  }
   override readonly name = 'UnprocessableError';
 }
 /** 429, once the retries are used up. */
 export class RateLimitError extends WaybillError {
+  static {
+    brand(this, 'RateLimitError');
+  }
   override readonly name = 'RateLimitError';
 }
 /** 5xx, once the retries are used up. */
 export class ServerError extends WaybillError {
+  static {
+    brand(this, 'ServerError');
+  }
   override readonly name = 'ServerError';
 }
 
 /** No response: the service could not be reached, or the connection broke. */
 export class ConnectionError extends Error {
+  static {
+    brand(this, 'ConnectionError');
+  }
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isBranded(this, value);
+  }
   override readonly name: string = 'ConnectionError';
 }
 /** No response within `timeoutMs`. */
 export class TimeoutError extends ConnectionError {
+  static {
+    brand(this, 'TimeoutError');
+  }
   override readonly name = 'TimeoutError';
 }
 /** A webhook that is not genuine: wrong signature, too old, or malformed. */
 export class WebhookVerificationError extends Error {
+  static {
+    brand(this, 'WebhookVerificationError');
+  }
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isBranded(this, value);
+  }
   override readonly name = 'WebhookVerificationError';
 }
 

@@ -1,3 +1,4 @@
+import { brand, isBranded } from './brand.js';
 import { Core, type WaybillOptions } from './core.js';
 import { Resources, Webhooks as WebhookRoutes } from './generated/resources.js';
 import { verifyWebhook } from './verify-webhook.js';
@@ -9,6 +10,13 @@ class Webhooks extends WebhookRoutes {
 
 /** The API of a Waybill service, a method for each of its routes. */
 export class Waybill extends Resources {
+  static {
+    brand(this, 'Waybill');
+  }
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return isBranded(this, value);
+  }
+
   override readonly webhooks: Webhooks;
 
   constructor(options: WaybillOptions) {

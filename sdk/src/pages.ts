@@ -67,7 +67,7 @@ function afterCursor(query: Query, page: Page<unknown>): Query | undefined {
 }
 
 /**
- * A walk by numbers of pages, or by offsets, through lists without cursors (templates, inbound routes, privacy requests). Entries move up when earlier ones are deleted: as many as the total has lost are read
+ * A walk by numbers of pages, or by offsets, through lists of an older service, some of which have no cursors. Entries move up when earlier ones are deleted: as many as the total has lost are read
  * again, and those that the caller has had are left out. One that is added at the end meanwhile makes up for a deleted one, whose
  * successor is then left out.
  */

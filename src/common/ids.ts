@@ -103,3 +103,11 @@ export interface ListedPage {
   /** True when only the newest entries were examined: `total` counts among those. */
   readonly partial: boolean;
 }
+
+/** What is read of a list by name. */
+export interface NamedSlice {
+  /** Only those that come after this name. */
+  readonly after: string | undefined;
+  readonly skip: number;
+  readonly take: number;
+}

@@ -74,6 +74,7 @@ async function inspect(url: string): Promise<Inspected> {
     connectionString: url,
     application_name: 'waybill-start',
     connectionTimeoutMillis: COMMAND_CONNECT_TIMEOUT_MS,
+    query_timeout: COMMAND_CONNECT_TIMEOUT_MS,
   });
   // A connection that breaks fails the statement that is under way.
   client.on('error', () => undefined);
@@ -86,6 +87,6 @@ async function inspect(url: string): Promise<Inspected> {
     const known = await unlessDenied(client.query<{ identity: string }>(IDENTITY));
     return { style, encoding, identity: known?.rows[0]?.identity };
   } finally {
-    await client.end();
+    await client.leave();
   }
 }

@@ -99,6 +99,6 @@ export async function withAdvisoryLock<T>(url: string, lock: number, work: () =>
     await client.query('select pg_advisory_lock($1)', [lock]);
     return await work();
   } finally {
-    await client.end();
+    await client.leave();
   }
 }

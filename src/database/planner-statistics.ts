@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { MINUTE } from '../common/clock';
 import { LIFT_TIME_LIMITS } from './data-source';
 import { translateDatabaseError } from './database-errors';
 import { Database, DatabaseUrl } from './database.service';
@@ -26,6 +27,8 @@ const FIND_OLDER = `
   limit 1`;
 
 const CONNECT_TIMEOUT_MS = 2_000;
+/** Far more than the samples of the largest table take; a server that is silent for so long has gone without a word. */
+const ANALYZE_TIMEOUT_MS = 10 * MINUTE;
 
 function findOlder(moment: Date, except: readonly string[]): Statement<{ readonly name: string }> {
   return { name: 'find-older-statistics', text: FIND_OLDER, values: [moment, except] };
@@ -37,6 +40,9 @@ function findOlder(moment: Date, except: readonly string[]): Statement<{ readonl
  */
 @Injectable()
 export class PlannerStatistics {
+  /** Milliseconds. */
+  analyzeTimeoutMs = ANALYZE_TIMEOUT_MS;
+
   constructor(
     private readonly database: Database,
     private readonly address: DatabaseUrl,
@@ -61,10 +67,11 @@ export class PlannerStatistics {
       connectionString: this.address.direct,
       application_name: 'waybill-statistics',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: this.analyzeTimeoutMs,
       keepAlive: true,
     });
     client.on('error', () => undefined);
-    const end = () => void client.end().catch(() => undefined);
+    const end = () => void client.leave();
     signal?.addEventListener('abort', end, { once: true });
     try {
       await client.connect();
@@ -74,7 +81,7 @@ export class PlannerStatistics {
       if (!signal?.aborted) throw translateDatabaseError(error);
     } finally {
       signal?.removeEventListener('abort', end);
-      await client.end().catch(() => undefined);
+      await client.leave();
     }
   }
 }

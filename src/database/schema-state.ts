@@ -63,7 +63,7 @@ export async function readSchemaState(url: string): Promise<SchemaState> {
     const misplaced = await findMisplaced(client);
     return misplaced === undefined ? found : { ...found, state: 'elsewhere', sentence: misplaced };
   } finally {
-    await client.end();
+    await client.leave();
   }
 }
 
@@ -103,7 +103,8 @@ export async function findMisplaced(client: Reader): Promise<string | undefined>
   const found = rows.map(({ schema }) => schema).join(' or ');
   return (
     `the tables are in the schema ${found}, and the \`search_path\` leads to ${instead} first: ` +
-    `run \`alter role … set search_path = ${rows.length > 1 ? '…' : found}\` for the user of the database`
+    `run \`alter role … set search_path = ${rows.length > 1 ? '…' : found}\` for the user of the database, ` +
+    'or give a second installation a database of its own'
   );
 }
 

@@ -36,6 +36,14 @@ export function fromCursor(cursor: string | undefined): string | undefined {
   return id;
 }
 
+/** The text to continue after, in a list by name. @throws ValidationError for a cursor that this service did not make */
+export function fromNameCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const name = Buffer.from(cursor, 'base64url').toString();
+  if (name === '' || name.includes('\0') || toNextCursor(name).nextCursor !== cursor) throw foreignCursor();
+  return name;
+}
+
 /** A place in a list that is in the order of times, and of ids where those are equal. */
 export interface TimedPlace {
   readonly at: Date;

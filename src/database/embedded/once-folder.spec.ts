@@ -1,6 +1,7 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { HOUR } from '../../common/clock';
 import { createFolderOnce, exists, removePartialFolders } from './once-folder';
 
 describe('createFolderOnce', () => {
@@ -48,6 +49,20 @@ describe('createFolderOnce', () => {
       expect(await exists(partial)).toBe(false);
     });
     expect(await readFile(path.join(target, 'content'), 'utf8')).toBe('faster');
+  });
+
+  it('removes the remains of killed attempts once it has succeeded', async () => {
+    await mkdir(`${target}.partial-killed`);
+    await createFolderOnce(target, fillWith('a'));
+    expect(await readdir(parent)).toEqual(['cluster']);
+  });
+
+  it('removes old remains before it tries, and not what another one may be at', async () => {
+    for (const name of ['old', 'running']) await mkdir(`${target}.partial-${name}`);
+    const longAgo = new Date(Date.now() - 2 * HOUR);
+    await utimes(`${target}.partial-old`, longAgo, longAgo);
+    await expect(createFolderOnce(target, () => Promise.reject(new Error('killed')))).rejects.toThrow('killed');
+    expect(await readdir(parent)).toEqual(['cluster.partial-running']);
   });
 
   it('removes the remains of a killed attempt, and nothing else', async () => {

@@ -16,7 +16,7 @@ import {
   RequestErasureDto,
   RequestExportDto,
 } from './dto/privacy.dto';
-import { toErasureDto, toExportDto, toHistoryDto, toSubjectAddress } from './dto/privacy.mapper';
+import { toErasureDto, toExportDto, toHistoryDto, toRequestSlice, toSubjectAddress } from './dto/privacy.mapper';
 import { isShown, resultForm, toFile } from './dto/export.file';
 import { ExportsService } from './export/exports.service';
 import { ERASURE, PrivacyRequestsService } from './requests/privacy-requests.service';
@@ -136,7 +136,7 @@ export class ExportsController {
   @ApiData(PrivacyHistoryDto)
   @ApiErrors('invalid_request', 'domain_not_allowed')
   async list(@CurrentPrincipal() principal: Principal, @Query() query: ListPrivacyRequestsQuery) {
-    const { requests, total } = await this.requests.list(principal, query);
-    return { data: toHistoryDto(requests, total) };
+    const { requests, total } = await this.requests.list(principal, toRequestSlice(query));
+    return { data: toHistoryDto(requests, total, query) };
   }
 }

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { toPagination } from '../../common/http/pagination';
-import { PaginationDto } from '../../common/http/envelope.dto';
+import { cutPage, toPagination } from '../../common/http/pagination';
+import { PaginationDto, toNamedSlice } from '../../common/http/envelope.dto';
 import { LiveOnly, RequireScope, Unbound } from '../../common/http/scopes';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
@@ -56,9 +56,10 @@ export class TemplatesController {
   @ApiOperation({ summary: 'List templates', description: 'By name, without html and text.' })
   @ApiList(TemplateListItemDto, PaginationDto)
   @ApiErrors('invalid_request', 'domain_not_allowed')
-  async list(@CurrentPrincipal() { organizationId }: Principal, @Query() { page, limit }: ListTemplatesQuery) {
-    const { views, total } = await this.templates.page(organizationId, { page, limit });
-    return { data: views.map(toListItem), pagination: toPagination({ total }, { page, limit }) };
+  async list(@CurrentPrincipal() { organizationId }: Principal, @Query() query: ListTemplatesQuery) {
+    const { views, total } = await this.templates.page(organizationId, toNamedSlice(query));
+    const { shown, last } = cutPage(views, query.limit);
+    return { data: shown.map(toListItem), pagination: toPagination({ total, next: last?.template.name }, query) };
   }
 
   @Get(':id')

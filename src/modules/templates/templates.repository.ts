@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Any, In, LessThanOrEqual, type Repository } from 'typeorm';
+import { Any, In, LessThanOrEqual, MoreThan, type Repository } from 'typeorm';
+import type { NamedSlice } from '../../common/ids';
 import { lockList } from '../../database/sql/locks.sql';
 import type { Transaction } from '../../database/transaction';
 import { totalTemplateBytes } from './sql/stored-bytes.sql';
@@ -58,14 +59,13 @@ export class TemplatesRepository {
     return this.versions.findOneBy({ organizationId, templateId, version });
   }
 
-  /** One page in the order of names, with the total number. */
-  page(organizationId: string, { offset, limit }: { offset: number; limit: number }): Promise<[Template[], number]> {
-    return this.templates.findAndCount({
-      where: { organizationId },
-      order: { name: 'ASC' },
-      skip: offset,
-      take: limit,
-    });
+  /** In the order of names, with the total number, which counts those before `after` too. */
+  async page(organizationId: string, { after, skip, take }: NamedSlice): Promise<[Template[], number]> {
+    const order = { name: 'ASC' } as const;
+    const where = { organizationId };
+    if (after === undefined) return this.templates.findAndCount({ where, order, skip, take });
+    const found = await this.templates.find({ where: { ...where, name: MoreThan(after) }, order, skip, take });
+    return [found, await this.templates.countBy(where)];
   }
 
   async latest(organizationId: string, templates: readonly Template[]): Promise<ListedVersion[]> {

@@ -3,7 +3,7 @@ import { AuditService } from '../../audit/audit.service';
 import { Clock } from '../../common/clock';
 import { DiskSpace } from '../../common/disk-space';
 import { AppError, NotFoundError, ValidationError } from '../../common/errors/app-error';
-import { newId } from '../../common/ids';
+import { type NamedSlice, newId } from '../../common/ids';
 import { Database } from '../../database/database.service';
 import { violatedConstraint } from '../../database/database-errors';
 import type { Transaction } from '../../database/transaction';
@@ -67,9 +67,9 @@ export class TemplatesService {
     return { template, version };
   }
 
-  /** One page in the order of names. */
-  async page(organizationId: string, { page, limit }: { page: number; limit: number }) {
-    const [templates, total] = await this.templates.page(organizationId, { offset: (page - 1) * limit, limit });
+  /** In the order of names, with the total number. */
+  async page(organizationId: string, slice: NamedSlice) {
+    const [templates, total] = await this.templates.page(organizationId, slice);
     const latest = await this.templates.latest(organizationId, templates);
     const byId = new Map(latest.map((version) => [version.templateId, version]));
     const views = templates.flatMap((template) => {

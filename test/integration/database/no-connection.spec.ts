@@ -1,13 +1,16 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { DataSource } from 'typeorm';
+import { HOUR } from '../../../src/common/clock';
 import { UnavailableError } from '../../../src/common/errors/app-error';
 import { ConfigurationError } from '../../../src/config/load-config';
 import { createDataSource, poolOf } from '../../../src/database/data-source';
 import { databaseErrorCode, isUnavailable } from '../../../src/database/database-errors';
 import { Database, DatabaseUrl } from '../../../src/database/database.service';
+import { PlannerStatistics } from '../../../src/database/planner-statistics';
 import { openDatabase } from '../../../src/database/open-database';
 import { LeaseConnection } from '../../../src/delivery/queue/worker-sessions.repository';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
+import { TcpProxy } from '../../doubles/tcp-proxy';
 import { waitFor } from '../../setup/wait-for';
 
 /** An error of the server (PostgreSQL documentation, "Message Formats"). */
@@ -89,6 +92,52 @@ describe('a database that no longer lets the service in', () => {
     code = undefined;
     expect(await lease.run(ONE)).toEqual([{ one: 1 }]);
     lease.onApplicationShutdown();
+  });
+});
+
+describe('a database that falls silent while samples for its planner are taken', () => {
+  let source: DataSource;
+  let proxy: TcpProxy;
+  let statistics: PlannerStatistics;
+  beforeEach(async () => {
+    source = await createDataSource(database.url).initialize();
+    await source.query('analyze');
+    const through = await TcpProxy.before(database.url);
+    proxy = through.proxy;
+    statistics = new PlannerStatistics(new Database(source), new DatabaseUrl(database.url, through.url));
+  });
+  afterEach(async () => {
+    await Promise.all([source.destroy(), proxy.stop()]);
+  });
+
+  /** Renews them while another transaction has all tables, and the network swallows the answer. */
+  async function begin() {
+    const holder = source.createQueryRunner();
+    await holder.startTransaction();
+    await holder.query(`do $$ begin execute (
+      select 'lock table ' || string_agg(oid::regclass::text, ', ') from pg_class
+      where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')); end $$`);
+    const going = new AbortController();
+    const outcome = statistics
+      .renewOlderThan(new Date(Date.now() + HOUR), going.signal)
+      .catch((error: unknown) => error);
+    const waiting = `select from pg_stat_activity where query like 'analyze %' and wait_event_type = 'Lock'`;
+    await waitFor(async () => (await source.query(waiting)).length === 1, { what: 'the statement' });
+    proxy.hang();
+    await holder.rollbackTransaction();
+    await holder.release();
+    return { outcome, going };
+  }
+
+  it('is given up, so that the job has its next turn', async () => {
+    statistics.analyzeTimeoutMs = 1_000;
+    expect(await (await begin()).outcome).toBeInstanceOf(UnavailableError);
+  });
+
+  it('does not hold up a process that ends', async () => {
+    const { outcome, going } = await begin();
+    going.abort();
+    expect(await outcome).toHaveLength(1);
   });
 });
 

@@ -200,6 +200,7 @@ describe('an external database', () => {
       const found = await readSchemaState(own.url);
       expect(found).toMatchObject({ state: 'elsewhere', isUsable: false });
       expect(found.sentence).toContain(`${sentence}: run \`alter role … set search_path = public\``);
+      expect(found.sentence).toMatch(/, or give a second installation a database of its own$/);
       await expect(openDatabase(config(own.url), { log: silent })).rejects.toThrow(ConfigurationError);
       await query(own.url, `alter database ${name} set search_path = other, public`);
       expect(await readSchemaState(own.url)).toMatchObject({ state: 'elsewhere', isUsable: true });

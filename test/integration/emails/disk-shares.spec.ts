@@ -55,4 +55,24 @@ describe('a disk that one organization fills', () => {
     await disk.read();
     expect((await loud.send(10)).status).toBe(202);
   });
+
+  it('counts the refusals that are stored under the keys of batches', async () => {
+    const [loud, quiet] = [await newClient(), await newClient()];
+    const wrong = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`${index}`.padEnd(64, 'x'), 1]));
+    const refuse = (key?: string) =>
+      loud.client.post('/v1/emails/batch', Array(100).fill(wrong), key ? { 'x-idempotency-key': key } : {});
+    for (let count = 0; count < 12; count += 1) expect((await refuse(`${count}`)).status).toBe(202);
+    free = RESERVE + 2 * MIB;
+    for (let readings = 0; readings < 2; readings += 1) await disk.read();
+    expect((await refuse('another')).status).toBe(429);
+    expect(await loud.send(10)).toEqual({ status: 429, code: 'rate_limit_exceeded' });
+    expect((await quiet.send(10)).status).toBe(202);
+    free = 1_000 * MIB;
+    await disk.read();
+    const [stored] = await db.query(
+      'select count(*)::int, max(octet_length(response::text)) as most from idempotency_keys',
+    );
+    expect(stored?.count).toBe(12);
+    expect(stored?.most).toBeLessThan(256 * 1024);
+  });
 });

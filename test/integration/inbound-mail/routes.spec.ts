@@ -36,7 +36,12 @@ describe('/v1/inbound-routes', () => {
     await acme.api.post(PATH, { address: `*@${domain}` });
     const listed = await acme.api.get(`${PATH}?limit=1`);
     expect(listed.body.data.map((route: any) => route.address)).toEqual([`*@${domain}`]);
-    expect(listed.body.pagination).toEqual({ page: 1, limit: 1, total: 2, totalPages: 2 });
+    const { nextCursor, ...pagination } = listed.body.pagination;
+    expect(pagination).toEqual({ page: 1, limit: 1, total: 2, totalPages: 2 });
+    const next = await acme.api.get(`${PATH}?limit=1&cursor=${nextCursor}`);
+    expect(next.body.data).toHaveLength(1);
+    expect(next.body.data[0].address).not.toBe(`*@${domain}`);
+    expect(next.body.pagination).toEqual({ page: 1, limit: 1, total: 2, totalPages: 2 });
     const changed = await acme.api.patch(`${PATH}/${id}`, { address: `help@${domain}` });
     expect(changed.body.data.address).toBe(`help@${domain}`);
     expect((await acme.api.get(`${PATH}/${id}`)).body.data).toEqual(changed.body.data);

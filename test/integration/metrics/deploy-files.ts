@@ -7,6 +7,7 @@ const ROOT = join(__dirname, '../../..');
 interface Alert {
   readonly alert: string;
   readonly expr: string;
+  readonly labels: { readonly severity: string };
   readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string };
 }
 

@@ -206,6 +206,15 @@ describe('the dashboards and alerts', () => {
     }
   });
 
+  it('wake nobody but for what an operator can end, which one tenant or one receiver does not cause', () => {
+    const of = (severity: string) => readAlerts().filter(({ labels }) => labels.severity === severity);
+    expect(of('critical').map(({ alert }) => alert.replace('Waybill', ''))).toEqual([
+      ...['NoWorkers', 'QueueUnknown', 'BlockListed', 'NothingAuthenticated', 'ApiErrors'],
+      ...['CertificateEnds', 'ClockWrong', 'DiskLow'],
+    ]);
+    expect(of('critical').length + of('warning').length + of('info').length).toBe(readAlerts().length);
+  });
+
   it('judge deliveries by those of live mail: simulated bounces are no reason to wake anyone', () => {
     const mixed = /\bwaybill_(deliveries|delivery_failures)_total\b/;
     expect(readQueries().filter(([, query]) => mixed.test(query))).toEqual([]);

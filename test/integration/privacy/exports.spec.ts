@@ -97,6 +97,14 @@ describe('an export', () => {
       { action: 'privacy.export_requested', data: { ...bob, mode: 'live', format: 'csv' } },
       { action: 'privacy.export_read', data: ada },
     ]);
+    const { nextCursor, ...page } = dataOf(await acme.api.get('/v1/gdpr/status?limit=1'));
+    expect(page).toMatchObject({ requests: [{ requestId: second }], total: 2 });
+    const third = await scene.request(acme.api, 'eve@example.com');
+    const following = dataOf(await acme.api.get(`/v1/gdpr/status?limit=1&offset=7&cursor=${nextCursor}`));
+    expect(following).toMatchObject({ requests: [{ requestId: first }], total: 3 });
+    expect(following).not.toHaveProperty('nextCursor');
+    expect(dataOf(await acme.api.get('/v1/gdpr/status?limit=1&offset=2'))).not.toHaveProperty('nextCursor');
+    expect(dataOf(await acme.api.get('/v1/gdpr/status')).requests[0]).toMatchObject({ requestId: third });
     await scene.work();
   });
 

@@ -40,7 +40,7 @@ describe('the rules for privacy requests', () => {
     expect((await acme.api.get('/v1/gdpr/status')).body.data.total).toBe(0);
   });
 
-  it.each(['limit=0', 'limit=101', 'limit=x', 'offset=-1', 'offset=99999999999', 'page=2'])(
+  it.each(['limit=0', 'limit=101', 'limit=x', 'offset=-1', 'offset=99999999999', 'page=2', 'cursor=x', 'cursor='])(
     'GET /v1/gdpr/status refuses %s',
     async (query) => {
       const { status, body } = await acme.api.get(`/v1/gdpr/status?${query}`);

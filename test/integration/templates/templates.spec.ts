@@ -56,6 +56,37 @@ describe('/v1/templates', () => {
     ]);
   });
 
+  it('lists by name, and by a cursor from which none is left out while others come and go', async () => {
+    const made: Record<string, string> = {};
+    for (const name of ['d', 'b', 'f', 'a-1', 'a1']) made[name] = (await add({ name })).id;
+    const read = async (query: string) => {
+      const { status, body } = await acme.api.get(`/v1/templates?${query}`);
+      const names = body.data?.map(({ name }: { name: string }) => name);
+      return { status, names, pagination: body.pagination };
+    };
+    const { names } = await read('');
+    expect(names.slice(2)).toEqual(['b', 'd', 'f']);
+    const first = await read('limit=2');
+    expect(first.pagination).toEqual({
+      ...{ page: 1, limit: 2, total: 5 },
+      totalPages: 3,
+      nextCursor: expect.any(String),
+    });
+    expect(await read('limit=2&page=3')).toEqual({
+      ...{ status: 200, names: ['f'] },
+      pagination: { page: 3, limit: 2, total: 5, totalPages: 3 },
+    });
+    await acme.api.delete(`/v1/templates/${made[first.names[1]]}`);
+    await add({ name: '0-before' });
+    const second = await read(`limit=2&page=9&cursor=${first.pagination.nextCursor}`);
+    expect([second.names, second.pagination.total]).toEqual([['b', 'd'], 5]);
+    const last = await read(`limit=2&cursor=${second.pagination.nextCursor}`);
+    expect([last.names, last.pagination.nextCursor]).toEqual([['f'], undefined]);
+    for (const cursor of ['', '!', 'AA', '_w', 'YQ==', 'x'.repeat(501)]) {
+      expect(await read(`cursor=${encodeURIComponent(cursor)}`)).toMatchObject({ status: 400 });
+    }
+  });
+
   it('refuses a syntax error with its place, another name twice, and neither html nor text', async () => {
     const wrong = await acme.api.post('/v1/templates', { ...WELCOME, html: 'a\nb {% if name %}' });
     expect(wrong).toMatchObject({

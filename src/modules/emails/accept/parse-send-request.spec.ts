@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { FieldReader } from './field-reader';
 import { type ParsedSendRequest, parseSendRequest } from './parse-send-request';
 
 const NOW = new Date('2026-11-20T10:00:00Z');
@@ -37,6 +38,16 @@ describe('parseSendRequest', () => {
     const parsed = parse(fields(made) as Record<string, unknown>);
     expect(JSON.stringify(parsed).length).toBeLessThan(20_000);
     expect(parsed.ok).toBe(false);
+  });
+
+  it('lists some of very many problems, and says that there are more', () => {
+    const made = () => Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`${index}`.padStart(64, 'x'), 1]));
+    const parsed = parseSendRequest({ to: Array.from({ length: 500 }, made) }, NOW, new FieldReader('3.'));
+    const { validation } = (parsed.ok ? {} : parsed.error.details) as { validation: Record<string, string[]> };
+    expect(Object.keys(validation)).toHaveLength(51);
+    expect(validation['3.body']).toEqual(['body has further problems, which are not listed']);
+    expect(parse({ to: [] }).ok).toBe(false);
+    expect(errorsOf({ to: [] })).toEqual(['to']);
   });
 
   it('brings a minimal request into normal form', () => {
@@ -213,7 +224,7 @@ describe('parseSendRequest', () => {
   });
 
   it('puts the item before field paths of a batch', () => {
-    const parsed = parseSendRequest({ ...MINIMAL, subject: '' }, NOW, '3.');
+    const parsed = parseSendRequest({ ...MINIMAL, subject: '' }, NOW, new FieldReader('3.'));
     expect(parsed).toMatchObject({
       ok: false,
       error: { details: { validation: { '3.subject': [expect.stringContaining('subject')] } } },

@@ -44,17 +44,16 @@ export function fieldsOf(request: SendRequest | UntimelyError): SendRequest {
 /**
  * Validates and normalizes one email of `POST /v1/emails` or of a batch: first field by field, then rules over several fields.
  * All errors are collected.
- * @param prefix of field paths: `3.` for the fourth item of a batch
+ * @param reader which collects the errors
  * @param decoded contents of attachments that are decoded already
  * @throws AppError payload_too_large
  */
 export function parseSendRequest(
   body: unknown,
   now: Date,
-  prefix = '',
+  reader = new FieldReader(),
   decoded: DecodedContents = new Map(),
 ): ParsedSendRequest {
-  const reader = new FieldReader(prefix);
   const given = reader.object(body, 'body');
   if (!given) return { ok: false, error: new ValidationError(reader.errors) };
   reader.unknownFields(given, SEND_REQUEST_FIELDS);

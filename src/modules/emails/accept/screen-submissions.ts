@@ -1,6 +1,7 @@
 import { AppError } from '../../../common/errors/app-error';
 import { newId } from '../../../common/ids';
 import { addressKey } from '../../../common/mail-address';
+import { sizeOfValue } from '../../../common/values';
 import type { SuppressionReason } from '../../suppressions/suppressions.service';
 import {
   type AcceptCommand,
@@ -97,10 +98,13 @@ export function takesTurns({ items }: Submission): boolean {
   return bytes > MOST_BYTES || recipients > MOST_RECIPIENTS;
 }
 
-/** The estimated size of the rows of a submission: their contents, 2 KiB of an email and 1 KiB of a recipient. */
-export function bytesIn({ items }: Submission): number {
-  return items.reduce((sum, { candidate }) => {
-    if (candidate.kind === 'refused') return sum;
+/**
+ * The estimated size of the rows of a submission: their contents, 2 KiB of an email and 1 KiB of a recipient, and the refusals that
+ * are stored under an idempotency key.
+ */
+export function bytesIn({ items, idempotency }: Submission): number {
+  return items.reduce((sum, { candidate, idempotency: own }) => {
+    if (candidate.kind === 'refused') return (idempotency ?? own) ? sum + sizeOfValue(candidate, Infinity) : sum;
     return sum + 2_048 + 1_024 * candidate.request.recipients.length + bytesOf(candidate);
   }, 0);
 }

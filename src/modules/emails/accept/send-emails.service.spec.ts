@@ -1,7 +1,7 @@
 import { loopTurnsOf } from '../../../../test/setup/loop-turns';
 import type { OrganizationsService } from '../../../auth/organizations.service';
 import type { Clock } from '../../../common/clock';
-import { UnavailableError } from '../../../common/errors/app-error';
+import { AppError, UnavailableError } from '../../../common/errors/app-error';
 import type { Tracing } from '../../../common/tracing/tracing';
 import type { TemplateRenderer } from '../../templates/template-renderer.service';
 import type { AcceptService } from './accept.service';
@@ -29,6 +29,7 @@ function serviceWith(
 }
 
 const batchOf = (count: number) => Array.from({ length: count }, () => EMAIL);
+const numbered = <T>(count: number, make: (n: number) => T) => Array.from({ length: count }, (_, n) => make(n));
 
 /** The items of a batch as they come to be accepted, with a template that makes a MiB. */
 async function itemsOf(bodies: readonly unknown[], tenant = TENANT, key?: string): Promise<Submission['items']> {
@@ -83,6 +84,48 @@ describe('batches of one organization', () => {
     const service = serviceWith(render, submit);
     await Promise.all(Array.from({ length: 20 }, () => service.sendBatch(batchOf(3), undefined, TENANT)));
     expect([most, mostCommitted]).toEqual([6, 6]);
+  });
+});
+
+describe('the reasons for which emails of a batch are refused', () => {
+  const reasonsOf = (items: Submission['items']) =>
+    items.map(({ candidate }) => (candidate.kind === 'refused' ? candidate.details?.validation : undefined));
+
+  it('are all there in a usual batch', async () => {
+    const wrong = { to: ['x'], subject: 5, tags: [1, 2], headers: { From: 'a' }, text: 't' };
+    const reasons = reasonsOf(await itemsOf(Array(100).fill(wrong), TENANT, 'key'));
+    for (const [index, validation] of reasons.entries()) {
+      const fields = ['to[0]', 'subject', 'headers.From', 'tags[0]', 'tags[1]'].map((field) => `${index}.${field}`);
+      expect(Object.keys(validation as object)).toEqual(fields);
+    }
+  });
+
+  it.each([
+    ['unknown fields', Array(9).fill(Object.fromEntries(numbered(50, (n) => [`${n}${'字'.repeat(62)}`, 1])))],
+    ['no addresses', numbered(500, (n) => `no address ${n}`)],
+  ])('are few in all, and one of each email in any case: %s', async (_what, to) => {
+    const items = await itemsOf(Array(100).fill({ ...EMAIL, to }), TENANT, 'key');
+    expect(Buffer.byteLength(JSON.stringify(items.map(({ candidate }) => candidate)))).toBeLessThan(160 * 1024);
+    for (const [index, validation] of reasonsOf(items).entries()) {
+      expect(Object.keys(validation as object).length).toBeGreaterThanOrEqual(2);
+      expect(validation).toHaveProperty([`${index}.body`], ['body has further problems, which are not listed']);
+    }
+  });
+
+  it('are few when they are those of templates', async () => {
+    const names = numbered(50, (n) => `${n}`.padStart(200, 'x'));
+    const error = new AppError('template_render_failed', 'Missing', {
+      details: { validation: Object.fromEntries(names.map((name) => [name, [name, name]])) },
+    });
+    const service = serviceWith(
+      () => Promise.reject(error),
+      (submission) => {
+        expect(JSON.stringify(submission.items.map(({ candidate }) => candidate)).length).toBeLessThan(200 * 1024);
+        return Promise.resolve({ results: [], replayed: false });
+      },
+    );
+    await service.sendBatch(batchOf(100), 'key', TENANT);
+    expect.assertions(1);
   });
 });
 

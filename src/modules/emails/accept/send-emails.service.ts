@@ -7,6 +7,8 @@ import type { Tenant } from '../../../common/tenant';
 import { type TraceContext, Tracing } from '../../../common/tracing/tracing';
 import { TemplateRenderer } from '../../templates/template-renderer.service';
 import { AcceptService } from './accept.service';
+import { BatchReasons } from './batch-reasons';
+import { FieldReader } from './field-reader';
 import { fingerprint, fingerprintInTurns, type IdempotencyClaim, idempotencyKeyOf } from './idempotency';
 import { decodeContents } from './parse-attachments';
 import { fieldsOf, type ParsedSendRequest, parseSendRequest, UntimelyError } from './parse-send-request';
@@ -77,7 +79,7 @@ export class SendEmailsService {
    */
   async sendOne(body: unknown, keyHeader: string | string[] | undefined, tenant: Submitter): Promise<AcceptedRequest> {
     const decoded = await decodeContents(body, tenant.organizationId);
-    const parsed = parseSendRequest(body, this.clock.now(), '', decoded);
+    const parsed = parseSendRequest(body, this.clock.now(), new FieldReader(), decoded);
     const request = parsed.ok ? parsed.request : parsed.error;
     if (request instanceof ValidationError && !(request instanceof UntimelyError)) throw request;
     const key = idempotencyKeyOf(keyHeader, fieldsOf(request).idempotencyKey);
@@ -155,9 +157,11 @@ export class SendEmailsService {
     const lookUps = parsed.map((item) => (item instanceof AppError ? undefined : this.lookUpsOf(item, tenant)));
     await Promise.allSettled(lookUps.map((own) => Promise.allSettled([own?.sender, own?.template])));
     const items: SubmissionItem[] = [];
+    const reasons = new BatchReasons();
     for (const [index, item] of parsed.entries()) {
-      const candidate =
+      const found =
         item instanceof AppError ? refusal(item) : await this.candidate(item, bounded, `${index}.`, lookUps[index]);
+      const candidate = found.kind === 'refused' ? reasons.shorten(found, index) : found;
       const isKeyed = !(item instanceof AppError) || item instanceof UntimelyError;
       const key = isKeyed ? fieldsOf(item).idempotencyKey : undefined;
       items.push({ candidate, idempotency: await claimOf(BATCH_ITEM_PATH, key, bodies[index], tenant) });
@@ -185,7 +189,7 @@ export class SendEmailsService {
         await EVENT_LOOP.next(organizationId);
         values = valuesIn(body);
       }
-      items.push(await parseItem(body, { now, prefix: `${index}.`, holder: organizationId }));
+      items.push(await parseItem(body, now, new FieldReader(`${index}.`), organizationId));
     }
     return items;
   }
@@ -259,11 +263,13 @@ function valuesIn(body: unknown): number {
 /** Parses an item; one that the JSON reader has refused already is an AppError. */
 async function parseItem(
   body: unknown,
-  { now, prefix, holder }: { readonly now: Date; readonly prefix: string; readonly holder: string },
+  now: Date,
+  reader: FieldReader,
+  holder: string,
 ): Promise<SendRequest | AppError> {
   if (body instanceof AppError) return body;
   try {
-    const parsed: ParsedSendRequest = parseSendRequest(body, now, prefix, await decodeContents(body, holder));
+    const parsed: ParsedSendRequest = parseSendRequest(body, now, reader, await decodeContents(body, holder));
     return parsed.ok ? parsed.request : parsed.error;
   } catch (error) {
     if (error instanceof AppError) return error;

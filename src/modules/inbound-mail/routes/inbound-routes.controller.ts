@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { toPagination } from '../../../common/http/pagination';
-import { PaginationDto } from '../../../common/http/envelope.dto';
+import { cutPage, toPagination } from '../../../common/http/pagination';
+import { PaginationDto, toNamedSlice } from '../../../common/http/envelope.dto';
 import { LiveOnly, RequireScope, Unbound } from '../../../common/http/scopes';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../../common/http/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../../common/http/principal';
@@ -43,10 +43,10 @@ export class InboundRoutesController {
   @ApiOperation({ summary: 'List inbound routes', description: 'By address.' })
   @ApiList(InboundRouteDto, PaginationDto)
   @ApiErrors('invalid_request', 'domain_not_allowed')
-  async list(@CurrentPrincipal() { organizationId }: Principal, @Query() { page, limit }: ListInboundRoutesQuery) {
-    const { routes, total } = await this.routes.page(organizationId, { page, limit });
-    const pagination = toPagination({ total }, { page, limit });
-    return { data: routes.map(toInboundRouteDto), pagination };
+  async list(@CurrentPrincipal() { organizationId }: Principal, @Query() query: ListInboundRoutesQuery) {
+    const { routes, total } = await this.routes.page(organizationId, toNamedSlice(query));
+    const { shown, last } = cutPage(routes, query.limit);
+    return { data: shown.map(toInboundRouteDto), pagination: toPagination({ total, next: last?.address }, query) };
   }
 
   @Get(':id')

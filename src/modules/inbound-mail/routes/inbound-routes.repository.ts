@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, Not, type Repository } from 'typeorm';
+import { In, MoreThan, Not, type Repository } from 'typeorm';
 import { addressKeys } from '../../../common/address-forms';
+import type { NamedSlice } from '../../../common/ids';
 import { Database } from '../../../database/database.service';
 import { lockList } from '../../../database/sql/locks.sql';
 import type { Transaction } from '../../../database/transaction';
@@ -53,12 +54,12 @@ export class InboundRoutesRepository {
   }
 
   /** By address; also how many there are in all. */
-  page(
-    organizationId: string,
-    { offset, limit }: { offset: number; limit: number },
-  ): Promise<[InboundRoute[], number]> {
+  async page(organizationId: string, { after, skip, take }: NamedSlice): Promise<[InboundRoute[], number]> {
     const order = { address: 'ASC' } as const;
-    return this.routes.findAndCount({ where: { organizationId }, order, skip: offset, take: limit });
+    const where = { organizationId };
+    if (after === undefined) return this.routes.findAndCount({ where, order, skip, take });
+    const found = await this.routes.find({ where: { ...where, address: MoreThan(after) }, order, skip, take });
+    return [found, await this.routes.countBy(where)];
   }
 
   find(organizationId: string, id: string): Promise<InboundRoute | null> {

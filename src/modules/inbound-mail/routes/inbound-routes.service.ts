@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../../audit/audit.service';
 import { Clock } from '../../../common/clock';
 import { AppError, NotFoundError, ValidationError } from '../../../common/errors/app-error';
-import { newId } from '../../../common/ids';
+import { type NamedSlice, newId } from '../../../common/ids';
 import { AppConfig } from '../../../config/config';
 import { violatedConstraint } from '../../../database/database-errors';
 import { Database } from '../../../database/database.service';
@@ -64,14 +64,14 @@ export class InboundRoutesService {
   }
 
   /** By address. */
-  async page(organizationId: string, { page, limit }: { page: number; limit: number }) {
-    const [routes, total] = await this.routes.page(organizationId, { offset: (page - 1) * limit, limit });
+  async page(organizationId: string, slice: NamedSlice) {
+    const [routes, total] = await this.routes.page(organizationId, slice);
     return { routes: await this.described(organizationId, routes), total };
   }
 
   /** By address: at most `maxRoutes`. */
   async all(organizationId: string): Promise<ShownRoute[]> {
-    return (await this.page(organizationId, { page: 1, limit: this.limits.maxRoutes })).routes;
+    return (await this.page(organizationId, { after: undefined, skip: 0, take: this.limits.maxRoutes })).routes;
   }
 
   /** What the organization keeps of the mail that came; beyond `maxBytes` more is put off. */

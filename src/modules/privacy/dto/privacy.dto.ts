@@ -51,6 +51,16 @@ export class ListPrivacyRequestsQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: MAX_OFFSET, default: 0 })
   @QueryInteger(0, MAX_OFFSET)
   offset: number = 0;
+
+  @ApiPropertyOptional({
+    maxLength: 100,
+    description:
+      'The `nextCursor` of the page before; no request is left out while others are made. `offset` is ignored',
+  })
+  @IsOptional()
+  @IsString()
+  @MaxLength(100)
+  cursor?: string;
 }
 
 class ExportCountsDto {
@@ -134,4 +144,5 @@ class PrivacyHistoryEntryDto {
 export class PrivacyHistoryDto {
   @ApiProperty({ type: [PrivacyHistoryEntryDto] }) requests!: PrivacyHistoryEntryDto[];
   @ApiProperty({ ...COUNT, description: 'Over all pages' }) total!: number;
+  @ApiPropertyOptional({ description: 'For the next page; left out on the last one' }) nextCursor?: string;
 }

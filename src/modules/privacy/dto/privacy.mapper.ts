@@ -1,8 +1,15 @@
 import { ValidationError } from '../../../common/errors/app-error';
+import { cutPage, fromCursor, toNextCursor } from '../../../common/http/pagination';
 import { parseAddress } from '../../../common/mail-address';
 import type { FoundExport } from '../export/exports.service';
 import type { ShownRequest } from '../requests/privacy-requests.service';
-import { DATA_CATEGORIES, type PrivacyErasureDto, type PrivacyExportDto, type PrivacyHistoryDto } from './privacy.dto';
+import {
+  DATA_CATEGORIES,
+  type ListPrivacyRequestsQuery,
+  type PrivacyErasureDto,
+  type PrivacyExportDto,
+  type PrivacyHistoryDto,
+} from './privacy.dto';
 
 const ESTIMATED_DAYS = 1;
 
@@ -45,15 +52,28 @@ function toReceipt(receipt: Record<string, unknown>): PrivacyErasureDto['receipt
 }
 
 /** @param total number of requests over all pages */
-export function toHistoryDto(requests: readonly ShownRequest[], total: number): PrivacyHistoryDto {
+/** For one entry more than a page has, which shows whether there is a next one. @throws ValidationError for a foreign cursor */
+export function toRequestSlice({ limit, offset, cursor }: ListPrivacyRequestsQuery) {
+  const before = fromCursor(cursor);
+  return { before, skip: before === undefined ? offset : 0, take: limit + 1 };
+}
+
+/** @param found as `toRequestSlice` asks for */
+export function toHistoryDto(
+  found: readonly ShownRequest[],
+  total: number,
+  { limit }: ListPrivacyRequestsQuery,
+): PrivacyHistoryDto {
+  const { shown, last } = cutPage(found, limit);
   return {
-    requests: requests.map((request) => ({
+    requests: shown.map((request) => ({
       requestId: request.id,
       ...{ type: request.type, email: request.email, status: request.status },
       requestedAt: request.requestedAt.toISOString(),
       ...completion(request),
     })),
     total,
+    ...toNextCursor(last?.id),
   };
 }
 

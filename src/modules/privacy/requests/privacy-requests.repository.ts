@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, IsNull, type Repository } from 'typeorm';
+import { In, IsNull, LessThan, type Repository } from 'typeorm';
 import type { Tenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
@@ -60,22 +60,23 @@ export class PrivacyRequestsRepository {
     });
   }
 
-  /** Newest first, with the total number. */
-  page({ organizationId, mode }: Tenant, skip: number, take: number): Promise<[PrivacyRequest[], number]> {
-    return this.requests.findAndCount({ where: { organizationId, mode }, order: { id: 'DESC' }, skip, take });
+  /** Newest first, with the number of all. @param before only those older than this one */
+  async page({ organizationId, mode }: Tenant, skip: number, take: number, before?: string) {
+    const all = { organizationId, mode };
+    const where = before === undefined ? all : { ...all, id: LessThan(before) };
+    const found = await this.requests.find({ where, order: { id: 'DESC' }, skip, take });
+    return { found, total: await this.requests.countBy(all) };
   }
 
   /** When the oldest open request of all organizations was made; null when none is open. */
   async oldestOpen(): Promise<Date | null> {
-    const open = { status: In([...OPEN]) };
-    const oldest = await this.requests.findOne({ where: open, order: { requestedAt: 'ASC' } });
+    const oldest = await this.requests.findOne({ where: { status: In([...OPEN]) }, order: { requestedAt: 'ASC' } });
     return oldest && oldest.requestedAt;
   }
 
   /** When the oldest request was made that has failed and is not answered; of those made after `since`. Null: there is none. */
   async oldestFailed(since: Date): Promise<Date | null> {
-    const [row] = await this.database.run(oldestFailed(since));
-    return row?.requestedAt ?? null;
+    return (await this.database.run(oldestFailed(since)))[0]?.requestedAt ?? null;
   }
 
   /** When the newest completed erasure of all organizations was made; null without one. */
@@ -107,8 +108,7 @@ export class PrivacyRequestsRepository {
 
   /** Attempts since the last progress, including the current one. */
   async attemptsOf({ organizationId, mode, id }: Lease, tx: Transaction): Promise<number> {
-    const found = await tx.manager.findOneBy(PrivacyRequest, { organizationId, mode, id });
-    return found?.attempts ?? 0;
+    return (await tx.manager.findOneBy(PrivacyRequest, { organizationId, mode, id }))?.attempts ?? 0;
   }
 
   /** Returns false, and writes nothing, when the lease has been lost. */
@@ -134,8 +134,8 @@ export class PrivacyRequestsRepository {
   /** Returns false when the row has changed since it was read. */
   async replaceSubject(row: EncryptedSubject, subject: Buffer, subjectHash: Buffer): Promise<boolean> {
     const { organizationId, mode, id, subject: asRead } = row;
-    const changed = { subject, subjectHash };
-    return (await this.requests.update({ organizationId, mode, id, subject: asRead }, changed)).affected === 1;
+    const key = { organizationId, mode, id, subject: asRead };
+    return (await this.requests.update(key, { subject, subjectHash })).affected === 1;
   }
 }
 

@@ -61,10 +61,10 @@ export class PrivacyRequestsService {
     return this.show(request);
   }
 
-  /** Requests of both types, newest first, with their total number. */
-  async list(tenant: Tenant, { offset, limit }: { offset: number; limit: number }) {
-    const [requests, total] = await this.requests.page(tenant, offset, limit);
-    return { requests: requests.map((request) => this.show(request)), total };
+  /** Requests of both types, newest first, with the number of all. */
+  async list(tenant: Tenant, { before, skip, take }: { before: string | undefined; skip: number; take: number }) {
+    const { found, total } = await this.requests.page(tenant, skip, take, before);
+    return { requests: found.map((request) => this.show(request)), total };
   }
 
   /**

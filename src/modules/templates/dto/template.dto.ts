@@ -2,6 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, IsObject, IsOptional, IsString, Length, Matches, Max, MaxLength, Min } from 'class-validator';
 import { ValidationError } from '../../../common/errors/app-error';
 import { QueryInteger } from '../../../common/http/dto-decorators';
+import { NamedPagesQuery } from '../../../common/http/envelope.dto';
 import { MAX_VARIABLES_BYTES, MAX_VERSION, TEMPLATE_NAME, type TemplateUse } from '../template-renderer.service';
 import type { ListedVersion, RenderedTemplate, TemplateView } from '../templates.service';
 
@@ -52,13 +53,7 @@ export class ChangeTemplateDto {
 }
 
 /** Query of `GET /v1/templates`. */
-export class ListTemplatesQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 })
-  @QueryInteger(1, 1_000_000)
-  page: number = 1;
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 }) @QueryInteger(1, 100) limit: number =
-    20;
-}
+export class ListTemplatesQuery extends NamedPagesQuery {}
 
 /** Query of `GET /v1/templates/{id}`. */
 export class TemplateVersionQuery {

@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsString, IsUUID, MaxLength } from 'class-validator';
-import { Nullable, QueryInteger } from '../../../../common/http/dto-decorators';
+import { Nullable } from '../../../../common/http/dto-decorators';
+import { NamedPagesQuery } from '../../../../common/http/envelope.dto';
 import type { ShownRoute } from '../inbound-routes.service';
 
 const MAX_ADDRESS = 254;
@@ -30,13 +31,7 @@ export class ChangeInboundRouteDto {
   webhookId?: string | null;
 }
 
-export class ListInboundRoutesQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 })
-  @QueryInteger(1, 1_000_000)
-  page: number = 1;
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 }) @QueryInteger(1, 100) limit: number =
-    20;
-}
+export class ListInboundRoutesQuery extends NamedPagesQuery {}
 
 export class InboundRouteDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
