@@ -229,7 +229,9 @@ export class SmtpPool {
       return result;
     } finally {
       job.conversation?.end();
-      this.release(connection);
+      const leaving = connection.whenReady();
+      if (leaving) void leaving.then(() => this.release(connection));
+      else this.release(connection);
     }
   }
 
