@@ -91,7 +91,7 @@ export class SmtpSession {
     return { kind: 'failed', phase: 'mail', afterFinalDot: false, ...refusal, ...this.conversation() };
   }
 
-  /** A reply of a kind that has no meaning in this phase. It is only quoted: alone it would look like a yes, 250 for DATA or 354 for MAIL. */
+  /** A reply of a kind that has no meaning in this phase, which is only quoted: alone, 250 for DATA or 354 for MAIL would look like a yes. */
   confused(phase: SmtpPhase, reply: SmtpReply, more: Partial<SmtpFailed> = {}): SmtpFailed {
     const asked = ASKED[phase] ?? 'the connection';
     const found = `it replied "${printable(lastLine(reply)).slice(0, MAX_QUOTED)}" to ${asked}, where that has no meaning`;

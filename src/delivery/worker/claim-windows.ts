@@ -29,6 +29,8 @@ export const NOT_LOOKED: Look = { window: { organizationId: NIL_ID, cursor: '', 
 
 /** Where claims look among the destinations of each organization: a bounded part at a time, round all of them. */
 export class ClaimWindows {
+  /** Destinations that all looks together have returned. */
+  read = 0;
   private readonly places = new LRUCache<string, Place>({ max: MAX_PLACES });
 
   constructor(private readonly queue: Pick<DeliveryQueueRepository, 'findReadyDestinations'>) {}
@@ -38,7 +40,9 @@ export class ClaimWindows {
     const windows = this.windowsOf(organizationIds.filter((id) => !looks.has(id)));
     if (windows.length === 0) return;
     for (const window of windows) looks.set(window.organizationId, { window, destinations: [] });
-    for (const { organizationId, destination } of await this.queue.findReadyDestinations(windows, filter)) {
+    const ready = await this.queue.findReadyDestinations(windows, filter);
+    this.read += ready.length;
+    for (const { organizationId, destination } of ready) {
       looks.get(organizationId)?.destinations.push(destination);
     }
   }

@@ -14,6 +14,8 @@ import { NIL_ID } from '../../common/ids';
 const WALK = { mostFound: 32, mostSeen: 512 };
 /** Walks and claims of one call that find nothing; then the worker waits for a moment. */
 const MAX_TRIES = 20;
+/** Destinations that a call reads, in which nothing may begin; the next one goes on behind them. */
+const MOST_READ = 8_192;
 /** Of one try: each divides among others what those seen before may not take. */
 const MOST_LOOKS = 4;
 
@@ -94,7 +96,8 @@ export class Claimer {
     if (!this.clock.isReliable) return [];
     this.turns.setWeights(await this.weights.weights());
     const seenThrough: SeenThrough = new Set();
-    for (let tries = 0, isRound = false; tries < MAX_TRIES; tries += 1) {
+    const mostRead = this.windows.read + MOST_READ;
+    for (let tries = 0, isRound = false; tries < MAX_TRIES && this.windows.read < mostRead; tries += 1) {
       isRound = (await this.walk(room.filter)) || isRound;
       const claimed = await this.claimTurns(sessionId, room, seenThrough);
       if (claimed === undefined ? isRound : claimed.length > 0) return claimed ?? [];

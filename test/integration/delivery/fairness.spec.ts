@@ -43,8 +43,8 @@ describe('claiming is fair', () => {
     const source = { weights: () => Promise.resolve(weights) };
     const claimer = new Claimer(queue, source, openPlanner(clock), clock);
     const taken: ClaimedDelivery[][] = [];
-    for (let round = 0; round < rounds; round += 1)
-      taken.push(await claimer.claim(sessionId, { limit, filter: { blocked } }));
+    const room = { limit, filter: { blocked } };
+    for (let round = 0; round < rounds; round += 1) taken.push(await claimer.claim(sessionId, room));
     return taken;
   }
 
@@ -226,7 +226,7 @@ describe('claiming is fair', () => {
     });
 
     it('a receiver with thousands of them that is held back makes no claim large, and hides no other', async () => {
-      const [many, organizationId] = [5_000, newId()];
+      const [many, organizationId] = [12_000, newId()];
       const slots = new WorkerSlots(clock, { slots: 50, sharedHop: false, connectionsPerHost: 20 });
       const planner = new ClaimPlanner(slots, { slots: 50, startConcurrency: 2 }, clock);
       for (let n = 0; n < many; n += 1) slots.learnGroup(`d${n}.example`, { group: 'mx.big.example', hosts: [] });
@@ -244,13 +244,16 @@ describe('claiming is fair', () => {
       const run = jest.spyOn(db.database, 'run');
       const claimer = new Claimer(queue, NO_WEIGHTS, planner, clock);
       const taken: ClaimedDelivery[] = [];
-      for (let round = 0; round < 3; round += 1) taken.push(...(await claimer.claimNext(sessionId)));
-      expect([...countBy(taken, 'destination')]).toEqual([['d2x.example', 6]]);
-      const answers = (await Promise.all(run.mock.results.map(({ value }) => value as Promise<unknown[]>))).flat();
+      for (let round = 0; round < 4; round += 1) {
+        run.mockClear();
+        taken.push(...(await claimer.claimNext(sessionId)));
+        const read = await Promise.all(run.mock.results.map(({ value }) => value as Promise<unknown[]>));
+        expect(read.flat().length).toBeLessThan(10_000);
+      }
+      const [found, ...others] = countBy(taken, 'destination');
+      expect([found?.[0], others]).toEqual(['d2x.example', []]);
       const sent = run.mock.calls.map(([{ values }]) => JSON.stringify(values).length);
       expect(Math.max(...sent)).toBeLessThan(2_000);
-      // A circle for each claim, and what was read before it.
-      expect(answers.length).toBeLessThan(4 * many);
       // Nor does any of the claim go to a tenant that has nothing else.
       const other = newId();
       await fillQueue(db, 200, { organizationId: other, destination: 'd3x.example' });
