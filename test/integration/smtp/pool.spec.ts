@@ -90,10 +90,12 @@ describe('a pool', () => {
       await peer.until('\r\n.\r\n');
       peer.send('250 taken\r\n');
     });
-    const pool = clients.pool(endpointOf(server.port), { maxConnections: 1 });
+    const pool = clients.pool(endpointOf(server.port), { maxConnections: 5 });
     expect(await pool.send(jobTo('nobody@example.org'))).toMatchObject({ kind: 'rejected', phase: 'rcpt' });
     expect(pool).toMatchObject({ openConnections: 1, idleConnections: 0, hasRoom: true });
     const next = pool.send(jobTo('user@example.org'));
+    // The server may take no second connection.
+    expect(pool.openConnections).toBe(1);
     answer();
     expect(await next).toMatchObject(ACCEPTED);
     expect(server.connectionCount).toBe(used);
