@@ -85,8 +85,9 @@ function newDelivery(emailId, organizationId) {
 }
 
 function claimInput(owners) {
-  const shares = owners.map((organizationId) => ({ organizationId, share: Math.ceil(BATCH / TENANTS), cursor: '' }));
-  return { sessionId: SESSION, shares, blockedDestinations: [], bulkRounding: 0, now: new Date() };
+  const most = Math.ceil(BATCH / TENANTS);
+  const quotas = owners.map((organizationId) => ({ organizationId, destination: 'x.example', most }));
+  return { sessionId: SESSION, quotas, bulkRounding: 0, now: new Date() };
 }
 
 /** Works at the rate and takes a sample every 15 s. */

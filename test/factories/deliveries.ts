@@ -7,6 +7,8 @@ import { ClaimPlanner } from '../../src/delivery/worker/claim-plan';
 import { WorkerSlots } from '../../src/delivery/worker/worker-slots';
 import type { NewDelivery } from '../../src/delivery/queue/sql/open-deliveries.sql';
 import type { ClaimInput } from '../../src/delivery/queue/sql/claim-deliveries.sql';
+import type { ReadyFilter } from '../../src/delivery/queue/sql/ready-destinations.sql';
+import { type GroupRoom, quotasOf } from '../../src/delivery/worker/claim-quotas';
 import type { OpenTestDatabase } from '../setup/open-test-database';
 
 export const NIL_ID = '00000000-0000-0000-0000-000000000000';
@@ -35,12 +37,37 @@ export function openPlanner(clock: Clock): ClaimPlanner {
   return new ClaimPlanner(slots, { slots: 100, startConcurrency: undefined }, clock);
 }
 
-/** A claim by `sessionId` for one organization of its whole share. */
+/** A claim by `sessionId`, by default of nothing. */
 export function claimInput(sessionId: string, fields: Partial<ClaimInput> = {}): ClaimInput {
-  return { sessionId, shares: [], blockedDestinations: [], bulkRounding: 0, now: new Date(), ...fields };
+  return { sessionId, quotas: [], bulkRounding: 0, now: new Date(), ...fields };
 }
 
-export interface ClaimRound extends Partial<Omit<ClaimInput, 'shares'>> {
+export interface ShareInput extends Partial<ClaimInput> {
+  /** What each organization may have, and where among its destinations it begins. */
+  readonly shares?: readonly { readonly organizationId: string; readonly share: number; readonly cursor: string }[];
+  readonly filter?: ReadyFilter;
+  /** By default there is room for anything. */
+  readonly roomOf?: (destination: string) => GroupRoom;
+}
+
+/** A claim as a worker makes it: of the destinations that have work, those with room take equal shares. */
+export async function claimShares(
+  { database }: Pick<OpenTestDatabase, 'database'>,
+  sessionId: string,
+  { shares = [], filter = { blocked: [] }, roomOf = (key) => ({ key, limit: Infinity }), ...fields }: ShareInput,
+): Promise<ClaimedDelivery[]> {
+  const queue = new DeliveryQueueRepository(database);
+  const windows = shares.map((one) => ({ ...one, width: 64 }));
+  const ready = await queue.findReadyDestinations(windows, filter);
+  const quotas = shares.flatMap(({ organizationId, share }) => {
+    const own = ready.filter((one) => one.organizationId === organizationId);
+    const destinations = own.map(({ destination }) => destination);
+    return quotasOf(organizationId, share, destinations, roomOf).quotas;
+  });
+  return queue.claim(claimInput(sessionId, { ...fields, quotas }));
+}
+
+export interface ClaimRound extends Omit<ShareInput, 'shares'> {
   readonly limit?: number;
   /** Where among the destinations every organization begins. */
   readonly cursor?: string;
@@ -48,17 +75,17 @@ export interface ClaimRound extends Partial<Omit<ClaimInput, 'shares'>> {
 
 /** A first claim, as a worker that has just started makes it: of at most `limit`, in turn among the first 32 organizations. */
 export async function claimRound(
-  { database }: Pick<OpenTestDatabase, 'database'>,
+  db: Pick<OpenTestDatabase, 'database'>,
   sessionId: string,
   { limit = 100, cursor = '', ...fields }: ClaimRound = {},
 ): Promise<ClaimedDelivery[]> {
-  const queue = new DeliveryQueueRepository(database);
   const turns = new TenantTurns();
-  const { blockedDestinations = [] } = fields;
-  const walk = { afterOrganizationId: NIL_ID, blockedDestinations, mostFound: 32, mostSeen: 512 };
-  turns.found((await queue.findReadyTenants(walk)).map(({ organizationId }) => organizationId));
+  const { filter = { blocked: [] } } = fields;
+  const walk = { afterOrganizationId: NIL_ID, filter, mostFound: 32, mostSeen: 512 };
+  const found = await new DeliveryQueueRepository(db.database).findReadyTenants(walk);
+  turns.found(found.map(({ organizationId }) => organizationId));
   const shares = [...turns.next(limit)].map(([organizationId, share]) => ({ organizationId, share, cursor }));
-  return queue.claim(claimInput(sessionId, { ...fields, shares }));
+  return claimShares(db, sessionId, { ...fields, shares });
 }
 
 /** Many deliveries, one for each email, created by the database: thousands in a few milliseconds. */

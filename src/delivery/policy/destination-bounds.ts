@@ -70,10 +70,9 @@ interface Bucket {
   filledAtMs: number;
 }
 
-/** How busy a group is, and its destinations. */
+/** How busy a group is. */
 export interface Load {
   readonly key: string;
-  readonly destinations: readonly string[];
   readonly limit: number;
   readonly active: number;
 }

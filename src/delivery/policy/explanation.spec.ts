@@ -55,12 +55,6 @@ describe('the explanation of an ending', () => {
       /it was tried 24 times; the last result was: The server did not answer in time$/,
     ],
     [
-      'a yes in the wrong place',
-      { ...timeout, cause: 'protocol', smtp: { phase: 'data', code: 250, response: '250 ok' } },
-      atEndOfLife(24),
-      /the last answer was: 250 ok; the server replied 250 to DATA, where that has no meaning$/,
-    ],
-    [
       'silence after the final dot',
       lost,
       atEndOfLife(24),
@@ -71,15 +65,7 @@ describe('the explanation of an ending', () => {
     expect(resolveOutcome(result, given)).toMatchObject({ explanation: expect.stringMatching(words) });
   });
 
-  it('is there for what a reply alone says wrongly, or not at all, while it is tried again', () => {
-    const misplaced = {
-      ...timeout,
-      cause: 'protocol',
-      smtp: { phase: 'data', code: 250, response: '250 ok' },
-    } as const;
-    expect(resolveOutcome(misplaced, retryFacts())).toMatchObject({
-      ...{ kind: 'deferred', explanation: 'The server replied 250 to DATA, where that has no meaning' },
-    });
+  it('is there for what no reply says, while it is tried again', () => {
     const ours = { ...timeout, cause: 'internal', smtp: {} };
     expect(resolveOutcome(ours, retryFacts())).toMatchObject({
       explanation: expect.stringMatching(/^An error of this/) as unknown,

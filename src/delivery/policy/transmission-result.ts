@@ -1,4 +1,4 @@
-import type { ConversationTrace, SmtpPhase, TlsPolicy } from '../ports/attempt-trace';
+import type { ConversationTrace, TlsPolicy } from '../ports/attempt-trace';
 import { type DeliveryOutcome, type SmtpFacts, SOURCE_SUSPENDED } from '../ports/outcome';
 import { BUILT_IN_CLASSIFIER, type ReplyClassification, type ReplyClassifier } from './classify-reply';
 import type { ReleaseSignal } from './destination-bounds';
@@ -126,16 +126,10 @@ function resolveFailure(failed: Failed, facts: RetryFacts): DeliveryOutcome {
   return retryOrEnd(afterFinalDot ? 'unknown' : 'deferred', reason, smtp, facts, remarkOn(failed));
 }
 
-const ASKED: Readonly<Partial<Record<SmtpPhase, string>>> = {
-  ...{ auth: 'the login', tls: 'STARTTLS', mail: 'MAIL', rcpt: 'RCPT', data: 'DATA', final: 'the message' },
-};
-
-/** A reply in the wrong place would look like a yes: 250 for DATA, 354 for MAIL. An error of this service has no words of its own. */
-function remarkOn({ cause, smtp }: Failed): string | undefined {
+/** An error of this service has no words of its own. */
+function remarkOn({ cause }: Failed): string | undefined {
   if (cause === 'internal') return 'an error of this service ended the attempt: its operator finds it in the log';
-  const { code, phase = 'connect' } = smtp;
-  if (cause !== 'protocol' || code === undefined) return undefined;
-  return `the server replied ${code} to ${ASKED[phase] ?? 'the connection'}, where that has no meaning`;
+  return undefined;
 }
 
 /**
@@ -161,7 +155,7 @@ const TRIED_AGAIN =
   'The server had the whole message and did not say that it takes it: it is tried again with the same Message-ID, and may arrive twice';
 const MAY_HAVE_ARRIVED = 'the server had the whole message, so it may have arrived after all';
 
-/** @param remark on the last reply */
+/** @param remark on the attempt */
 function retryOrEnd(
   kind: 'deferred' | 'unknown',
   reason: string,

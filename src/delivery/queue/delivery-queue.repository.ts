@@ -33,6 +33,12 @@ import {
 } from './sql/worker-sessions.sql';
 import { type ClaimInput, claimDeliveries } from './sql/claim-deliveries.sql';
 import {
+  findReadyDestinations,
+  type ReadyDestination,
+  type ReadyFilter,
+  type Window,
+} from './sql/ready-destinations.sql';
+import {
   claimOverdue,
   findReadyTenants,
   HAS_DUE,
@@ -103,6 +109,11 @@ export class DeliveryQueueRepository {
   /** Organizations with ready work, in the order of a walk round all of them. */
   findReadyTenants(walk: TenantWalk): Promise<ReadyTenant[]> {
     return this.database.run(findReadyTenants(walk));
+  }
+
+  /** Destinations with ready work of some organizations. */
+  findReadyDestinations(windows: readonly Window[], filter: ReadyFilter): Promise<ReadyDestination[]> {
+    return this.database.run(findReadyDestinations(windows, filter));
   }
 
   claim(input: ClaimInput): Promise<ClaimedDelivery[]> {

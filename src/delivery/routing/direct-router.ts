@@ -114,7 +114,7 @@ export class DirectRouter extends Router {
     const result =
       candidates.kind === 'unroutable'
         ? candidates
-        : withGroup(await findHosts(this.resolver, candidates.records, this.options, asked), groupOf(domain, answer));
+        : withGroup(await findHosts(this.resolver, candidates, this.options, asked), groupOf(domain, answer));
     const isCertain = result.kind === 'found' ? !result.isPartial : result.permanent;
     this.cache.set(isCertain ? domain : own, { result, expiresAtMs: this.clock.monotonicMs() + lifeOf(result) });
     return result;

@@ -75,15 +75,33 @@ describe('findHosts', () => {
   const records = [1, 2, 3, 4, 5, 6].map((preference) => ({ preference, exchange: `mx${preference}.test` }));
   const trouble = { kind: 'unroutable', permanent: false, enhancedCode: '4.4.3' };
 
-  const find = (resolveAddresses: (name: string) => DnsAnswer<IpAddress>, signal = new AbortController().signal) => {
+  const find = (
+    resolveAddresses: (name: string) => DnsAnswer<IpAddress>,
+    signal = new AbortController().signal,
+    isCut = false,
+  ) => {
     const resolver = { resolveAddresses: (name: string) => Promise.resolve(resolveAddresses(name)) };
-    return findHosts(resolver as unknown as DnsResolver, records, policy, { signal });
+    return findHosts(resolver as unknown as DnsResolver, { records, isCut }, policy, { signal });
   };
 
   it('concludes nothing from one family that is of no use while the other is unknown', async () => {
     const own: DnsAnswer<IpAddress> = { kind: 'found', records: [{ address: '10.0.0.1', family: 4 }] };
     expect(await find(() => ({ ...own, failedFamily: 6 }))).toMatchObject(trouble);
     expect(await find(() => own)).toMatchObject({ permanent: true, ruleId: 'no-public-address' });
+  });
+
+  it('concludes nothing from those that it looks up when there are more of them', async () => {
+    const names = Array.from({ length: 51 }, (_, n) => ({ preference: n, exchange: `mx${n}.test` }));
+    const chosen = chooseCandidates('example.test', { kind: 'found', records: names }, OWN, Math.random);
+    expect(chosen).toEqual({ kind: 'candidates', records: names.slice(0, 50), isCut: true });
+    const fifty = chooseCandidates('example.test', { kind: 'found', records: names.slice(1) }, OWN, Math.random);
+    expect(fifty).toEqual({ kind: 'candidates', records: names.slice(1) });
+    const { signal } = new AbortController();
+    const own: DnsAnswer<IpAddress> = { kind: 'found', records: [{ address: '10.0.0.1', family: 4 }] };
+    for (const answer of [{ kind: 'no-domain' }, own] as const) {
+      expect(await find(() => answer, signal, true)).toMatchObject({ permanent: false, enhancedCode: '4.4.4' });
+      expect(await find(() => answer, signal)).toMatchObject({ permanent: true });
+    }
   });
 
   it('concludes nothing from the first exchangers when there was no time for the others', async () => {

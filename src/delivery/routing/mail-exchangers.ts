@@ -13,6 +13,7 @@ import { profileOf } from '../ports/provider-profiles';
 import {
   dnsFailure,
   LEADS_BACK,
+  MORE_EXCHANGERS,
   NO_ADDRESS,
   NO_HOST_NAME,
   NO_IPV6_HERE,
@@ -23,11 +24,18 @@ import {
   type Unroutable,
 } from './router';
 
-/** A domain may list more; a mail that fifty hosts refuse is not helped by the next. */
+/** A domain may list more; a look-up for one mail asks for no more of them. That these have no address shows nothing about the others. */
 const MAXIMUM_CANDIDATES = 50;
 
 /** Hosts to look up, in order of preference, or the reason why there are none. */
-export type Candidates = { readonly kind: 'candidates'; readonly records: readonly MxRecord[] } | Unroutable;
+export type Candidates = Chosen | Unroutable;
+
+export interface Chosen {
+  readonly kind: 'candidates';
+  readonly records: readonly MxRecord[];
+  /** The domain has further ones, which are not looked up. */
+  readonly isCut?: boolean;
+}
 
 /**
  * Chooses among a domain's mail exchangers (RFC 5321 section 5.1).
@@ -89,8 +97,10 @@ function chooseRecords(
     .reduce((least, { preference }) => Math.min(least, preference), Infinity);
   const preferred = records.filter(({ preference }) => preference < ownPreference);
   if (preferred.length === 0) return LEADS_BACK;
-  const usable = shuffleWithin(withoutRepeats(preferred.filter(namesHost)), random).slice(0, MAXIMUM_CANDIDATES);
-  return usable.length === 0 ? NO_HOST_NAME : { kind: 'candidates', records: usable };
+  const usable = shuffleWithin(withoutRepeats(preferred.filter(namesHost)), random);
+  if (usable.length === 0) return NO_HOST_NAME;
+  const isCut = usable.length > MAXIMUM_CANDIDATES;
+  return { kind: 'candidates', records: usable.slice(0, MAXIMUM_CANDIDATES), ...(isCut && { isCut }) };
 }
 
 /** An exchange must be a name: an address literal there (RFC 5321 section 5.1) would also bypass the address checks. */
@@ -152,19 +162,21 @@ interface LookedUp {
  */
 export async function findHosts(
   resolver: DnsResolver,
-  candidates: readonly MxRecord[],
+  { records, isCut = false }: Omit<Chosen, 'kind'>,
   policy: AddressPolicy,
   asked: LookupOptions & { readonly signal: AbortSignal },
 ): Promise<FoundHosts | Unroutable> {
   const seen: LookedUp[] = [];
-  for (let start = 0; start < candidates.length && !asked.signal.aborted; start += MAXIMUM_HOSTS) {
-    const group = candidates.slice(start, start + MAXIMUM_HOSTS);
+  for (let start = 0; start < records.length && !asked.signal.aborted; start += MAXIMUM_HOSTS) {
+    const group = records.slice(start, start + MAXIMUM_HOSTS);
     seen.push(...(await Promise.all(group.map((record) => lookUp(resolver, record, policy, asked)))));
     if (seen.filter(({ addresses }) => addresses.length > 0).length >= MAXIMUM_HOSTS) break;
   }
   const usable = seen.filter(({ addresses }) => addresses.length > 0).slice(0, MAXIMUM_HOSTS);
   const isPartial = asked.signal.aborted || seen.some(({ answer }) => isOpen(answer));
-  return usable.length > 0 ? { ...found(usable), isPartial } : whyNone(seen, isPartial);
+  if (usable.length > 0) return { ...found(usable), isPartial };
+  const why = whyNone(seen, isPartial);
+  return isCut && why.permanent ? MORE_EXCHANGERS : why;
 }
 
 function isOpen(answer: DnsAnswer<IpAddress>): boolean {

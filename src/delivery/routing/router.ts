@@ -83,6 +83,12 @@ export const NO_ADDRESS = permanent(
   'Neither the domain nor its mail exchangers have an address.',
 );
 
+/** Temporary: one of the others may have an address (RFC 5321 section 5.1). */
+export const MORE_EXCHANGERS: Unroutable = {
+  ...{ kind: 'unroutable', permanent: false, enhancedCode: '4.4.4', ruleId: 'too-many-exchangers' },
+  reason: 'The domain has more mail exchangers than are looked up, and none of those that were can be reached.',
+};
+
 /** Such as `MX 10 192.0.2.1`, which some administrators write. */
 export const NO_HOST_NAME = permanent(
   'mx-names-no-host',

@@ -27,11 +27,12 @@ export interface SmtpConnectionOptions {
  * One SMTP connection to one next hop.
  *
  * States: new → (`open`) opening → ready ⇄ (`send`) sending; from each of them → closed, by a fault, by `quit` or by
- * `destroy`. Only a ready connection is usable; whatever the server does while no command is under way closes it.
+ * `destroy`. Only a ready connection is usable; whatever the server does while no command is under way closes it. After a refusal
+ * `send` has ended when the connection is still leaving: it is ready again (`whenReady`) once the server has replied to RSET.
  */
 export class SmtpConnection {
   private readonly session: SmtpSession;
-  private state: 'new' | 'opening' | 'ready' | 'sending' | 'quitting' | 'closed' = 'new';
+  private state: 'new' | 'opening' | 'ready' | 'sending' | 'leaving' | 'quitting' | 'closed' = 'new';
   private sentMessages = 0;
 
   /** @throws AppError when the EHLO name is not a host name. */
@@ -53,6 +54,11 @@ export class SmtpConnection {
   /** True for one that was made as mail for this endpoint demands. */
   suits(endpoint: SmtpEndpoint): boolean {
     return this.session.suits(endpoint);
+  }
+
+  /** Resolves when a connection that is leaving a refused transaction is usable, or closed; undefined for any other. */
+  whenReady(): Promise<void> | undefined {
+    return this.state === 'leaving' ? this.session.leaving : undefined;
   }
 
   get isEncrypted(): boolean {
@@ -87,7 +93,7 @@ export class SmtpConnection {
    * @param message complete bytes with CRLF line ends, not dot-stuffed.
    * @param attemptSeconds what is left of the attempt's time
    * @throws AppError for an unsafe envelope or message, or while not ready: faults on this side. A closed connection
-   * is a result.
+   * is a result, and one that is leaving is waited for.
    */
   async send(
     envelope: SmtpEnvelope,
@@ -95,6 +101,7 @@ export class SmtpConnection {
     hooks: SmtpHooks,
     attemptSeconds = Infinity,
   ): Promise<SmtpResult> {
+    await this.whenReady();
     if (this.state === 'closed') return this.session.failed('mail', this.session.wire.fault ?? ABORTED);
     this.assertState('ready');
     assertSafeEnvelope(envelope);
@@ -108,7 +115,11 @@ export class SmtpConnection {
     this.sentMessages += 1;
     const result = await runTransaction(session, envelope, stuffed, hooks);
     session.wire.deadline.endAttempt();
-    if (session.wire.fault === undefined) this.state = 'ready';
+    if (session.wire.fault === undefined) this.state = session.leaving ? 'leaving' : 'ready';
+    session.leaving = session.leaving?.then(() => {
+      session.leaving = undefined;
+      if (session.wire.fault === undefined) this.state = 'ready';
+    });
     return result;
   }
 

@@ -1,12 +1,11 @@
 import { SECOND, SystemClock } from '../../common/clock';
-import { type Conversation, SmtpConnection } from './smtp-connection';
+import { SmtpConnection } from './smtp-connection';
 import { MessageCap, SilentTls, type TlsSessions } from './host-memory';
-import { givesUpTls, limitsOf, secondTry, type Try } from './second-try';
+import { givesUpTls, limitsOf, secondTry } from './second-try';
 import { assertHeloName, type SmtpEndpoint } from './smtp-endpoint';
-import type { SmtpEnvelope } from './smtp-envelope';
+import { type Entry, isFor, secondsOf, type SmtpJob } from './smtp-job';
 import { type SmtpFailed, type SmtpResult, ABORTED } from './smtp-result';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
-import type { SmtpHooks } from './smtp-transaction';
 
 export interface SmtpPoolOptions {
   /** This host's name, for EHLO. */
@@ -27,29 +26,6 @@ export interface SmtpPoolOptions {
   readonly timeouts?: Partial<SmtpTimeouts>;
 }
 
-/** One message for one recipient. */
-export interface SmtpJob {
-  readonly envelope: SmtpEnvelope;
-  /** Complete bytes with CRLF line ends, not dot-stuffed. */
-  readonly message: Buffer;
-  readonly hooks: SmtpHooks;
-  /** The pool's own next hop with what this mail demands of the connection; as the pool was made when absent. */
-  readonly endpoint?: SmtpEndpoint;
-  /** What is left of the attempt's time. */
-  readonly attemptSeconds?: number;
-  readonly conversation?: Conversation;
-  /** Whose mail it is: who may open so many connections with TLS. */
-  readonly holder?: string;
-}
-
-interface Entry extends Try {
-  readonly job: SmtpJob;
-  /** The end of the attempt, whatever its result; set with the second try. */
-  readonly endsMs?: number;
-  readonly resolve: (result: SmtpResult) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 const clock = new SystemClock();
 /** After a rest of this length a 421 is about idleness, not about a host's limit. */
 const RESTED_MS = SECOND;
@@ -59,7 +35,8 @@ const DEFAULTS = { maxMessagesPerConnection: 100, idleSeconds: 15 };
  * The connections to one next hop.
  *
  * A job takes the connection that fell idle last (so that spare ones reach their idle limit), else opens one, else waits
- * its turn. A connection goes from job to job until it has carried its number of messages: ours, or the host's, which a 421
+ * its turn. One that is leaving a refused transaction is waited for, so that refusals open no more connections. A connection goes
+ * from job to job until it has carried its number of messages: ours, or the host's, which a 421
  * on a connection that has carried mail tells. That job goes again over a fresh one, once.
  *
  * States: open → (`close`) closing: what waits is still sent, new jobs are turned away, connections say QUIT →
@@ -72,6 +49,8 @@ export class SmtpPool {
   private readonly lastUsedMs = new WeakMap<SmtpConnection, number>();
   private readonly connections = new Set<SmtpConnection>();
   private readonly idle: SmtpConnection[] = [];
+  /** Those that wait for the reply to RSET. */
+  private readonly leaving = new Set<SmtpConnection>();
   private readonly entries: Entry[] = [];
   private state: 'open' | 'closing' | 'closed' = 'open';
   private unsettled = 0;
@@ -157,6 +136,7 @@ export class SmtpPool {
     for (let next = this.entries[0]; next !== undefined; next = this.entries[0]) {
       const hasRoom = this.connections.size < this.options.maxConnections;
       const connection = this.takeIdle(next);
+      if (connection === undefined && this.awaits(next)) return;
       if (connection === undefined && !hasRoom) return this.makeRoom();
       this.entries.shift();
       void this.run(next, connection);
@@ -166,6 +146,11 @@ export class SmtpPool {
   private takeIdle(entry: Entry): SmtpConnection | undefined {
     const position = this.idle.findLastIndex((connection) => isFor(connection, entry));
     return position === -1 ? undefined : this.idle.splice(position, 1)[0];
+  }
+
+  /** Enough connections are about to be free again. */
+  private awaits(entry: Entry): boolean {
+    return [...this.leaving].filter((connection) => isFor(connection, entry)).length >= this.entries.length;
   }
 
   /** For one that needs a fresh connection an idle one makes room. */
@@ -229,8 +214,17 @@ export class SmtpPool {
       return result;
     } finally {
       job.conversation?.end();
-      this.release(connection);
+      const leaving = connection.whenReady();
+      if (leaving === undefined) this.release(connection);
+      else void this.leaveAndRelease(connection, leaving);
     }
+  }
+
+  private async leaveAndRelease(connection: SmtpConnection, leaving: Promise<void>): Promise<void> {
+    this.leaving.add(connection);
+    await leaving;
+    this.leaving.delete(connection);
+    this.release(connection);
   }
 
   /** A connection whose job is done: next job, rest, or QUIT. */
@@ -255,6 +249,7 @@ export class SmtpPool {
 
   private forget(connection: SmtpConnection): void {
     this.connections.delete(connection);
+    this.leaving.delete(connection);
     removeFrom(this.idle, connection);
     this.dispatch();
     this.finishClosing();
@@ -285,13 +280,4 @@ export class SmtpPool {
 function removeFrom(connections: SmtpConnection[], connection: SmtpConnection): void {
   const position = connections.indexOf(connection);
   if (position !== -1) connections.splice(position, 1);
-}
-
-function isFor(connection: SmtpConnection, { needsFresh, endpoint }: Entry): boolean {
-  return !needsFresh && connection.suits(endpoint);
-}
-
-/** What is left of the attempt's time; waiting for a second connection may have taken it all. */
-function secondsOf({ job, endsMs }: Entry): number | undefined {
-  return endsMs === undefined ? job.attemptSeconds : Math.max(0, endsMs - clock.monotonicMs()) / SECOND;
 }

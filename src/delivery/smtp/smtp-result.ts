@@ -60,7 +60,7 @@ export interface SmtpFailed extends Conversation {
   readonly afterFinalDot: boolean;
   /** For the operator; English, printable. */
   readonly detail: string;
-  /** The last reply, when there was one. */
+  /** The last reply, when there was one and it had a meaning. */
   readonly reply?: SmtpReply;
   /** Status that this side assigns (RFC 3463); a 5.x.x is permanent for this host and message. */
   readonly enhancedCode?: string;

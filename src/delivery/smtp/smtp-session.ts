@@ -2,12 +2,18 @@ import { SystemClock } from '../../common/clock';
 import type { ConversationTrace, PhaseTimes, SmtpPhase } from '../ports/attempt-trace';
 import { type LocalRefusal, NO_CAPABILITIES, type SmtpCapabilities } from './smtp-envelope';
 import { demandOf, policyOf, type SmtpEndpoint } from './smtp-endpoint';
-import type { SmtpReply } from './smtp-reply';
+import { lastLine, printable, type SmtpReply } from './smtp-reply';
 import { type SmtpAccepted, type SmtpFailed, type SmtpRejected, protocolFault, type WireFault } from './smtp-result';
 import type { SmtpTimeLimit, SmtpTimeouts } from './smtp-timeouts';
 import type { SmtpWire, TlsProof } from './smtp-wire';
 import type { TlsSessions } from './host-memory';
 import type { TlsaProof } from './tlsa';
+
+const ASKED: Readonly<Partial<Record<SmtpPhase, string>>> = {
+  ...{ auth: 'the login', tls: 'STARTTLS', mail: 'MAIL', rcpt: 'RCPT', data: 'DATA', final: 'the message' },
+};
+/** Characters of a reply without meaning that the words about it quote. */
+const MAX_QUOTED = 200;
 
 /** True for a fault, false for a reply. */
 export function isFault(outcome: SmtpReply | WireFault): outcome is WireFault {
@@ -19,6 +25,8 @@ export class SmtpSession {
   capabilities: SmtpCapabilities = NO_CAPABILITIES;
   /** From the final dot to its reply: giving up makes duplicates (RFC 1047). */
   isPastFinalDot = false;
+  /** A refused transaction is being left; its result is known, and only the connection is at stake. */
+  leaving: Promise<void> | undefined;
   readonly timer = new PhaseTimer();
   private encryption: ConversationTrace['tls'];
   /** The domain for whose mail alone the certificate proves the host (DANE). */
@@ -83,9 +91,11 @@ export class SmtpSession {
     return { kind: 'failed', phase: 'mail', afterFinalDot: false, ...refusal, ...this.conversation() };
   }
 
-  /** A reply of a kind that has no meaning in this phase. */
+  /** A reply of a kind that has no meaning in this phase, which is only quoted: alone, 250 for DATA or 354 for MAIL would look like a yes. */
   confused(phase: SmtpPhase, reply: SmtpReply, more: Partial<SmtpFailed> = {}): SmtpFailed {
-    return this.failed(phase, protocolFault(`reply ${reply.code} has no meaning here`), { reply, ...more });
+    const asked = ASKED[phase] ?? 'the connection';
+    const found = `it replied "${printable(lastLine(reply)).slice(0, MAX_QUOTED)}" to ${asked}, where that has no meaning`;
+    return this.failed(phase, protocolFault(found), more);
   }
 
   /** A handshake has succeeded; its facts are not available once the socket is closed. */

@@ -31,8 +31,8 @@ export const SMTP_TIMEOUTS: SmtpTimeouts = {
   block: 180,
   /** RFC 5321 section 4.5.3.2.6: 10 minutes. Giving up earlier makes duplicates (RFC 1047). */
   final: 600,
-  /** The outcome of the message is known by then; only the connection is at stake. */
-  rset: 20,
+  /** The outcome of the message is known by then; only the connection is at stake, which the next mail may be waiting for. */
+  rset: 5,
   quit: 5,
   /** One attempt at a mail until its final dot, all its connections together: bounds what a tarpit can hold. */
   attempt: 900,

@@ -30,8 +30,8 @@ const START_MAIL_INPUT = 354;
  * One message to one recipient: mail → rcpt → data → final → done.
  *
  * With PIPELINING (RFC 2920) the three commands go in one write and their three replies are read in order; without, each
- * waits for the one before. A refusal at any of them leads through RSET back to an idle session; a fault, a 421 or a
- * reply without meaning ends the connection.
+ * waits for the one before. A refusal at any of them leads through RSET back to an idle session, for which the result does not wait
+ * (`SmtpSession.leaving`); a fault, a 421 or a reply without meaning ends the connection.
  *
  * @param stuffed the message after dot-stuffing.
  */
@@ -80,7 +80,7 @@ async function announcePipelined(
   const isDataOpen = data === undefined;
   // A recipient without a sender makes no sense, and the lone dot would send it an empty message.
   if (isDataOpen && rcpt === undefined && mail !== undefined) session.wire.destroy();
-  if (first?.kind === 'rejected') await reset(session, isDataOpen);
+  if (first?.kind === 'rejected') session.leaving = reset(session, isDataOpen);
   return first;
 }
 
@@ -93,7 +93,7 @@ async function announceStepwise(
     session.wire.write(commands[index] ?? '', 1, encoding);
     const refusal = granted(session, phase, await session.reply(phase));
     if (refusal === undefined) continue;
-    if (refusal.kind === 'rejected') await reset(session, false);
+    if (refusal.kind === 'rejected') session.leaving = reset(session, false);
     return refusal;
   }
   return undefined;

@@ -11,16 +11,17 @@ class SetSlots {
   unprovenRoomInAll = 100;
   readonly groups = new Map<string, string>();
   readonly prompt = new Set<string>();
-  readonly shaped: Load[] = [];
+  readonly shaped: (Load & { readonly destinations: string[] })[] = [];
   readonly rooms = new Map<string, number>();
   readonly underWay = new Set<string>();
 
   keyOf = (destination: string) => this.groups.get(destination) ?? destination;
   isPromptGroup = (key: string) => this.prompt.has(key);
   loads = () => this.shaped;
-  loadOf = (key: string): Load =>
-    this.shaped.find((load) => load.key === key) ?? { key, destinations: [key], limit: 2, active: 0 };
-  boundOf = this.loadOf;
+  loadOf = (key: string): Load => this.shaped.find((load) => load.key === key) ?? { key, limit: 2, active: 0 };
+  membersOf = (key: string, from = 0, most = Infinity) =>
+    (this.shaped.find((load) => load.key === key)?.destinations ?? [key]).slice(from, from + most);
+  sizeOf = (key: string) => this.membersOf(key).length;
   unprovenTenants = () => [...this.underWay];
   hasUnproven = (tenant: string) => this.underWay.has(tenant);
   unprovenRoom = (tenant: string, part = 1) => Math.floor((this.rooms.get(tenant) ?? 0) * part);
@@ -35,12 +36,11 @@ function setUp(start: number | 'unbounded' = 2) {
   const planner = new ClaimPlanner(slots as unknown as WorkerSlots, { slots: 10, startConcurrency }, clock);
   const wait = (count: number, destination = 'prompt.example', organizationId = 'a'): Expected[] =>
     Array.from({ length: count }, () => planner.expect(claimOf(0, { organizationId, destination })));
-  const known = () =>
-    Object.fromEntries(planner.plan().destinationLimits.known.map(({ destination, limit }) => [destination, limit]));
-  const restricted = () => planner.plan().destinationLimits.provenOnly.organizationIds;
+  const limits = (...destinations: string[]) => destinations.map((one) => planner.roomOf(one).limit);
+  const restricted = () => planner.plan().filter.provenOnly?.organizationIds;
   const begin = (count: number) => wait(count).forEach((one) => planner.begin(one));
   begin(20);
-  return { slots, planner, clock, wait, begin, known, restricted };
+  return { slots, planner, clock, wait, begin, limits, restricted };
 }
 
 describe('how much a claim may take', () => {
@@ -95,36 +95,53 @@ describe('how much a claim may take', () => {
 
 describe('how much of a destination', () => {
   it('is for an unproven one what may begin now, for a prompt one three times its limit', () => {
-    const { slots, wait, known } = setUp();
+    const { slots, wait, limits } = setUp();
     slots.prompt.add('busy');
     slots.shaped.push({ key: 'slow', destinations: ['s1.example', 's2.example'], limit: 5, active: 1 });
     slots.shaped.push({ key: 'busy', destinations: ['b.example'], limit: 4, active: 2 });
-    slots.groups.set('s1.example', 'slow').set('b.example', 'busy');
-    expect(known()).toEqual({ 's1.example': 4, 's2.example': 4, 'b.example': 10 });
+    slots.groups.set('s1.example', 'slow').set('s2.example', 'slow').set('b.example', 'busy');
+    expect(limits('s1.example', 's2.example', 'b.example')).toEqual([4, 4, 10]);
     wait(3, 's1.example');
     wait(4, 'b.example');
-    expect(known()).toEqual({ 's1.example': 1, 's2.example': 1, 'b.example': 6 });
+    expect(limits('s1.example', 's2.example', 'b.example')).toEqual([1, 1, 6]);
     wait(2, 's1.example');
     wait(1, 'b.example');
-    expect(known()).toEqual({ 's1.example': 0, 's2.example': 0, 'b.example': 0 });
+    expect(limits('s1.example', 's2.example', 'b.example')).toEqual([0, 0, 0]);
   });
 
   it('is never less than nothing, even where fewer are allowed than are under way', () => {
-    const { slots, planner, known } = setUp();
+    const { slots, planner, limits } = setUp();
     slots.prompt.add('b.example');
     slots.shaped.push({ key: 'a.example', destinations: ['a.example'], limit: 1, active: 3 });
     slots.shaped.push({ key: 'b.example', destinations: ['b.example'], limit: 1, active: 4 });
     slots.shaped.push({ key: 'c.example', destinations: ['c.example'], limit: 1, active: 0 });
-    expect(known()).toEqual({ 'a.example': 0, 'b.example': 0, 'c.example': 1 });
-    expect(planner.plan().blockedDestinations).toEqual(['a.example', 'b.example']);
+    expect(limits('a.example', 'b.example', 'c.example')).toEqual([0, 0, 1]);
+    expect(planner.plan()).toMatchObject({
+      filter: { blocked: ['a.example', 'b.example'] },
+      blockedGroups: ['a.example', 'b.example'],
+    });
     expect(planner.heldBack()).toEqual({ all: false, destinations: ['a.example', 'b.example'] });
   });
 
-  it('is known for those that only wait, and of others the start of a new one holds', () => {
-    const { planner, wait, known } = setUp(7);
+  it('names few of those at which nothing can start: none of a large group, and of all together a thousand', () => {
+    const { slots, planner } = setUp();
+    const members = (count: number) => Array.from({ length: count }, (_, n) => `d${n}.example`);
+    slots.shaped.push({ key: 'large', destinations: members(33), limit: 0, active: 0 });
+    slots.shaped.push({ key: 'small', destinations: members(32), limit: 0, active: 0 });
+    expect(planner.plan().filter.blocked).toEqual(members(32));
+    expect(planner.plan().blockedGroups).toEqual(['large', 'small']);
+    expect(planner.heldBack().destinations).toHaveLength(65);
+    for (let n = 0; n < 40; n += 1) slots.shaped.push({ key: `k${n}`, destinations: members(32), limit: 0, active: 0 });
+    expect(planner.plan().filter.blocked).toHaveLength(1_000);
+  });
+
+  it('is less by what only waits, and what a new one starts with of any other', () => {
+    const { planner, wait, limits } = setUp();
     wait(1, 'new.example');
-    expect(known()).toEqual({ 'new.example': 1 });
-    expect(planner.plan().destinationLimits.fresh).toBe(7);
+    expect(limits('new.example', 'other.example')).toEqual([1, 2]);
+    expect(planner.plan().blockedGroups).toEqual([]);
+    wait(1, 'new.example');
+    expect(planner.plan().blockedGroups).toEqual(['new.example']);
   });
 
   it('names a thousand prompt ones at a time for tenants that have no others, in turn', () => {
@@ -132,7 +149,9 @@ describe('how much of a destination', () => {
     const destinations = Array.from({ length: 1_500 }, (_, n) => `d${n}.example`);
     slots.prompt.add('mx.example');
     slots.shaped.push({ key: 'mx.example', destinations, limit: 2, active: 0 });
-    const proven = () => planner.plan().destinationLimits.provenOnly.destinations;
+    const proven = () => planner.plan().filter.provenOnly?.destinations ?? [];
+    expect(proven()).toEqual([]);
+    slots.underWay.add('slow');
     const [first, second] = [proven(), proven()];
     expect([first.length, second.length]).toEqual([1_000, 1_000]);
     expect(new Set([...first, ...second])).toEqual(new Set(destinations));
@@ -143,14 +162,13 @@ describe('how much of a destination', () => {
     slots.shaped.push({ key: 'hop', destinations: ['hop'], limit: 0, active: 0 });
     slots.groups.set('a.example', 'hop');
     wait(1, 'a.example');
-    const { destinationLimits, blockedDestinations } = planner.plan();
-    expect(destinationLimits).toMatchObject({ known: [], fresh: undefined, provenOnly: { destinations: [] } });
-    expect(blockedDestinations).toEqual([]);
+    expect(planner.plan()).toMatchObject({ filter: { blocked: [] }, blockedGroups: [] });
+    expect(planner.roomOf('a.example')).toEqual({ key: 'hop', limit: Infinity });
     expect(planner.couldClaim('a.example')).toBe(true);
   });
 
   it('moves with a claim whose route names another group', () => {
-    const { slots, planner, wait, known } = setUp();
+    const { slots, planner, wait, limits } = setUp();
     slots.shaped.push({ key: 'mx', destinations: ['a.example'], limit: 3, active: 0 });
     const [first, second] = wait(2, 'a.example') as [Expected, Expected];
     expect(planner.regroup(first)).toBe(first);
@@ -159,14 +177,11 @@ describe('how much of a destination', () => {
     const moved = planner.regroup(second);
     expect(moved).toMatchObject({ key: 'mx', isUnproven: false, claim: second.claim });
     expect(planner.size).toBe(2);
-    expect(planner.plan().destinationLimits.known).toEqual([
-      { destination: 'a.example', limit: 8 },
-      { destination: 'a.example', limit: 1 },
-    ]);
+    expect(limits('a.example')).toEqual([8]);
     planner.leave(first);
     planner.leave(moved);
     expect(planner.size).toBe(0);
-    expect(known()).toEqual({ 'a.example': 9 });
+    expect(limits('a.example')).toEqual([9]);
   });
 });
 
@@ -199,7 +214,8 @@ describe('which tenants may have prompt destinations only', () => {
     const { slots, planner, wait } = setUp();
     slots.shaped.push({ key: 'slow.example', destinations: ['slow.example'], limit: 2, active: 0 });
     wait(1, 'prompt.example');
-    expect(planner.plan().destinationLimits.provenOnly.destinations).toEqual(['prompt.example']);
+    slots.underWay.add('b');
+    expect(planner.plan().filter.provenOnly?.destinations).toEqual(['prompt.example']);
   });
 });
 
@@ -207,27 +223,27 @@ describe('which tenants get nothing', () => {
   it('those that wait with more than there is left for others', () => {
     const { planner, wait } = setUp();
     wait(10);
-    expect(planner.plan().destinationLimits.full).toEqual([]);
+    expect(planner.plan().full).toEqual([]);
     wait(1);
-    expect(planner.plan().destinationLimits.full).toEqual(['a']);
+    expect(planner.plan().full).toEqual(['a']);
   });
 
   it('but not for what will not begin soon', () => {
     const { slots, planner, wait } = setUp();
     slots.rooms.set('a', 4);
     wait(30, 'slow.example');
-    expect(planner.plan().destinationLimits.full).toEqual([]);
+    expect(planner.plan().full).toEqual([]);
     wait(6);
-    expect(planner.plan().destinationLimits.full).toEqual([]);
+    expect(planner.plan().full).toEqual([]);
     wait(1);
-    expect(planner.plan().destinationLimits.full).toEqual(['a']);
+    expect(planner.plan().full).toEqual(['a']);
   });
 });
 
 describe('when enough waits', () => {
   it('newcomers are those with less than an equal part of it, and the others get nothing', () => {
     const { planner, wait } = setUp();
-    const full = () => [...(planner.planForNewcomers().destinationLimits.full ?? [])];
+    const full = () => [...planner.planForNewcomers().full];
     expect(planner.isNewcomer('nobody')).toBe(true);
     wait(19, 'prompt.example', 'a');
     expect(planner.isNewcomer('a')).toBe(true);

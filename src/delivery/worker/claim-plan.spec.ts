@@ -9,10 +9,7 @@ function setUp() {
   const planner = new ClaimPlanner(slots, { slots: 10, startConcurrency: 2 }, new FakeClock());
   const claim = (destination: string, organizationId = 'a') => claimOf(0, { organizationId, destination });
   const begin = (destination: string, organizationId = 'a') => slots.take({ organizationId, destination }, ['mx']);
-  const limitOf = (destination: string) => {
-    const { destinationLimits } = planner.plan();
-    return destinationLimits.known.find((one) => one.destination === destination)?.limit ?? destinationLimits.fresh;
-  };
+  const limitOf = (destination: string) => planner.roomOf(destination).limit;
   const prove = (destination: string) => {
     slots.give(begin(destination, 'prover'), 'success');
     return destination;
@@ -30,7 +27,7 @@ describe('a claim', () => {
     begin('slow.example');
     begin('slow.example');
     expect(limitOf('slow.example')).toBe(0);
-    expect(planner.plan().blockedDestinations).toEqual(['slow.example']);
+    expect(planner.plan().filter.blocked).toEqual(['slow.example']);
   });
 
   it('keeps a reserve for a prompt one, and fills it up when half of it is used', () => {
@@ -54,8 +51,8 @@ describe('a claim', () => {
           planner.expect(claim(destination));
           slots.learnGroup(destination, { group, hosts: [] });
         }
-        const { known, provenOnly } = planner.plan().destinationLimits;
-        for (const list of [known.map(({ destination }) => destination), provenOnly.destinations]) {
+        const { blocked, provenOnly } = planner.plan().filter;
+        for (const list of [blocked, planner.heldBack().destinations, provenOnly?.destinations ?? []]) {
           expect(list).toEqual([...new Set(list)]);
         }
       }),
@@ -66,14 +63,14 @@ describe('a claim', () => {
     const { slots, planner, begin } = setUp();
     slots.give(begin('prompt.example', 'b'), 'success');
     const tickets = ['one', 'two', 'three'].map((name) => begin(`${name}.example`));
-    expect(planner.plan().destinationLimits.provenOnly).toEqual({
+    expect(planner.plan().filter.provenOnly).toEqual({
       organizationIds: ['a'],
       destinations: ['prompt.example'],
     });
     tickets.slice(0, 1).forEach((ticket) => slots.give(ticket, 'unreachable'));
-    expect(planner.plan().destinationLimits.provenOnly.organizationIds).toEqual(['a']);
+    expect(planner.plan().filter.provenOnly?.organizationIds).toEqual(['a']);
     tickets.slice(1, 3).forEach((ticket) => slots.give(ticket, 'unreachable'));
-    expect(planner.plan().destinationLimits.provenOnly.organizationIds).toEqual([]);
+    expect(planner.plan().filter.provenOnly?.organizationIds).toEqual([]);
   });
 
   it('leaves out a tenant that waits with more than there is left for others, and ends when enough waits', () => {
@@ -83,7 +80,7 @@ describe('a claim', () => {
     };
     wait('noisy', 11);
     wait('quiet', 1);
-    expect(planner.plan().destinationLimits.full).toEqual(['noisy']);
+    expect(planner.plan().full).toEqual(['noisy']);
     expect(planner.hasRoom).toBe(true);
     wait('third', 10);
     expect(planner.plan().limit).toBe(0);
@@ -97,7 +94,7 @@ describe('a claim', () => {
     const plan = planner.planForNewcomers();
     expect(planner.plan().limit).toBe(0);
     expect(plan.limit).toBe(5);
-    expect(plan.destinationLimits.full).toEqual(['noisy']);
+    expect(plan.full).toEqual(['noisy']);
     expect(planner.isNewcomer('quiet')).toBe(true);
     wait('quiet', 5);
     expect(planner.isNewcomer('quiet')).toBe(true);
@@ -113,11 +110,11 @@ describe('a claim', () => {
     const { planner, claim } = setUp();
     const before = planner.plan().limit;
     for (let n = 0; n < 60; n += 1) planner.expect(claim(`slow${n}.example`, 'a'));
-    const { limit, destinationLimits } = planner.plan();
+    const { limit, filter, full } = planner.plan();
     // Three may begin; the others take no place.
     expect(limit).toBe(before - 3);
-    expect(destinationLimits.provenOnly.organizationIds).toEqual(['a']);
-    expect(destinationLimits.full).toEqual([]);
+    expect(filter.provenOnly?.organizationIds).toEqual(['a']);
+    expect(full).toEqual([]);
     for (let n = 0; n < 60; n += 1) planner.expect(claim(`tarpit${n}.example`, `t${n}`));
     // Nine of ten slots are the most that all of these may take.
     expect(planner.plan().limit).toBe(before - 9);

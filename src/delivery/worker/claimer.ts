@@ -1,29 +1,32 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { Clock } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { WeightSource } from '../ports/sources';
 import { type Shares, TenantTurns } from '../policy/tenant-turns';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
-import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
-import { ClaimPlanner } from './claim-plan';
+import { type ClaimPlan, ClaimPlanner } from './claim-plan';
+import { quotasOf, type TenantQuotas } from './claim-quotas';
+import { ClaimWindows, type Look, NOT_LOOKED, OPEN } from './claim-windows';
 import { type Called, NONE } from './work-signal';
 import { NIL_ID } from '../../common/ids';
 
-const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
-/** Organizations whose position among their destinations is kept; the others start anywhere. */
-const MAX_CURSORS = 1_000;
 /** Each claim searches for new organizations with work; among thousands that are all held back, it does not. */
 const WALK = { mostFound: 32, mostSeen: 512 };
 /** Walks and claims of one call that find nothing; then the worker waits for a moment. */
 const MAX_TRIES = 20;
+/** Destinations that a call reads, in which nothing may begin; the next one goes on behind them. */
+const MOST_READ = 8_192;
+/** Of one try: each divides among others what those seen before may not take. */
+const MOST_LOOKS = 4;
 
-/** What the worker can take right now. */
-interface Room {
-  readonly sessionId: string;
-  readonly limit: number;
-  readonly blocked: readonly string[];
-  readonly limits: DestinationLimits | undefined;
+/** What the worker can take right now; by default of anyone and for any destination. */
+export type Room = Pick<ClaimPlan, 'limit'> & Partial<ClaimPlan>;
+
+/** Organizations of which nothing may begin, as the tries of one call have seen. */
+type SeenThrough = Set<string>;
+
+interface Found extends Look, TenantQuotas {
+  readonly organizationId: string;
 }
 
 /** Claims due work for a session, in turn among organizations. */
@@ -31,15 +34,16 @@ interface Room {
 export class Claimer {
   private readonly turns = new TenantTurns();
   private walkedTo = NIL_ID;
-  /** The destination that each organization was served last, so that those late in the alphabet have their turn too. */
-  private readonly cursors = new LRUCache<string, string>({ max: MAX_CURSORS });
+  private readonly windows: ClaimWindows;
 
   constructor(
     private readonly queue: DeliveryQueueRepository,
     private readonly weights: WeightSource,
     private readonly planner: ClaimPlanner,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.windows = new ClaimWindows(queue);
+  }
 
   /** False: what waits already is enough. */
   get hasRoom(): boolean {
@@ -51,7 +55,7 @@ export class Claimer {
     this.turns.found(called.organizationIds ?? []);
     const plan = this.planner.plan();
     if (plan.limit === 0) return this.claimForNewcomers(sessionId, called);
-    const claims = await this.claim(sessionId, plan.limit, plan.blockedDestinations, plan.destinationLimits);
+    const claims = await this.claim(sessionId, plan);
     this.planner.note(plan, claims);
     return claims;
   }
@@ -59,14 +63,11 @@ export class Claimer {
   /** New mail need not wait until half of the claims of others have started. */
   private async claimForNewcomers(sessionId: string, { organizationIds }: Called): Promise<ClaimedDelivery[]> {
     if (organizationIds && ![...organizationIds].some((id) => this.planner.isNewcomer(id))) return [];
-    const { limit, blockedDestinations: blocked, destinationLimits: limits } = this.planner.planForNewcomers();
-    if (limit === 0 || !this.clock.isReliable) return [];
-    const claimed =
-      organizationIds === undefined
-        ? await this.claim(sessionId, limit, blocked, limits)
-        : (await this.claimTurns({ sessionId, limit, blocked, limits })).claimed;
-    this.planner.noteNewcomers(claimed);
-    return claimed;
+    const plan = this.planner.planForNewcomers();
+    if (plan.limit === 0 || !this.clock.isReliable) return [];
+    const claimed = organizationIds ? await this.claimTurns(sessionId, plan) : await this.claim(sessionId, plan);
+    this.planner.noteNewcomers(claimed ?? []);
+    return claimed ?? [];
   }
 
   /** Whether so little of an organization's waits that new mail of it goes before the rest of what others have. */
@@ -76,69 +77,86 @@ export class Claimer {
 
   /** Claims for organizations that have just called and for no others, beside another claim. @throws UnavailableError */
   async claimOnlyFor(sessionId: string, organizationIds: readonly string[]) {
-    const { limit, blockedDestinations: blocked, destinationLimits: limits } = this.planner.planForNewcomers();
+    const { limit, filter } = this.planner.planForNewcomers();
     const share = Math.floor(limit / organizationIds.length);
     if (share === 0 || !this.clock.isReliable) return { claims: [], mayBeMore: true };
     this.turns.found(organizationIds);
     const shares = new Map(organizationIds.map((id) => [id, share]));
-    const claims = await this.claimShares(shares, { sessionId, limit, blocked, limits });
+    const looks = new Map<string, Look>();
+    await this.windows.look(organizationIds, looks, filter);
+    const found = organizationIds.map((id) => this.quotasOf(id, share, looks));
+    const claims = await this.claimQuotas(sessionId, shares, found);
     this.planner.noteNewcomers(claims);
     const taken = countByOrganization(claims);
     return { claims, mayBeMore: organizationIds.some((id) => (taken.get(id) ?? share) >= share) };
   }
 
-  /** Nothing while the clock is wrong. @throws UnavailableError */
-  async claim(
-    sessionId: string,
-    limit: number,
-    blocked: readonly string[],
-    limits?: DestinationLimits,
-  ): Promise<ClaimedDelivery[]> {
+  /** Claims for whoever has work, in turn. Nothing while the clock is wrong. @throws UnavailableError */
+  async claim(sessionId: string, room: Room): Promise<ClaimedDelivery[]> {
     if (!this.clock.isReliable) return [];
     this.turns.setWeights(await this.weights.weights());
-    for (let tries = 0, isRound = false; tries < MAX_TRIES; tries += 1) {
-      isRound = (await this.walk(blocked, limits)) || isRound;
-      const { claimed, isWithoutTurns } = await this.claimTurns({ sessionId, limit, blocked, limits });
-      if (claimed.length > 0 || (isRound && isWithoutTurns)) return claimed;
+    const seenThrough: SeenThrough = new Set();
+    const mostRead = this.windows.read + MOST_READ;
+    for (let tries = 0, isRound = false; tries < MAX_TRIES && this.windows.read < mostRead; tries += 1) {
+      isRound = (await this.walk(room.filter)) || isRound;
+      const claimed = await this.claimTurns(sessionId, room, seenThrough);
+      if (claimed === undefined ? isRound : claimed.length > 0) return claimed ?? [];
     }
     return [];
   }
 
-  /** Among those known to have work. */
-  private async claimTurns(room: Room): Promise<{ claimed: ClaimedDelivery[]; isWithoutTurns: boolean }> {
-    const shares = this.turns.next(room.limit, new Set(room.limits?.full));
-    if (shares.size === 0) return { claimed: [], isWithoutTurns: true };
-    return { claimed: await this.claimShares(shares, room), isWithoutTurns: false };
+  /** Among those known to have work; undefined: it is nobody's turn. */
+  private async claimTurns(
+    sessionId: string,
+    { limit, filter, full = [] }: Room,
+    seenThrough: SeenThrough = new Set(),
+  ) {
+    const passed = new Set([...full, ...seenThrough]);
+    const looks = new Map<string, Look>();
+    for (let looked = 1; ; looked += 1) {
+      const shares = this.turns.next(limit, passed);
+      if (shares.size === 0) return looked === 1 ? undefined : [];
+      await this.windows.look([...shares.keys()], looks, filter);
+      const found = [...shares].map(([id, share]) => this.quotasOf(id, share, looks));
+      const without = found.filter(({ quotas }) => quotas.length === 0);
+      if (without.length === 0 || looked === MOST_LOOKS) return this.claimQuotas(sessionId, shares, found, seenThrough);
+      // What would have been theirs is for the others.
+      for (const one of without) passed.add(one.organizationId);
+      this.noteLooks(without, seenThrough);
+      this.turns.took(new Map(without.map(({ organizationId }) => [organizationId, limit])), new Map());
+    }
   }
 
   /** Goes on round the organizations; true when it has been round all of them. */
-  private async walk(blockedDestinations: readonly string[], limits?: DestinationLimits): Promise<boolean> {
-    const { provenOnly } = limits ?? {};
-    const walk = { afterOrganizationId: this.walkedTo, blockedDestinations, provenOnly, ...WALK };
-    const seen = await this.queue.findReadyTenants(walk);
+  private async walk(filter = OPEN): Promise<boolean> {
+    const seen = await this.queue.findReadyTenants({ afterOrganizationId: this.walkedTo, filter, ...WALK });
     this.turns.found(seen.filter(({ hasWork }) => hasWork).map(({ organizationId }) => organizationId));
     const last = seen.at(-1);
     if (last) this.walkedTo = last.organizationId;
     return seen.length < WALK.mostFound && (last === undefined || last.step < WALK.mostSeen);
   }
 
-  private async claimShares(shares: Shares, { sessionId, blocked, limits }: Room): Promise<ClaimedDelivery[]> {
-    const now = this.clock.now();
-    const claimed = await this.queue.claim({
-      sessionId,
-      shares: [...shares].map(([organizationId, share]) => ({
-        organizationId,
-        share,
-        cursor: this.cursors.get(organizationId) ?? randomLetter() + randomLetter(),
-      })),
-      blockedDestinations: blocked,
-      destinationLimits: limits,
-      bulkRounding: Math.random(),
-      now,
-    });
+  private quotasOf(organizationId: string, share: number, looks: ReadonlyMap<string, Look>): Found {
+    const { window, destinations } = looks.get(organizationId) ?? NOT_LOOKED;
+    const quotas = quotasOf(organizationId, share, destinations, (destination) => this.planner.roomOf(destination));
+    return { organizationId, window, destinations, ...quotas };
+  }
+
+  private async claimQuotas(sessionId: string, shares: Shares, found: readonly Found[], seenThrough?: SeenThrough) {
+    const quotas = found.flatMap((one) => one.quotas);
+    const terms = { bulkRounding: Math.random(), now: this.clock.now() };
+    const claimed = quotas.length > 0 ? await this.queue.claim({ sessionId, quotas, ...terms }) : [];
+    this.noteLooks(found, seenThrough);
     this.turns.took(shares, countByOrganization(claimed));
-    for (const { organizationId, destination } of claimed) this.cursors.set(organizationId, destination);
     return claimed;
+  }
+
+  /** Where the next claim looks, and whose destinations have all been seen without any that may take mail. */
+  private noteLooks(found: readonly Found[], seenThrough?: SeenThrough): void {
+    for (const one of found) {
+      const hasMore = this.windows.moveOn(one.organizationId, one, one.quotas.at(-1)?.destination, one.wantsMore);
+      if (!hasMore) seenThrough?.add(one.organizationId);
+    }
   }
 }
 
@@ -146,8 +164,4 @@ function countByOrganization(claimed: readonly ClaimedDelivery[]): Map<string, n
   const counts = new Map<string, number>();
   for (const { organizationId } of claimed) counts.set(organizationId, (counts.get(organizationId) ?? 0) + 1);
   return counts;
-}
-
-function randomLetter(): string {
-  return ALPHABET.charAt(Math.floor(Math.random() * ALPHABET.length));
 }

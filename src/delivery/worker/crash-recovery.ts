@@ -58,9 +58,13 @@ export class CrashRecovery {
     if (nowMs < this.nextLookMs || !this.clock.isReliable) return;
     this.nextLookMs = nowMs + LOOK_EVERY_MS;
     const { id } = this.session;
-    if (id !== undefined && (await this.queue.hasSuspect(id, this.planner.heldBack().destinations))) {
-      await this.tryAll();
-    }
+    if (id !== undefined && (await this.hasSuspect(id))) await this.tryAll();
+  }
+
+  /** Nearly always there is none at all: only if there is one are all destinations named at which nothing can start. */
+  private async hasSuspect(sessionId: string): Promise<boolean> {
+    if (!(await this.queue.hasSuspect(sessionId, []))) return false;
+    return this.queue.hasSuspect(sessionId, this.planner.heldBack().destinations);
   }
 
   private async tryAll(): Promise<void> {

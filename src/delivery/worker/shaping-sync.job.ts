@@ -146,7 +146,7 @@ export class ShapingSync implements OnApplicationBootstrap {
       this.ruled.has(key) ||
       this.slots.learned.lastChange(key)?.cause !== undefined;
     const groups = this.slots.loads().filter(({ key, limit }) => isHeldBack(key, limit));
-    return new Map(groups.map(({ key, destinations }) => [key, destinations.slice(0, MAX_MEMBERS)]));
+    return new Map(groups.map(({ key }) => [key, this.slots.membersOf(key, 0, MAX_MEMBERS)]));
   }
 
   /** @param members its domains; undefined: those that the log has */

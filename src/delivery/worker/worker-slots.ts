@@ -1,6 +1,4 @@
 import { Tally } from '../../common/async/holder-turns';
-import { LRUCache } from 'lru-cache';
-import { atMost } from '../../common/bounded-cache';
 import { SECOND, type Clock } from '../../common/clock';
 import {
   type Bounds,
@@ -12,6 +10,7 @@ import {
 } from '../policy/destination-bounds';
 import { DestinationLimiter } from '../policy/destination-limiter';
 import type { Route } from '../routing/router';
+import { DestinationGroups } from './destination-groups';
 import { SharedHop } from './shared-hop';
 
 type Hosts = Extract<Route, { kind: 'hosts' }>;
@@ -51,8 +50,6 @@ const MOST_UNPROVEN = { next: 0.75, first: 0.95 };
 const BACK_OFF = 0.75;
 const BACK_OFF_MS = SECOND;
 const RECOVERY_PER_SUCCESS = 1 / 8;
-/** Destinations whose group is remembered. */
-const MAX_GROUPED = 20_000;
 
 /**
  * The connections that this worker may have at a time, and who may have the next one. **Waiting holds no slot**: a slot is
@@ -74,11 +71,7 @@ export class WorkerSlots {
   readonly hop: SharedHop;
   private readonly limiter: DestinationLimiter;
   private readonly bounds: DestinationBounds;
-  private readonly members = new Map<string, Set<string>>();
-  private readonly groups = new LRUCache<string, string>({
-    ...atMost(MAX_GROUPED),
-    dispose: (group, destination) => this.leaveGroup(destination, group),
-  });
+  private readonly groups = new DestinationGroups();
   private readonly tenants = new Tally();
   private readonly unproven = new Tally();
   private readonly hosts = new Tally();
@@ -208,18 +201,23 @@ export class WorkerSlots {
 
   /** @param key a group's */
   loadOf(key: string): Load {
-    return { ...this.boundOf(key), destinations: this.destinationsOf(key) };
-  }
-
-  /** The same without its members, who may be tens of thousands. */
-  boundOf(key: string): Omit<Load, 'destinations'> {
     const { limit, active } = this.limiter.loadOf(key);
     return { key, active, limit: Math.min(limit, active + this.bounds.roomFor(key, active), this.bounds.limitOf(key)) };
   }
 
   /** The group of a destination, if known to this worker: before any look-up itself. */
   keyOf(destination: string): string {
-    return this.options.sharedHop ? this.hop.key : (this.groups.get(destination) ?? destination);
+    return this.options.sharedHop ? this.hop.key : this.groups.keyOf(destination);
+  }
+
+  /** The destinations of a group, which are tens of thousands of a large receiver: none of what each claim does reads them all. */
+  membersOf(key: string, from?: number, most?: number): string[] {
+    return this.groups.membersOf(key, from, most);
+  }
+
+  /** How many those are. */
+  sizeOf(key: string): number {
+    return this.groups.sizeOf(key);
   }
 
   /** One hop takes everything. */
@@ -230,10 +228,7 @@ export class WorkerSlots {
   /** Assigns a destination to the group of its route. */
   learnGroup(destination: string, { group = destination, hosts }: Pick<Hosts, 'group' | 'hosts'>): void {
     if (this.options.sharedHop) this.hop.noteFound(hosts[0]?.hostName);
-    if (this.options.sharedHop || this.groups.get(destination) === group) return;
-    this.groups.set(destination, group);
-    const members = this.members.get(group) ?? new Set();
-    this.members.set(group, members.add(destination));
+    else this.groups.learn(destination, group);
   }
 
   /** Limits from outside, in the place of all that held before. @param bounded groups that have some */
@@ -275,19 +270,6 @@ export class WorkerSlots {
   private roomAt(key: string): number {
     const room = this.limiter.roomFor(key, this.othersAreActive(key));
     return Math.min(room, this.bounds.roomFor(key, this.limiter.loadOf(key).active));
-  }
-
-  /** Each destination is of one group: one whose name was its group, and whose mail exchangers have changed, is of the new one only. */
-  private destinationsOf(key: string): readonly string[] {
-    const members = this.members.get(key);
-    if (members) return [...members];
-    return this.keyOf(key) === key ? [key] : [];
-  }
-
-  private leaveGroup(destination: string, group: string): void {
-    const members = this.members.get(group);
-    members?.delete(destination);
-    if (members?.size === 0) this.members.delete(group);
   }
 
   private othersAreActive(key: string): boolean {

@@ -86,8 +86,8 @@ describe('the flight recorder', () => {
       return rows.events.at(-1)?.data;
     };
     expect(await eventOf('deferred')).toMatchObject({
-      ...{ reason: 'protocol', code: 250, response: '250 fine', phase: 'data' },
-      explanation: 'The server replied 250 to DATA, where that has no meaning',
+      ...{ reason: 'protocol', phase: 'data' },
+      response: 'The server does not keep to SMTP: it replied "250 fine" to DATA, where that has no meaning',
     });
     const unknown = await eventOf('unknown');
     expect(unknown).toMatchObject({
@@ -102,7 +102,14 @@ describe('the flight recorder', () => {
       ...{ outcome: 'unknown', phase: 'final', failure: unknown?.response, explanation: unknown?.explanation },
     });
     expect(attempt).not.toHaveProperty('reply');
-    expect((await attempts(ids[0] ?? ''))[0]).not.toHaveProperty('failure');
+    const [misplaced] = await attempts(ids[0] ?? '');
+    expect(misplaced).toMatchObject({ failure: expect.stringContaining('"250 fine" to DATA') as unknown });
+    expect(misplaced).not.toHaveProperty('reply');
+    const shown = await Promise.all(ids.map((one) => scene.core.get(EmailsService).detail(live(), one)));
+    expect(shown.map((one) => toDetailDto(one).recipients[0]?.lastResponse)).toEqual([
+      'The server does not keep to SMTP: it replied "250 fine" to DATA, where that has no meaning',
+      'The server does not keep to SMTP: not a reply line: "I took it"',
+    ]);
     await server.stop();
   });
 

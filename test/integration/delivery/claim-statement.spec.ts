@@ -2,10 +2,10 @@ import { DAY, MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import type { ClaimedDelivery, MailCategory } from '../../../src/delivery/ports/delivery';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
-import { claimDeliveries, type ClaimInput } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
+import { claimDeliveries } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
 import type { NewDelivery } from '../../../src/delivery/queue/sql/open-deliveries.sql';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
-import { claimInput, countBy, keyOf, newDelivery } from '../../factories/deliveries';
+import { claimInput, claimShares, countBy, keyOf, newDelivery, type ShareInput } from '../../factories/deliveries';
 import { type OpenTestDatabase, openTestDatabase, statement } from '../../setup/open-test-database';
 
 const NOW = new Date('2026-03-01T10:00:00.000Z');
@@ -39,11 +39,12 @@ describe('one claim', () => {
     for (const destination of destinations) await fill(count, { ...fields, destination });
   }
 
-  const input = (share: number, fields: Partial<ClaimInput> = {}, cursor = ''): ClaimInput =>
-    claimInput(sessionId, { shares: [{ organizationId: one, share, cursor }], now: NOW, ...fields });
+  const claim = (share: number, fields: Omit<ShareInput, 'shares'> = {}, cursor = '') =>
+    claimShares(db, sessionId, { shares: [{ organizationId: one, share, cursor }], now: NOW, ...fields });
 
-  const claim = (share: number, fields: Partial<ClaimInput> = {}, cursor = '') =>
-    queue.claim(input(share, fields, cursor));
+  /** The statement by itself, for the one destination that mail goes to by default. */
+  const input = (most: number) =>
+    claimInput(sessionId, { quotas: [{ organizationId: one, destination: 'example.com', most }], now: NOW });
 
   const counts = (claims: readonly ClaimedDelivery[]) => Object.fromEntries([...countBy(claims, 'destination')].sort());
 
@@ -74,7 +75,7 @@ describe('one claim', () => {
     await fillEach('ab', 9);
     await fillEach('ab', 9, { organizationId: other });
     const shares = [one, other].map((organizationId, n) => ({ organizationId, share: 3 + 2 * n, cursor: '' }));
-    const taken = await queue.claim(claimInput(sessionId, { shares, now: NOW }));
+    const taken = await claimShares(db, sessionId, { shares, now: NOW });
     const of = (id: string) => counts(taken.filter(({ organizationId }) => organizationId === id));
     expect([of(one), of(other)]).toEqual([
       { a: 2, b: 1 },
@@ -134,14 +135,15 @@ describe('one claim', () => {
 
   it('takes no more of a destination than it may have, known or not', async () => {
     await fillEach('abcd', 10);
-    const known = [
-      { destination: 'a', limit: 1 },
-      { destination: 'b', limit: 0 },
-      { destination: 'c', limit: 99 },
-    ];
-    const taken = await claim(20, { destinationLimits: { fresh: 2, known } });
-    expect(counts(taken)).toEqual({ a: 1, c: 5, d: 2 });
-    expect(counts(await claim(20, { destinationLimits: { fresh: undefined, known } }))).toEqual({ a: 1, c: 5, d: 5 });
+    const limits: Record<string, number> = { a: 1, b: 0, c: 99 };
+    const roomOf = (key: string) => ({ key, limit: limits[key] ?? 2 });
+    expect(counts(await claim(20, { roomOf }))).toEqual({ a: 1, c: 7, d: 2 });
+  });
+
+  it('takes no more of a group in all than it may have, however many destinations it has', async () => {
+    await fillEach('abcd', 10);
+    const roomOf = (name: string) => (name === 'd' ? { key: 'd', limit: 9 } : { key: 'mx', limit: 2 });
+    expect(counts(await claim(20, { roomOf }))).toEqual({ a: 1, b: 1, d: 6 });
   });
 
   it('leaves out blocked destinations, and of some organizations all but proven ones', async () => {
@@ -150,10 +152,7 @@ describe('one claim', () => {
     await fillEach('abc', 5, { organizationId: other });
     const shares = [one, other].map((organizationId) => ({ organizationId, share: 6, cursor: '' }));
     const provenOnly = { organizationIds: [one], destinations: ['b'] };
-    const destinationLimits = { fresh: undefined, known: [], provenOnly };
-    const taken = await queue.claim(
-      claimInput(sessionId, { shares, now: NOW, blockedDestinations: ['c'], destinationLimits }),
-    );
+    const taken = await claimShares(db, sessionId, { shares, now: NOW, filter: { blocked: ['c'], provenOnly } });
     const of = (id: string) => counts(taken.filter(({ organizationId }) => organizationId === id));
     expect([of(one), of(other)]).toEqual([{ b: 5 }, { a: 3, b: 3 }]);
   });

@@ -6,11 +6,14 @@ import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-ses
 import { WorkerWaker } from '../../../src/delivery/queue/worker-waker.service';
 import { DatabaseUrl } from '../../../src/database/database.service';
 import { Claimer } from '../../../src/delivery/worker/claimer';
+import { ClaimPlanner } from '../../../src/delivery/worker/claim-plan';
+import { WorkerSlots } from '../../../src/delivery/worker/worker-slots';
 import { claimInput, type ClaimRound, claimRound, countBy, fillQueue, openPlanner } from '../../factories/deliveries';
 import { WorkSignal } from '../../../src/delivery/worker/work-signal';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const clock = new SystemClock();
+const NO_WEIGHTS = { weights: () => Promise.resolve(new Map<string, number>()) };
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => String(n).padStart(3, '0'));
 const sum = (counts: Map<string, number>) => [...counts.values()].reduce((total, count) => total + count, 0);
 
@@ -40,7 +43,8 @@ describe('claiming is fair', () => {
     const source = { weights: () => Promise.resolve(weights) };
     const claimer = new Claimer(queue, source, openPlanner(clock), clock);
     const taken: ClaimedDelivery[][] = [];
-    for (let round = 0; round < rounds; round += 1) taken.push(await claimer.claim(sessionId, limit, blocked));
+    const room = { limit, filter: { blocked } };
+    for (let round = 0; round < rounds; round += 1) taken.push(await claimer.claim(sessionId, room));
     return taken;
   }
 
@@ -96,9 +100,8 @@ describe('claiming is fair', () => {
     it('one that has just called is served beside a claim for others, and no other is', async () => {
       const [noisy, quiet, idle] = [newId(), newId(), newId()];
       await fillQueue(db, 2_000, { organizationId: noisy });
-      const source = { weights: () => Promise.resolve(new Map<string, number>()) };
-      const claimer = new Claimer(queue, source, openPlanner(clock), clock);
-      await claimer.claim(sessionId, 10, []);
+      const claimer = new Claimer(queue, NO_WEIGHTS, openPlanner(clock), clock);
+      await claimer.claim(sessionId, { limit: 10 });
       await fillQueue(db, 3, { organizationId: quiet });
       const { claims, mayBeMore } = await claimer.claimOnlyFor(sessionId, [quiet]);
       expect(claims.map(({ organizationId }) => organizationId)).toEqual([quiet, quiet, quiet]);
@@ -125,7 +128,7 @@ describe('claiming is fair', () => {
       const free = newId();
       await fillQueue(db, 3, { organizationId: free, destination: 'fast.example' });
       const walk = { afterOrganizationId: newId(), mostFound: 32, mostSeen: 100 };
-      const seen = await queue.findReadyTenants({ ...walk, blockedDestinations: ['slow.example', 'fast.example'] });
+      const seen = await queue.findReadyTenants({ ...walk, filter: { blocked: ['slow.example', 'fast.example'] } });
       expect(seen).toEqual([{ organizationId: expect.any(String), hasWork: false, step: 100 }]);
       const [taken = []] = await claimRounds(1, { blocked: ['slow.example'] });
       expect([...countBy(taken, 'organizationId')]).toEqual([[free, 3]]);
@@ -222,16 +225,56 @@ describe('claiming is fair', () => {
       expect(next).toBeUndefined();
     });
 
+    it('a receiver with thousands of them that is held back makes no claim large, and hides no other', async () => {
+      const [many, organizationId] = [12_000, newId()];
+      const slots = new WorkerSlots(clock, { slots: 50, sharedHop: false, connectionsPerHost: 20 });
+      const planner = new ClaimPlanner(slots, { slots: 50, startConcurrency: 2 }, clock);
+      for (let n = 0; n < many; n += 1) slots.learnGroup(`d${n}.example`, { group: 'mx.big.example', hosts: [] });
+      const first = { organizationId, destination: 'd0.example' };
+      slots.give(slots.take(first, ['mx.big.example']), 'suspended', 'listed');
+      await db.query(
+        `insert into deliveries (
+          organization_id, mode, email_id, position, domain_id, recipient, destination, category, state, due_at, first_due_at
+        )
+        select $1, 'live', gen_random_uuid(), 0, $1, 'r@x', 'd' || n || '.example', 'bulk', 'ready', now(), now()
+        from generate_series(0, $2::int - 1) n`,
+        [organizationId, many],
+      );
+      await fillQueue(db, 9, { organizationId, destination: 'd2x.example' });
+      const run = jest.spyOn(db.database, 'run');
+      const claimer = new Claimer(queue, NO_WEIGHTS, planner, clock);
+      const taken: ClaimedDelivery[] = [];
+      for (let round = 0; round < 4; round += 1) {
+        run.mockClear();
+        taken.push(...(await claimer.claimNext(sessionId)));
+        const read = await Promise.all(run.mock.results.map(({ value }) => value as Promise<unknown[]>));
+        expect(read.flat().length).toBeLessThan(10_000);
+      }
+      const [found, ...others] = countBy(taken, 'destination');
+      expect([found?.[0], others]).toEqual(['d2x.example', []]);
+      const sent = run.mock.calls.map(([{ values }]) => JSON.stringify(values).length);
+      expect(Math.max(...sent)).toBeLessThan(2_000);
+      // Nor does any of the claim go to a tenant that has nothing else.
+      const other = newId();
+      await fillQueue(db, 200, { organizationId: other, destination: 'd3x.example' });
+      const unbounded = new ClaimPlanner(slots, { slots: 50, startConcurrency: 99 }, clock);
+      jest.spyOn(unbounded, 'roomOf').mockImplementation((destination) => ({
+        ...{ key: destination, limit: destination === 'd3x.example' ? 99 : 0 },
+      }));
+      const limited = new Claimer(queue, NO_WEIGHTS, unbounded, clock);
+      expect(await limited.claim(sessionId, { limit: 40 })).toHaveLength(40);
+    });
+
     it('leaves out the blocked ones', async () => {
       const organizationId = newId();
       const destinations = numbered(60).map((n) => `d${n}.example`);
       for (const destination of destinations) await fillQueue(db, 5, { organizationId, destination });
       const free = destinations.slice(40, 43);
-      const blockedDestinations = destinations.filter((destination) => !free.includes(destination));
-      const taken = countBy(await claim({ blockedDestinations }), 'destination');
+      const blocked = destinations.filter((destination) => !free.includes(destination));
+      const taken = countBy(await claim({ filter: { blocked } }), 'destination');
       expect([...taken.keys()].sort()).toEqual(free);
       expect(sum(taken)).toBe(15);
-      expect(await claim({ blockedDestinations: destinations })).toEqual([]);
+      expect(await claim({ filter: { blocked: destinations } })).toEqual([]);
     });
   });
 
@@ -263,8 +306,8 @@ describe('claiming is fair', () => {
     });
 
     it('takes nothing twice where the tenth and the rest are both bulk', async () => {
-      const shares = [{ organizationId, share: 50, cursor: '' }];
-      const input = claimInput(sessionId, { shares, bulkRounding: 0.99 });
+      const quotas = [{ organizationId, destination: 'example.com', most: 50 }];
+      const input = claimInput(sessionId, { quotas, bulkRounding: 0.99 });
       expect(await queue.claim(input)).toHaveLength(50);
     });
   });

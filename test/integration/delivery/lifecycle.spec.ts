@@ -100,7 +100,9 @@ class Story {
         await this.scene.db.query("update deliveries set due_at = now() - interval '1 second' where state = 'waiting'");
         return void (await this.queue.promoteDue(new Date(), 100));
       case 'claim':
-        return void session.claims.push(...(await this.worker.get(Claimer).claim(session.id, 1 + (pick % 4), [])));
+        return void session.claims.push(
+          ...(await this.worker.get(Claimer).claim(session.id, { limit: 1 + (pick % 4) })),
+        );
       case 'suspects':
         return void session.claims.push(...(await this.queue.claimSuspects(session.id, [])));
       case 'overdue': {
@@ -176,7 +178,7 @@ class Story {
       await this.act('release', 0);
       while ((await this.worker.get(DeadClaims).free(100)) > 0);
       await this.play({ kind: 'due', pick: 0, outcome: { kind: 'sent' } });
-      session.claims.push(...(await this.worker.get(Claimer).claim(session.id, 100, [])));
+      session.claims.push(...(await this.worker.get(Claimer).claim(session.id, { limit: 100 })));
       session.claims.push(...(await this.queue.claimSuspects(session.id, [])));
       for (const claim of session.claims.splice(0)) await this.commit(claim, { kind: 'delivered' });
       if (Object.keys(await this.scene.queue()).length === 0) return;

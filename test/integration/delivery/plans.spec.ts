@@ -16,6 +16,7 @@ import {
 } from '../../../src/delivery/queue/sql/worker-sessions.sql';
 import { claimDeliveries } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
 import { enqueueDeliveries, findOpenDeliveries } from '../../../src/delivery/queue/sql/open-deliveries.sql';
+import { findReadyDestinations } from '../../../src/delivery/queue/sql/ready-destinations.sql';
 import { claimOverdue, findReadyTenants, promoteDue } from '../../../src/delivery/queue/sql/due-deliveries.sql';
 import {
   releaseDeliveries,
@@ -64,12 +65,12 @@ const BIG =
 const PARTITIONED = /^(emails|email_contents|email_recipients)_(\d{4}_\d\d|default)$/;
 
 const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
-  claim: ({ sessionId, emails }) =>
-    claimDeliveries(claimInput(sessionId, { shares: sharesOf(emails), blockedDestinations: ['blocked.example'] })),
+  claim: ({ sessionId, emails }) => claimDeliveries(claimInput(sessionId, { quotas: quotasOf(emails) })),
+  'find destinations': ({ emails }) => findReadyDestinations(windowsOf(emails), { blocked: ['blocked.example'] }),
   'find tenants': () =>
     findReadyTenants({
       afterOrganizationId: NIL_ID,
-      blockedDestinations: ['blocked.example'],
+      filter: { blocked: ['blocked.example'] },
       mostFound: 32,
       mostSeen: 512,
     }),
@@ -158,17 +159,14 @@ const PROVEN = 'proven.example';
 
 /** The claim for an organization that uses its share of slow destinations. */
 const PROVEN_ONLY: Record<string, (facts: Facts) => Statement<unknown>> = {
-  claim: ({ sessionId, emails: [{ organizationId } = { organizationId: NIL_ID }] }) =>
-    claimDeliveries(
-      claimInput(sessionId, {
-        shares: [{ organizationId, share: 100, cursor: 'n' }],
-        destinationLimits: { fresh: undefined, known: [], provenOnly: provenOnly(organizationId) },
-      }),
-    ),
+  'find destinations': ({ emails: [{ organizationId } = { organizationId: NIL_ID }] }) =>
+    findReadyDestinations([{ organizationId, width: 100, cursor: 'n' }], {
+      ...{ blocked: [], provenOnly: provenOnly(organizationId) },
+    }),
   'find tenants': ({ emails: [{ organizationId } = { organizationId: NIL_ID }] }) =>
     findReadyTenants({
-      ...{ afterOrganizationId: NIL_ID, blockedDestinations: [], mostFound: 32, mostSeen: 512 },
-      provenOnly: provenOnly(organizationId),
+      ...{ afterOrganizationId: NIL_ID, mostFound: 32, mostSeen: 512 },
+      filter: { blocked: [], provenOnly: provenOnly(organizationId) },
     }),
 };
 
@@ -234,7 +232,8 @@ describe('plans', () => {
     });
 
     it('look at ready rows alone to claim', async () => {
-      expectReadyRowsAlone(await explain('early', STATEMENTS.claim!));
+      expectReadyRowsAlone(await explain('early', STATEMENTS.claim!), [1]);
+      expectReadyRowsAlone(await explain('early', STATEMENTS['find destinations']!), []);
     });
 
     it.each(OF_ONE_TENANT)('read only the requested rows, not all of the tenant: %s', async (name) => {
@@ -285,8 +284,10 @@ describe('plans', () => {
     });
 
     it('look at ready rows alone to claim', async () => {
-      expectReadyRowsAlone(await explain('generic', STATEMENTS.claim!));
-      expectReadyRowsAlone(await explain('custom', STATEMENTS.claim!));
+      expectReadyRowsAlone(await explain('generic', STATEMENTS.claim!), [1]);
+      expectReadyRowsAlone(await explain('generic', STATEMENTS['find destinations']!), []);
+      expectReadyRowsAlone(await explain('custom', STATEMENTS.claim!), [1]);
+      expectReadyRowsAlone(await explain('custom', STATEMENTS['find destinations']!), []);
     });
 
     it.each(OF_ONE_TENANT)('read only the requested rows, not all of the tenant: %s', async (name) => {
@@ -298,8 +299,10 @@ describe('plans', () => {
       await db.query('truncate deliveries');
       await fillQueue(db, 20_000, { organizationId: facts.emails[0]!.organizationId });
       await db.query('vacuum analyze deliveries');
-      expectReadyRowsAlone(await explain('generic', STATEMENTS.claim!));
-      expectReadyRowsAlone(await explain('custom', STATEMENTS.claim!));
+      expectReadyRowsAlone(await explain('generic', STATEMENTS.claim!), [1]);
+      expectReadyRowsAlone(await explain('generic', STATEMENTS['find destinations']!), []);
+      expectReadyRowsAlone(await explain('custom', STATEMENTS.claim!), [1]);
+      expectReadyRowsAlone(await explain('custom', STATEMENTS['find destinations']!), []);
     });
 
     it.each(Object.keys(PROVEN_ONLY))(
@@ -325,11 +328,11 @@ describe('plans', () => {
   });
 });
 
-function expectReadyRowsAlone(plan: readonly PlanNode[]): void {
+function expectReadyRowsAlone(plan: readonly PlanNode[], keyRows: readonly number[]): void {
   const reads = plan.filter((node) => node['Relation Name'] === 'deliveries' && node['Node Type'].includes('Scan'));
   // The update finds each claimed row by its key.
   const byKey = reads.filter((node) => node['Index Name'] !== 'deliveries_ready');
-  expect(byKey.map((node) => node['Actual Rows'])).toEqual([1]);
+  expect(byKey.map((node) => node['Actual Rows'])).toEqual(keyRows);
   expect(reads.map((node) => node['Rows Removed by Filter'] ?? 0)).toEqual(reads.map(() => 0));
 }
 
@@ -417,9 +420,18 @@ function unknownEmail(): EmailKey {
 }
 
 /** A share for each of the first organizations. */
-function sharesOf(emails: readonly EmailKey[]) {
-  const organizationIds = [...new Set(emails.map(({ organizationId }) => organizationId))].slice(0, 32);
-  return organizationIds.map((organizationId) => ({ organizationId, share: 3, cursor: 'm' }));
+const idsOfOrganizations = (emails: readonly EmailKey[]) =>
+  [...new Set(emails.map(({ organizationId }) => organizationId))].slice(0, 32);
+
+function quotasOf(emails: readonly EmailKey[]) {
+  const destinations = ['example.com', 'x.example', 'absent.example'];
+  return idsOfOrganizations(emails).flatMap((organizationId) =>
+    destinations.map((destination) => ({ organizationId, destination, most: 3 })),
+  );
+}
+
+function windowsOf(emails: readonly EmailKey[]) {
+  return idsOfOrganizations(emails).map((organizationId) => ({ organizationId, cursor: 'm', width: 32 }));
 }
 
 function idsOf({ tenant, rows }: TenantGroup<EmailKey>): [Tenant, string[]] {

@@ -56,7 +56,7 @@ describe('a mail that kills its workers', () => {
       return new Parts(core, core.get(WorkerSession).id ?? '');
     }
 
-    claim = (limit = 1_000) => this.core.get(Claimer).claim(this.sessionId, limit, []);
+    claim = (limit = 1_000) => this.core.get(Claimer).claim(this.sessionId, { limit });
     hasSuspect = () => this.core.get(DeliveryQueueRepository).hasSuspect(this.sessionId, []);
     claimSuspects = () => this.core.get(DeliveryQueueRepository).claimSuspects(this.sessionId, []);
     release = (claims: readonly ClaimedDelivery[]) => this.core.get(DeliveryQueueRepository).release(claims);

@@ -46,7 +46,7 @@ describe('workers that died', () => {
   async function claimAndDie(worker: Core) {
     const session = worker.get(WorkerSession);
     await session.begin();
-    const claims = await worker.get(Claimer).claim(session.id ?? '', 1_000, []);
+    const claims = await worker.get(Claimer).claim(session.id ?? '', { limit: 1_000 });
     await scene.db.query('update worker_sessions set lease_until = now()');
     return claims;
   }
@@ -56,7 +56,7 @@ describe('workers that died', () => {
     const [dying, other] = [await startParts(), await startParts()];
     const session = dying.get(WorkerSession);
     await session.begin();
-    await dying.get(Claimer).claim(session.id ?? '', 10, []);
+    await dying.get(Claimer).claim(session.id ?? '', { limit: 10 });
     await other.get(DeadClaims).free(500);
     expect(await scene.queue()).toEqual({ claimed: 1 });
     await scene.db.query('update worker_sessions set lease_until = now()');
@@ -180,7 +180,7 @@ describe('workers that died', () => {
     expect(await scene.queue()).toEqual({ ready: 1 });
     const session = other.get(WorkerSession);
     await session.begin();
-    const [next] = await other.get(Claimer).claim(session.id ?? '', 10, []);
+    const [next] = await other.get(Claimer).claim(session.id ?? '', { limit: 10 });
     await dead.get(Settler).settle(late);
     expect(await scene.queue()).toEqual({ claimed: 1 });
     expect(next?.claimToken).toBe(claim.claimToken + 1);
@@ -229,7 +229,7 @@ describe('workers that died', () => {
       await scene.db.query(HAS_WATCHED);
       const dying = await startParts();
       const { id: sessionId = '' } = await begun(dying);
-      await dying.get(Claimer).claim(sessionId, 10, []);
+      await dying.get(Claimer).claim(sessionId, { limit: 10 });
       await scene.db.query('update worker_sessions set lease_until = now() where id = $1', [sessionId]);
       const fresh = await startParts();
       await begun(fresh);
@@ -253,7 +253,7 @@ describe('workers that died', () => {
     await scene.acceptTo('ada');
     const worker = await startParts();
     const { id = '' } = await begun(worker);
-    await worker.get(Claimer).claim(id, 10, []);
+    await worker.get(Claimer).claim(id, { limit: 10 });
     const fiveDaysAhead = ['lease_until', 'renewed_at', 'watched_since'].map(
       (name) => `${name} = ${name} + interval '5 days'`,
     );
@@ -312,7 +312,7 @@ describe('workers that died', () => {
     async function claimAndNote(worker: Core) {
       const session = worker.get(WorkerSession);
       await session.begin();
-      const [claim] = await worker.get(Claimer).claim(session.id ?? '', 1, []);
+      const [claim] = await worker.get(Claimer).claim(session.id ?? '', { limit: 1 });
       if (!claim) throw new Error('nothing was claimed');
       const settled = worker
         .get(ResultJournal)
@@ -324,7 +324,7 @@ describe('workers that died', () => {
     async function noteUnderLoad(worker: Core) {
       const session = worker.get(WorkerSession);
       await session.begin();
-      const [first, last] = await worker.get(Claimer).claim(session.id ?? '', 2, []);
+      const [first, last] = await worker.get(Claimer).claim(session.id ?? '', { limit: 2 });
       if (!first || !last) throw new Error('too little was claimed');
       const note = (claim: typeof first) =>
         worker.get(ResultJournal).note({ claim, outcomes: [outcomeOfClaim(claim, { kind: 'delivered' })] });

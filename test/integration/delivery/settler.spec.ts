@@ -31,7 +31,7 @@ describe('settling', () => {
   async function claimAll() {
     const session = worker.get(WorkerSession);
     await session.begin();
-    return worker.get(Claimer).claim(session.id ?? '', 1_000, []);
+    return worker.get(Claimer).claim(session.id ?? '', { limit: 1_000 });
   }
 
   const settleAll = (claims: Awaited<ReturnType<typeof claimAll>>) =>

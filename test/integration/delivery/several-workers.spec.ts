@@ -35,7 +35,7 @@ describe('several workers', () => {
     const organizationId = newId();
     await fillQueue(scene.db, 10, { organizationId });
     const [one, other] = [await openClaimer(), await openClaimer()];
-    const input = claimInput(one.sessionId, { shares: [{ organizationId, share: 6, cursor: '' }] });
+    const input = claimInput(one.sessionId, { quotas: [{ organizationId, destination: 'example.com', most: 6 }] });
     // Its claim is not committed yet when the other one is called.
     const [first, second] = await scene.db.database.transaction(async (tx) => {
       const taken = await tx.run(claimDeliveries(input));

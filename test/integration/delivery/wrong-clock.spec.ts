@@ -48,7 +48,7 @@ describe("a worker whose clock is not the database's", () => {
     // Asked all the same, they go by the database's time.
     await worker.get(QueueSweepJob).endOverdue();
     await worker.get(PromoteDueJob).promote();
-    expect(await worker.get(Claimer).claim(session.id ?? '', 10, [])).toEqual([]);
+    expect(await worker.get(Claimer).claim(session.id ?? '', { limit: 10 })).toEqual([]);
     expect(await scene.queue()).toEqual({ ready: 1, waiting: 1 });
     const offset = await worker.get(Metrics).registry.getSingleMetricAsString('waybill_clock_offset_seconds');
     expect(Number(/ ([\d.]+)$/m.exec(offset)?.[1])).toBeCloseTo((5 * DAY) / 1_000, -1);

@@ -309,7 +309,7 @@ describe('recording outcomes', () => {
         const id = await accept(2);
         const claim = async () => {
           for (let turn = 0; turn < round % 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-          return claimer.claim(sessionId, 10, []);
+          return claimer.claim(sessionId, { limit: 10 });
         };
         const [cancelled, claims] = await Promise.all([
           cancel(id).then(

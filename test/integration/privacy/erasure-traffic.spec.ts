@@ -63,7 +63,7 @@ describe('an erasure while mail flows', () => {
       `insert into worker_sessions (id, host, process_id, lease_until) values ($1, 'h', 1, now() + interval '1 hour')`,
       [session],
     );
-    return scene.worker.get(Claimer).claim(session, 10, []);
+    return scene.worker.get(Claimer).claim(session, { limit: 10 });
   }
 
   it('of an unknown address completes with zero counts', async () => {

@@ -27,6 +27,7 @@ describe('the phase is known', () => {
       const from = localPart.startsWith('mail') ? `${localPart}@example.com` : 'bounces@example.com';
       const envelope = envelopeTo(`${localPart}@example.org`, { from });
       const result = await connection.send(envelope, HUGE_MESSAGE.subarray(0, 7_200), { beforeFinalDot: () => true });
+      await connection.whenReady();
       return { result, after: connection.isUsable ? await send(connection, 'next') : undefined };
     }
 

@@ -69,6 +69,40 @@ describe('a pool', () => {
     expect(sink.messages[0]?.connection).toBe(1);
   });
 
+  it.each([
+    ['takes the next mail', '250 ok\r\n', 1],
+    ['is replaced', '500 what\r\n', 2],
+  ])('does not let a refusal wait for the reply to RSET, after which the connection %s', async (_what, reply, used) => {
+    await start();
+    let answer = (): void => undefined;
+    const asked = new Promise<void>((resolve) => (answer = resolve));
+    const server = await ScriptedSmtpServer.start(async (peer, connection) => {
+      await peer.greet(['PIPELINING']);
+      if (connection === 1) {
+        await peer.until('DATA\r\n');
+        peer.send('250 ok\r\n550 5.1.1 no\r\n503 no\r\n');
+        await peer.expect('RSET');
+        await asked;
+        peer.send(reply);
+        if (used === 2) return void (await peer.untilGone());
+      }
+      await peer.grantEnvelope();
+      await peer.until('\r\n.\r\n');
+      peer.send('250 taken\r\n');
+    });
+    const pool = clients.pool(endpointOf(server.port), { maxConnections: 5 });
+    expect(await pool.send(jobTo('nobody@example.org'))).toMatchObject({ kind: 'rejected', phase: 'rcpt' });
+    expect(pool).toMatchObject({ openConnections: 1, idleConnections: 0, hasRoom: true });
+    const next = pool.send(jobTo('user@example.org'));
+    // The server may take no second connection.
+    expect(pool.openConnections).toBe(1);
+    answer();
+    expect(await next).toMatchObject(ACCEPTED);
+    expect(server.connectionCount).toBe(used);
+    pool.destroy();
+    await server.stop();
+  });
+
   it('sends QUIT on an idle connection', async () => {
     await start();
     const pool = clients.pool(endpointOf(sink.port), { idleSeconds: SOON });

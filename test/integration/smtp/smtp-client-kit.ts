@@ -2,7 +2,8 @@ import { SmtpConnection, type SmtpConnectionOptions } from '../../../src/deliver
 import type { SmtpEndpoint } from '../../../src/delivery/smtp/smtp-endpoint';
 import type { SmtpEnvelope } from '../../../src/delivery/smtp/smtp-envelope';
 import { SmtpPool } from '../../../src/delivery/smtp/smtp-pool';
-import type { SmtpJob, SmtpPoolOptions } from '../../../src/delivery/smtp/smtp-pool';
+import type { SmtpJob } from '../../../src/delivery/smtp/smtp-job';
+import type { SmtpPoolOptions } from '../../../src/delivery/smtp/smtp-pool';
 import type { SmtpRefusal, SmtpResult } from '../../../src/delivery/smtp/smtp-result';
 import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
 

@@ -2,7 +2,7 @@ import type { Statement } from '../../../database/statement';
 import { type ClaimedDelivery, SUSPECT_CRASHES } from '../../ports/delivery';
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 import { NIL_ID } from '../../../common/ids';
-import { blockedColumn, destinationsOf, type ProvenOnly, provenOnlyColumns } from './ready-destinations.sql';
+import { destinationsOf, filterColumns, type ReadyFilter } from './ready-destinations.sql';
 
 // Makes waiting deliveries ready once they are due; suspects wait until a worker tries them alone.
 // Writes: deliveries (partial index deliveries_waiting). Locks: rows in due order, skip locked. Rows: up to $2.
@@ -85,9 +85,9 @@ export function claimOverdue(sessionId: string, now: Date, limit: number, bornBe
 }
 
 // Walks round the organizations with ready work, from one on and then from the start, and returns those with a destination that
-// is not blocked. It stops after $3 of those, after $4 organizations, or at its starting point. Reads: deliveries (index
+// is not blocked. It stops after $2 of those, after $3 organizations, or at its starting point. Reads: deliveries (index
 // deliveries_ready (organization_id, destination, …), by loose index scans: two look-ups for each organization, whatever the
-// depth of the queue). Locks: none. Rows: up to $3, and the last one if $4 ended the walk. The order is given in full, else the
+// depth of the queue). Locks: none. Rows: up to $2, and the last one if $3 ended the walk. The order is given in full, else the
 // planner may take the primary key and read all that is not ready. Not the ORM: recursive look-ups.
 export interface ReadyTenant {
   organizationId: string;
@@ -96,7 +96,7 @@ export interface ReadyTenant {
   step: number;
 }
 
-const FILTER = { blocked: '$2', restricted: '$5', proven: '$6' };
+const FILTER = { blocked: '$4', restricted: '$5', proven: '$6' };
 
 const TEXT = `
   with recursive walk as (
@@ -124,7 +124,7 @@ const TEXT = `
       where not walk.is_wrapped
       limit 1
     ) next
-    where walk.step < $4 and (not next.is_wrapped or next.organization_id <= $1)
+    where walk.step < $3 and (not next.is_wrapped or next.organization_id <= $1)
   )
   select organization_id as "organizationId", has_work as "hasWork", step
   from (
@@ -133,14 +133,13 @@ const TEXT = `
     where walk.step > 0
     offset 0
   ) seen
-  where has_work or step = $4
-  limit $3`;
+  where has_work or step = $3
+  limit $2`;
 
 export interface TenantWalk {
   /** The walk starts after this organization. */
   readonly afterOrganizationId: string;
-  readonly blockedDestinations: readonly string[];
-  readonly provenOnly?: ProvenOnly | undefined;
+  readonly filter: ReadyFilter;
   /** How many with work to find, and how many to examine. */
   readonly mostFound: number;
   readonly mostSeen: number;
@@ -148,16 +147,10 @@ export interface TenantWalk {
 
 /** Returns organizations with claimable mail, and the last organization of the walk, where the next one continues. */
 export function findReadyTenants(walk: TenantWalk): Statement<ReadyTenant> {
-  const { afterOrganizationId, blockedDestinations, mostFound, mostSeen, provenOnly } = walk;
+  const { afterOrganizationId, filter, mostFound, mostSeen } = walk;
   return {
     name: 'find-ready-tenants',
     text: TEXT,
-    values: [
-      afterOrganizationId,
-      blockedColumn(blockedDestinations),
-      mostFound,
-      mostSeen,
-      ...provenOnlyColumns(provenOnly),
-    ],
+    values: [afterOrganizationId, mostFound, mostSeen, ...filterColumns(filter)],
   };
 }

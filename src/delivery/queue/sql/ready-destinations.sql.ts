@@ -1,5 +1,9 @@
-// A part of the statements that look for ready work, not one of its own: the destinations of one organization.
-// Reads: deliveries (index deliveries_ready, by loose index scans). Locks: none. Rows: its destinations.
+import type { Statement } from '../../../database/statement';
+
+// The destinations of organizations that have ready work, of each from its cursor on and then from the start. A part of it is shared
+// with the walk round the organizations.
+// Reads: deliveries (index deliveries_ready (organization_id, destination, …), by loose index scans: one look-up for each
+// destination, whatever the depth of the queue). Locks: none. Rows: up to the sum of the widths.
 // Not the ORM: recursive look-ups.
 /** Organizations that get nothing but mail for these destinations. */
 export interface ProvenOnly {
@@ -7,29 +11,23 @@ export interface ProvenOnly {
   readonly destinations: readonly string[];
 }
 
-/** The most deliveries to take for a destination. */
-export interface DestinationLimit {
-  readonly destination: string;
-  readonly limit: number;
+/** What is left out; a list of a bounded length, as it is sent with each statement. */
+export interface ReadyFilter {
+  readonly blocked: readonly string[];
+  readonly provenOnly?: ProvenOnly | undefined;
 }
 
-/** The values of the parameters `restricted` and `proven`. */
-export function provenOnlyColumns(only: ProvenOnly | undefined): [readonly string[], readonly string[]] {
-  return [only?.organizationIds ?? [], only?.destinations ?? []];
+/** The values of the parameters `blocked`, `restricted` and `proven`. */
+export function filterColumns({ blocked, provenOnly }: ReadyFilter): [string, readonly string[], readonly string[]] {
+  return [blockedColumn(blocked), provenOnly?.organizationIds ?? [], provenOnly?.destinations ?? []];
 }
 
 /**
- * The value of a parameter that lists destinations, as an object: a key is found by binary search. An array is read through for each
- * row, since the plan is made without its values: 20,000 domains of one large receiver took 0.9 s of a claim (28 November 2026).
- * Its text is joined: an object of that many keys takes 16 ms of the event loop instead of 7.
+ * The value of the parameter `blocked`, an object: a key is found by binary search. An array is read through for each row, since the
+ * plan is made without its values: 20,000 domains took 0.9 s of a claim (28 November 2026).
  */
-export function destinationsColumn(destinations: readonly DestinationLimit[]): string {
-  return `{${destinations.map(({ destination, limit }) => `${JSON.stringify(destination)}:${limit}`).join(',')}}`;
-}
-
-/** The value of the parameter `blocked`. */
 export function blockedColumn(destinations: readonly string[]): string {
-  return destinationsColumn(destinations.map((destination) => ({ destination, limit: 0 })));
+  return `{${destinations.map((destination) => `${JSON.stringify(destination)}:0`).join(',')}}`;
 }
 
 /** SQL: a destination is not blocked. @param column an expression @param blocked the parameter */
@@ -98,3 +96,47 @@ export const destinationsOf = (
             )
           ) found
           where ${isNotBlocked('destination', blocked)}`;
+
+const FILTER = { blocked: '$4', restricted: '$5', proven: '$6' };
+
+const TEXT = `
+  select s.organization_id as "organizationId", found.destination
+  from unnest($1::uuid[], $2::text[], $3::int[]) as s (organization_id, cursor, width)
+  cross join lateral (
+    (${destinationsOf('s.organization_id', FILTER, 'and d.destination > s.cursor')}
+    )
+    union all
+    (${destinationsOf('s.organization_id', FILTER)} and destination <= s.cursor
+    )
+    limit s.width
+  ) found`;
+
+/** Where to look among the destinations of one organization. */
+export interface Window {
+  readonly organizationId: string;
+  /** Destinations after this one come first, so that those late in the alphabet have their turn too. */
+  readonly cursor: string;
+  /** How many to return. */
+  readonly width: number;
+}
+
+export interface ReadyDestination {
+  organizationId: string;
+  destination: string;
+}
+
+/** Destinations with ready work, in the order in which each organization's are to be served. */
+export function findReadyDestinations(windows: readonly Window[], filter: ReadyFilter): Statement<ReadyDestination> {
+  return {
+    name: 'find-ready-destinations',
+    text: TEXT,
+    // Planned for its values, each claim took 1.8 ms before it began.
+    isPlannedOnce: true,
+    values: [
+      windows.map(({ organizationId }) => organizationId),
+      windows.map(({ cursor }) => cursor),
+      windows.map(({ width }) => width),
+      ...filterColumns(filter),
+    ],
+  };
+}
