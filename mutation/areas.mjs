@@ -28,8 +28,8 @@ export const AREAS = {
     tests: ['src/modules/emails/accept/accept-plan.spec.ts', 'src/modules/emails/accept/idempotency.spec.ts'],
   },
   'claim-plan': {
-    mutate: ['src/delivery/worker/claim-plan.ts'],
-    tests: ['src/delivery/worker/claim-plan*.spec.ts'],
+    mutate: ['src/delivery/worker/claims/claim-plan.ts'],
+    tests: ['src/delivery/worker/claims/claim-plan*.spec.ts'],
   },
   'claim-statement': {
     sql: ['src/delivery/queue/sql/claim-deliveries.sql.ts', 'src/delivery/queue/sql/ready-destinations.sql.ts'],

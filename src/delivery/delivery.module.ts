@@ -38,10 +38,10 @@ import { MtaStsPolicyRow, TlsSessionRow } from './tls/tls.entity';
 import { CountTlsSessionsJob, RefreshMtaStsJob } from './tls/tls.job';
 import { TlsRepository } from './tls/tls.repository';
 import { AttemptDispatcher } from './worker/attempt-dispatcher';
-import { AttemptService } from './worker/attempt.service';
+import { AttemptService } from './worker/attempts/attempt.service';
 import { ByteBudget } from './compose/byte-budget';
-import { ClaimPlanner } from './worker/claim-plan';
-import { Claimer } from './worker/claimer';
+import { ClaimPlanner } from './worker/claims/claim-plan';
+import { Claimer } from './worker/claims/claimer';
 import {
   DeadSessionsJob,
   GiveBackJob,
@@ -59,17 +59,17 @@ import { WorkerMetrics } from './worker/worker.metrics';
 import { EgressSyncJob, WarmUpSyncJob } from './worker/egress.job';
 import { JournalTakeover } from './results/journal-takeover';
 import { MessageComposer } from './compose/message-composer';
-import { MessagePreparer } from './worker/message-preparer';
+import { MessagePreparer } from './worker/attempts/message-preparer';
 import { ResultJournal } from './results/result-journal';
 import { ResultCommit } from './results/result-commit';
 import { Settler } from './results/settler';
-import { ShapingSync } from './worker/shaping-sync.job';
-import { SmtpTransmitter } from './worker/smtp-transmitter';
-import { SourceTransmitter } from './worker/source-transmitter';
-import { UnattemptedEndings } from './worker/unattempted-endings';
-import { WorkSignal } from './worker/work-signal';
-import { WorkerSession } from './worker/worker-session';
-import { WorkerSlots } from './worker/worker-slots';
+import { ShapingSync } from './worker/slots/shaping-sync.job';
+import { SmtpTransmitter } from './worker/attempts/smtp-transmitter';
+import { SourceTransmitter } from './worker/attempts/source-transmitter';
+import { UnattemptedEndings } from './worker/attempts/unattempted-endings';
+import { WorkSignal } from './worker/session/work-signal';
+import { WorkerSession } from './worker/session/worker-session';
+import { WorkerSlots } from './worker/slots/worker-slots';
 
 const egress: Provider = {
   provide: EgressPools,

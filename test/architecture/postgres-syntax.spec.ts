@@ -103,7 +103,7 @@ const OF_DIRECT_CONNECTIONS = [
   // `LIFT_TIME_LIMITS`, for the others of this list and for backups.
   'database/data-source.ts',
   'database/migrate.ts',
-  'delivery/worker/work-signal.ts',
+  'delivery/worker/session/work-signal.ts',
 ];
 
 /** A pooler gives the next transaction another connection: docs/scaling.md. What tests run through one, `TransactionPooler` sees too. */

@@ -3,12 +3,12 @@ import { TenantTurns } from '../../src/delivery/policy/tenant-turns';
 import type { ClaimedDelivery, MailCategory } from '../../src/delivery/ports/delivery';
 import { DeliveryQueueRepository } from '../../src/delivery/queue/delivery-queue.repository';
 import type { Clock } from '../../src/common/clock';
-import { ClaimPlanner } from '../../src/delivery/worker/claim-plan';
-import { WorkerSlots } from '../../src/delivery/worker/worker-slots';
+import { ClaimPlanner } from '../../src/delivery/worker/claims/claim-plan';
+import { WorkerSlots } from '../../src/delivery/worker/slots/worker-slots';
 import type { NewDelivery } from '../../src/delivery/queue/sql/open-deliveries.sql';
 import type { ClaimInput } from '../../src/delivery/queue/sql/claim-deliveries.sql';
 import type { ReadyFilter } from '../../src/delivery/queue/sql/ready-destinations.sql';
-import { type GroupRoom, quotasOf } from '../../src/delivery/worker/claim-quotas';
+import { type GroupRoom, quotasOf } from '../../src/delivery/worker/claims/claim-quotas';
 import type { OpenTestDatabase } from '../setup/open-test-database';
 
 export const NIL_ID = '00000000-0000-0000-0000-000000000000';

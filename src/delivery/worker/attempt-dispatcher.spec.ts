@@ -1,12 +1,12 @@
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { claimOf } from '../../../test/setup/recipient-copies';
 import { AttemptDispatcher } from './attempt-dispatcher';
-import type { AttemptService } from './attempt.service';
-import { ClaimPlanner } from './claim-plan';
+import type { AttemptService } from './attempts/attempt.service';
+import { ClaimPlanner } from './claims/claim-plan';
 import type { PreparedMessage } from '../compose/message-composer';
-import type { SmtpTransmitter } from './smtp-transmitter';
-import type { WorkSignal } from './work-signal';
-import { WorkerSlots } from './worker-slots';
+import type { SmtpTransmitter } from './attempts/smtp-transmitter';
+import type { WorkSignal } from './session/work-signal';
+import { WorkerSlots } from './slots/worker-slots';
 
 it('a route whose look-up fails by a fault of this side is an attempt that has failed, and holds nothing of the worker', async () => {
   const clock = new FakeClock();

@@ -3,14 +3,14 @@ import { Clock, MINUTE, SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { Route, Unroutable } from '../routing/router';
 import { Conversation } from '../smtp/smtp-connection';
-import { type AttemptResult, AttemptService, RELEASED } from './attempt.service';
-import { ClaimPlanner, type Expected } from './claim-plan';
+import { type AttemptResult, AttemptService, RELEASED } from './attempts/attempt.service';
+import { ClaimPlanner, type Expected } from './claims/claim-plan';
 import type { PreparedMessage } from '../compose/message-composer';
 import { SilentAttempts } from './silent-attempts';
-import { type Hosts, SmtpTransmitter } from './smtp-transmitter';
+import { type Hosts, SmtpTransmitter } from './attempts/smtp-transmitter';
 import { type Taken, type Waiting, WaitingRoom } from './waiting-room';
-import { WorkSignal } from './work-signal';
-import { type Refusal, type Ticket, WorkerSlots } from './worker-slots';
+import { WorkSignal } from './session/work-signal';
+import { type Refusal, type Ticket, WorkerSlots } from './slots/worker-slots';
 
 /** A claim that could not start in this time is given back; large mail may wait for room in memory a little longer. */
 const MOMENT_MS = 5 * SECOND;

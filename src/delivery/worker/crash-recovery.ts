@@ -6,10 +6,10 @@ import type { ClaimedDelivery } from '../ports/delivery';
 import { asSending, OutcomeSink, type RecordedOutcome } from '../ports/outcome';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import type { FreedDelivery } from '../queue/sql/worker-sessions.sql';
-import { ClaimPlanner } from './claim-plan';
+import { ClaimPlanner } from './claims/claim-plan';
 import { DeliveryPipeline } from './delivery-pipeline';
 import { JournalTakeover } from '../results/journal-takeover';
-import { WorkerSession } from './worker-session';
+import { WorkerSession } from './session/worker-session';
 
 const LOOK_EVERY_MS = SECOND / 2;
 /**

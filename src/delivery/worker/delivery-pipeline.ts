@@ -7,10 +7,10 @@ import { reasonOf } from '../../common/errors/app-error';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import { AttemptDispatcher } from './attempt-dispatcher';
-import { type AttemptResult, AttemptService } from './attempt.service';
-import { IN_A_TURN, MessagePreparer, type Prepared } from './message-preparer';
+import { type AttemptResult, AttemptService } from './attempts/attempt.service';
+import { IN_A_TURN, MessagePreparer, type Prepared } from './attempts/message-preparer';
 import { Settler } from '../results/settler';
-import { SmtpTransmitter } from './smtp-transmitter';
+import { SmtpTransmitter } from './attempts/smtp-transmitter';
 
 /** Claims that are given back together. */
 const RELEASE_BATCH = 200;

@@ -5,7 +5,7 @@ import { DatabaseUrl } from '../../database/database.service';
 import { waitFor } from '../../../test/setup/wait-for';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { DeliveryWorker } from './delivery-worker';
-import { type Called, WorkSignal } from './work-signal';
+import { type Called, WorkSignal } from './session/work-signal';
 
 const NOISY = 'noisy';
 const config = { delivery: { concurrency: 10, drainSeconds: 1 } } as AppConfig;

@@ -3,11 +3,11 @@ import { Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationB
 import { SECOND } from '../../common/clock';
 import { reasonOf } from '../../common/errors/app-error';
 import { AppConfig } from '../../config/config';
-import { Claimer } from './claimer';
+import { Claimer } from './claims/claimer';
 import { CrashRecovery } from './crash-recovery';
 import { DeliveryPipeline } from './delivery-pipeline';
-import { WorkSignal } from './work-signal';
-import { WorkerSession } from './worker-session';
+import { WorkSignal } from './session/work-signal';
+import { WorkerSession } from './session/worker-session';
 
 /** How long an idle worker waits for a notification before it checks by itself. */
 const POLL_MS = SECOND;

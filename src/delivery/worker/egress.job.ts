@@ -14,7 +14,7 @@ import {
   type HeldSuspension,
   type WrittenSuspension,
 } from '../egress/egress-addresses.repository';
-import { WorkerSession } from './worker-session';
+import { WorkerSession } from './session/worker-session';
 
 /** All workers apply a finding within two of these. */
 const SYNC_EVERY_MS = 2 * SECOND;

@@ -13,8 +13,8 @@ import { DeadClaims } from './crash-recovery';
 import { JournalTakeover } from '../results/journal-takeover';
 import { DeliveryPipeline } from './delivery-pipeline';
 import { ResultCommit } from '../results/result-commit';
-import { WorkSignal } from './work-signal';
-import { WorkerSession } from './worker-session';
+import { WorkSignal } from './session/work-signal';
+import { WorkerSession } from './session/worker-session';
 
 const EVERY_MS = 250;
 const BATCH = 5_000;

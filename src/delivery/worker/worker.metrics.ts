@@ -4,8 +4,8 @@ import type { DestinationState } from '../policy/destination-bounds';
 import { AttemptDispatcher, WAIT_REASONS } from './attempt-dispatcher';
 import { ByteBudget } from '../compose/byte-budget';
 import { DeliveryPipeline } from './delivery-pipeline';
-import { SmtpTransmitter } from './smtp-transmitter';
-import { WorkerSlots } from './worker-slots';
+import { SmtpTransmitter } from './attempts/smtp-transmitter';
+import { WorkerSlots } from './slots/worker-slots';
 
 const STATES: readonly DestinationState['state'][] = ['open', 'paused', 'probing'];
 

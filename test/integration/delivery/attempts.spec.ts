@@ -1,4 +1,4 @@
-import { ShapingSync } from '../../../src/delivery/worker/shaping-sync.job';
+import { ShapingSync } from '../../../src/delivery/worker/slots/shaping-sync.job';
 import { attemptsOf } from '../../../src/modules/emails/dto/attempt.dto';
 import { toDetailDto } from '../../../src/modules/emails/dto/email.mapper';
 import { EmailsService } from '../../../src/modules/emails/emails.service';

@@ -5,11 +5,11 @@ import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-qu
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { WorkerWaker } from '../../../src/delivery/queue/worker-waker.service';
 import { DatabaseUrl } from '../../../src/database/database.service';
-import { Claimer } from '../../../src/delivery/worker/claimer';
-import { ClaimPlanner } from '../../../src/delivery/worker/claim-plan';
-import { WorkerSlots } from '../../../src/delivery/worker/worker-slots';
+import { Claimer } from '../../../src/delivery/worker/claims/claimer';
+import { ClaimPlanner } from '../../../src/delivery/worker/claims/claim-plan';
+import { WorkerSlots } from '../../../src/delivery/worker/slots/worker-slots';
 import { claimInput, type ClaimRound, claimRound, countBy, fillQueue, openPlanner } from '../../factories/deliveries';
-import { WorkSignal } from '../../../src/delivery/worker/work-signal';
+import { WorkSignal } from '../../../src/delivery/worker/session/work-signal';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const clock = new SystemClock();

@@ -5,7 +5,7 @@ import { RULE_FILES } from '../../../src/delivery/policy/reply-rules';
 import { DestinationsService } from '../../../src/delivery/shaping/destinations.service';
 import { EgressService } from '../../../src/delivery/egress/egress.service';
 import { EgressSyncJob } from '../../../src/delivery/worker/egress.job';
-import { ShapingSync } from '../../../src/delivery/worker/shaping-sync.job';
+import { ShapingSync } from '../../../src/delivery/worker/slots/shaping-sync.job';
 import { toDetailDto } from '../../../src/modules/emails/dto/email.mapper';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import type { StoredEmail } from '../../factories/stored-email';

@@ -6,7 +6,7 @@ import { type DeliveryOutcome, OutcomeSink } from '../../../src/delivery/ports/o
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { QueueActionsService } from '../../../src/delivery/queue/queue-actions.service';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
-import { Claimer } from '../../../src/delivery/worker/claimer';
+import { Claimer } from '../../../src/delivery/worker/claims/claimer';
 import { DeadClaims } from '../../../src/delivery/worker/crash-recovery';
 import { ResultCommit } from '../../../src/delivery/results/result-commit';
 import { EmailChangesService } from '../../../src/modules/emails/email-changes.service';

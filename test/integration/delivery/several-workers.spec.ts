@@ -3,7 +3,7 @@ import { newId } from '../../../src/common/ids';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { claimDeliveries } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
-import { Claimer } from '../../../src/delivery/worker/claimer';
+import { Claimer } from '../../../src/delivery/worker/claims/claimer';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { claimInput, fillQueue, keyOf, openPlanner } from '../../factories/deliveries';
 import { DeliveryScene } from '../../setup/delivery-scene';

@@ -6,8 +6,8 @@ import { DestinationsRepository } from '../../../src/delivery/shaping/destinatio
 import { type Route, Router } from '../../../src/delivery/routing/router';
 import { QueueMeasures } from '../../../src/delivery/queue/queue-measures.service';
 import { GiveBackJob, QueueSweepJob } from '../../../src/delivery/worker/queue.job';
-import { ShapingSync } from '../../../src/delivery/worker/shaping-sync.job';
-import { WorkerSlots } from '../../../src/delivery/worker/worker-slots';
+import { ShapingSync } from '../../../src/delivery/worker/slots/shaping-sync.job';
+import { WorkerSlots } from '../../../src/delivery/worker/slots/worker-slots';
 import { toDetailDto } from '../../../src/modules/emails/dto/email.mapper';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { SmtpSink } from '../../doubles/smtp-sink';

@@ -5,9 +5,9 @@ import { DatabaseClock, DAY, HOUR, MINUTE, SECOND, SystemClock } from '../../../
 import { newId, timeOfId } from '../../../src/common/ids';
 import { ClockReadings } from '../../../src/database/database.metrics';
 import type { Database } from '../../../src/database/database.service';
-import { Claimer } from '../../../src/delivery/worker/claimer';
+import { Claimer } from '../../../src/delivery/worker/claims/claimer';
 import { PromoteDueJob, QueueSweepJob } from '../../../src/delivery/worker/queue.job';
-import { WorkerSession } from '../../../src/delivery/worker/worker-session';
+import { WorkerSession } from '../../../src/delivery/worker/session/worker-session';
 import { FakeClock } from '../../doubles/fake-clock';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SmtpSink } from '../../doubles/smtp-sink';

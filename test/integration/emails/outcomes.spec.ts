@@ -10,7 +10,7 @@ import { RecentStreams } from '../../../src/modules/events/recent-streams.servic
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { newId } from '../../../src/common/ids';
-import { Claimer } from '../../../src/delivery/worker/claimer';
+import { Claimer } from '../../../src/delivery/worker/claims/claimer';
 import { SystemClock } from '../../../src/common/clock';
 import { openPlanner } from '../../factories/deliveries';
 import { anyOutcome, DEFERRED, HARD_BOUNCE, OCCURRED_AT, recordedOutcome, SOFT_BOUNCE } from '../../factories/outcomes';

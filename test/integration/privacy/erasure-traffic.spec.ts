@@ -1,5 +1,5 @@
 import { ErasableEmailsRepository } from '../../../src/modules/emails/privacy/subject-emails.repository';
-import { Claimer } from '../../../src/delivery/worker/claimer';
+import { Claimer } from '../../../src/delivery/worker/claims/claimer';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { Database } from '../../../src/database/database.service';
 import { MINUTE, SECOND } from '../../../src/common/clock';

@@ -6,7 +6,7 @@ import {
   resolveOutcome,
   type TransmissionResult,
 } from '../../../src/delivery/policy/transmission-result';
-import { SmtpTransmitter } from '../../../src/delivery/worker/smtp-transmitter';
+import { SmtpTransmitter } from '../../../src/delivery/worker/attempts/smtp-transmitter';
 import { FakeClock } from '../../doubles/fake-clock';
 import { PortRouter } from '../../doubles/port-router';
 import { type SmtpScript, ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';

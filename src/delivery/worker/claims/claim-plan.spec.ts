@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { FakeClock } from '../../../test/doubles/fake-clock';
-import { claimOf } from '../../../test/setup/recipient-copies';
+import { FakeClock } from '../../../../test/doubles/fake-clock';
+import { claimOf } from '../../../../test/setup/recipient-copies';
 import { ClaimPlanner } from './claim-plan';
-import { WorkerSlots } from './worker-slots';
+import { WorkerSlots } from '../slots/worker-slots';
 
 function setUp() {
   const slots = new WorkerSlots(new FakeClock(), { slots: 10, sharedHop: false, connectionsPerHost: 20 });

@@ -1,11 +1,11 @@
-import { FakeClock } from '../../../test/doubles/fake-clock';
-import type { PeriodicJobs } from '../../common/jobs/periodic-jobs';
-import type { Settlement } from '../ports/outcome';
-import type { DestinationsRepository, ReportedGroup, WantedRule } from '../shaping/destinations.repository';
+import { FakeClock } from '../../../../test/doubles/fake-clock';
+import type { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
+import type { Settlement } from '../../ports/outcome';
+import type { DestinationsRepository, ReportedGroup, WantedRule } from '../../shaping/destinations.repository';
 import { SharedHop } from './shared-hop';
 import { ShapingSync } from './shaping-sync.job';
-import type { WorkSignal } from './work-signal';
-import type { WorkerSession } from './worker-session';
+import type { WorkSignal } from '../session/work-signal';
+import type { WorkerSession } from '../session/worker-session';
 import type { WorkerSlots } from './worker-slots';
 
 const KEY = 'mx.example.net';

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, HOUR, MINUTE, SECOND } from '../../common/clock';
-import { DELIVERY_LIFE_MS, jitter } from '../policy/retry-schedule';
-import { expiry } from '../policy/transmission-result';
-import { ALONE_CRASHES, type ClaimedDelivery, POISON_CRASHES, SUSPECT_CRASHES } from '../ports/delivery';
-import { type DeliveryOutcome, ITS_TURN_WORDS } from '../ports/outcome';
-import { SENDING_PAUSED } from '../ports/sources';
-import { RESULT_NOT_STORED } from '../queue/waiting';
-import { type HeldBack, HeldDestinations } from '../shaping/held-destinations.service';
-import { WorkerSlots } from './worker-slots';
+import { Clock, HOUR, MINUTE, SECOND } from '../../../common/clock';
+import { DELIVERY_LIFE_MS, jitter } from '../../policy/retry-schedule';
+import { expiry } from '../../policy/transmission-result';
+import { ALONE_CRASHES, type ClaimedDelivery, POISON_CRASHES, SUSPECT_CRASHES } from '../../ports/delivery';
+import { type DeliveryOutcome, ITS_TURN_WORDS } from '../../ports/outcome';
+import { SENDING_PAUSED } from '../../ports/sources';
+import { RESULT_NOT_STORED } from '../../queue/waiting';
+import { type HeldBack, HeldDestinations } from '../../shaping/held-destinations.service';
+import { WorkerSlots } from '../slots/worker-slots';
 
 const POISON = {
   kind: 'failed',

@@ -1,11 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Clock, HOUR } from '../../common/clock';
-import { UnavailableError } from '../../common/errors/app-error';
-import { withoutAddresses } from '../../common/erasure/without-addresses';
-import { AppConfig } from '../../config/config';
-import { releaseSignalOf, resolveOutcome } from '../policy/transmission-result';
-import type { AttemptTrace } from '../ports/attempt-trace';
-import type { ClaimedDelivery } from '../ports/delivery';
+import { Clock, HOUR } from '../../../common/clock';
+import { UnavailableError } from '../../../common/errors/app-error';
+import { withoutAddresses } from '../../../common/erasure/without-addresses';
+import { AppConfig } from '../../../config/config';
+import { releaseSignalOf, resolveOutcome } from '../../policy/transmission-result';
+import type { AttemptTrace } from '../../ports/attempt-trace';
+import type { ClaimedDelivery } from '../../ports/delivery';
 import {
   type DeliveryOutcome,
   type OutcomeSource,
@@ -13,12 +13,12 @@ import {
   type Settlement,
   WARMING_UP,
   WARMING_UP_WORDS,
-} from '../ports/outcome';
+} from '../../ports/outcome';
 import { simulate } from './simulate';
-import type { ReleaseSignal } from '../policy/destination-bounds';
-import type { Unroutable } from '../routing/router';
-import type { PreparedMessage } from '../compose/message-composer';
-import { ShapingSync } from './shaping-sync.job';
+import type { ReleaseSignal } from '../../policy/destination-bounds';
+import type { Unroutable } from '../../routing/router';
+import type { PreparedMessage } from '../../compose/message-composer';
+import { ShapingSync } from '../slots/shaping-sync.job';
 import type { Transmission } from './smtp-transmitter';
 import { type GroupTarget, SourceTransmitter } from './source-transmitter';
 

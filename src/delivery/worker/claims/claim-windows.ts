@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { NIL_ID } from '../../common/ids';
-import type { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
-import type { ReadyFilter, Window } from '../queue/sql/ready-destinations.sql';
+import { NIL_ID } from '../../../common/ids';
+import type { DeliveryQueueRepository } from '../../queue/delivery-queue.repository';
+import type { ReadyFilter, Window } from '../../queue/sql/ready-destinations.sql';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 /** Organizations whose place among their destinations is kept; the others start anywhere. */

@@ -1,4 +1,4 @@
-import { type Clock, SECOND } from '../../common/clock';
+import { type Clock, SECOND } from '../../../common/clock';
 
 /** Mail that waits for it asks for it every second. */
 const MISSING_MS = 10 * SECOND;

@@ -1,11 +1,11 @@
-import { Tally } from '../../common/async/holder-turns';
-import type { Clock } from '../../common/clock';
-import type { ClaimedDelivery } from '../ports/delivery';
-import type { ReadyFilter } from '../queue/sql/ready-destinations.sql';
-import type { Load } from '../policy/destination-bounds';
+import { Tally } from '../../../common/async/holder-turns';
+import type { Clock } from '../../../common/clock';
+import type { ClaimedDelivery } from '../../ports/delivery';
+import type { ReadyFilter } from '../../queue/sql/ready-destinations.sql';
+import type { Load } from '../../policy/destination-bounds';
 import { AttemptPace } from './attempt-pace';
 import type { GroupRoom } from './claim-quotas';
-import type { WorkerSlots } from './worker-slots';
+import type { WorkerSlots } from '../slots/worker-slots';
 
 /**
  * Claims held for each slot beyond those under way: what begins within a second, so that signing never idles and a claim is worth

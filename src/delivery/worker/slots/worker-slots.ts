@@ -1,5 +1,5 @@
-import { Tally } from '../../common/async/holder-turns';
-import { SECOND, type Clock } from '../../common/clock';
+import { Tally } from '../../../common/async/holder-turns';
+import { SECOND, type Clock } from '../../../common/clock';
 import {
   type Bounds,
   DestinationBounds,
@@ -7,9 +7,9 @@ import {
   type DestinationState,
   type Load,
   type ReleaseSignal,
-} from '../policy/destination-bounds';
-import { DestinationLimiter } from '../policy/destination-limiter';
-import type { Route } from '../routing/router';
+} from '../../policy/destination-bounds';
+import { DestinationLimiter } from '../../policy/destination-limiter';
+import type { Route } from '../../routing/router';
 import { DestinationGroups } from './destination-groups';
 import { SharedHop } from './shared-hop';
 

@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { Clock, SECOND } from '../../common/clock';
-import { reasonOf } from '../../common/errors/app-error';
-import { newId } from '../../common/ids';
-import { AppConfig } from '../../config/config';
-import { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
+import { Clock, SECOND } from '../../../common/clock';
+import { reasonOf } from '../../../common/errors/app-error';
+import { newId } from '../../../common/ids';
+import { AppConfig } from '../../../config/config';
+import { WorkerSessionsRepository } from '../../queue/worker-sessions.repository';
 
 /** Part of the lease that must be left for a final dot to be written: the reply and the commit come after it. */
 const SAFETY = 1 / 6;

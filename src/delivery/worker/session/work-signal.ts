@@ -1,9 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { SECOND } from '../../common/clock';
-import { DatabaseUrl } from '../../database/database.service';
-import { DriverClient } from '../../database/driver-client';
-import { isCallFor, parseCall, type WorkCall, type WorkerRank } from '../queue/work-call';
-import { WORK_CHANNEL, WorkerWaker } from '../queue/worker-waker.service';
+import { SECOND } from '../../../common/clock';
+import { DatabaseUrl } from '../../../database/database.service';
+import { DriverClient } from '../../../database/driver-client';
+import { isCallFor, parseCall, type WorkCall, type WorkerRank } from '../../queue/work-call';
+import { WORK_CHANNEL, WorkerWaker } from '../../queue/worker-waker.service';
 
 const RECONNECT_MS = SECOND;
 

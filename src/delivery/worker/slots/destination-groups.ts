@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../common/bounded-cache';
+import { atMost } from '../../../common/bounded-cache';
 
 /** Destinations whose group is remembered. */
 const MAX_GROUPED = 50_000;

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../common/clock';
-import type { ClaimedDelivery } from '../ports/delivery';
-import { WeightSource } from '../ports/sources';
-import { type Shares, TenantTurns } from '../policy/tenant-turns';
-import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
+import { Clock } from '../../../common/clock';
+import type { ClaimedDelivery } from '../../ports/delivery';
+import { WeightSource } from '../../ports/sources';
+import { type Shares, TenantTurns } from '../../policy/tenant-turns';
+import { DeliveryQueueRepository } from '../../queue/delivery-queue.repository';
 import { type ClaimPlan, ClaimPlanner } from './claim-plan';
 import { quotasOf, type TenantQuotas } from './claim-quotas';
 import { ClaimWindows, type Look, NOT_LOOKED, OPEN } from './claim-windows';
-import { type Called, NONE } from './work-signal';
-import { NIL_ID } from '../../common/ids';
+import { type Called, NONE } from '../session/work-signal';
+import { NIL_ID } from '../../../common/ids';
 
 /** Each claim searches for new organizations with work; among thousands that are all held back, it does not. */
 const WALK = { mostFound: 32, mostSeen: 512 };

@@ -1,4 +1,4 @@
-import { type Clock, SECOND } from '../../common/clock';
+import { type Clock, SECOND } from '../../../common/clock';
 
 /** Attempts that begin in a second. */
 export class AttemptPace {

@@ -1,4 +1,4 @@
-import type { HeldBack } from '../shaping/held-destinations.service';
+import type { HeldBack } from '../../shaping/held-destinations.service';
 import { obstacleOf } from './unattempted-endings';
 
 const since = new Date('2026-03-01T12:00:00.123Z');

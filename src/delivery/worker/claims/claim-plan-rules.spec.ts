@@ -1,8 +1,8 @@
-import { FakeClock } from '../../../test/doubles/fake-clock';
-import { claimOf } from '../../../test/setup/recipient-copies';
+import { FakeClock } from '../../../../test/doubles/fake-clock';
+import { claimOf } from '../../../../test/setup/recipient-copies';
 import { ClaimPlanner, type Expected } from './claim-plan';
-import type { Load } from '../policy/destination-bounds';
-import type { WorkerSlots } from './worker-slots';
+import type { Load } from '../../policy/destination-bounds';
+import type { WorkerSlots } from '../slots/worker-slots';
 
 /** Slots whose state a test sets: every number that the planner looks at. */
 class SetSlots {

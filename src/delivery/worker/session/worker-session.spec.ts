@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
-import { FakeClock } from '../../../test/doubles/fake-clock';
-import { HOUR, SECOND } from '../../common/clock';
-import { UnavailableError } from '../../common/errors/app-error';
-import type { AppConfig } from '../../config/config';
-import type { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
+import { FakeClock } from '../../../../test/doubles/fake-clock';
+import { HOUR, SECOND } from '../../../common/clock';
+import { UnavailableError } from '../../../common/errors/app-error';
+import type { AppConfig } from '../../../config/config';
+import type { WorkerSessionsRepository } from '../../queue/worker-sessions.repository';
 import { WorkerSession } from './worker-session';
 
 const LEASE_SECONDS = 30;

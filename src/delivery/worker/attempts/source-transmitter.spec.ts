@@ -1,16 +1,16 @@
-import { FakeClock } from '../../../test/doubles/fake-clock';
-import { claimOf } from '../../../test/setup/recipient-copies';
-import { SECOND } from '../../common/clock';
-import type { AppConfig } from '../../config/config';
-import { EgressPools } from '../egress/egress-pools';
-import { SourceChooser } from '../egress/source-chooser';
-import type { WarmUpVolumes } from '../egress/warm-up-volumes';
-import { BUILT_IN_CLASSIFIER } from '../policy/classify-reply';
-import { rejection } from '../policy/transmission-result';
-import type { SignedMessage } from '../compose/message-composer';
+import { FakeClock } from '../../../../test/doubles/fake-clock';
+import { claimOf } from '../../../../test/setup/recipient-copies';
+import { SECOND } from '../../../common/clock';
+import type { AppConfig } from '../../../config/config';
+import { EgressPools } from '../../egress/egress-pools';
+import { SourceChooser } from '../../egress/source-chooser';
+import type { WarmUpVolumes } from '../../egress/warm-up-volumes';
+import { BUILT_IN_CLASSIFIER } from '../../policy/classify-reply';
+import { rejection } from '../../policy/transmission-result';
+import type { SignedMessage } from '../../compose/message-composer';
 import type { SmtpTransmitter, Target, Transmission } from './smtp-transmitter';
 import { SourceTransmitter } from './source-transmitter';
-import type { WorkerSession } from './worker-session';
+import type { WorkerSession } from '../session/worker-session';
 
 const ACME = '0197a3f2-6c1e-7b60-9d52-3f1c0e6a4b28';
 const FOUR = { address: '127.0.0.2', ehlo: 'four.example.org' };

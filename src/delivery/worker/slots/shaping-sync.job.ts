@@ -1,23 +1,23 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { Clock, MINUTE, SECOND } from '../../common/clock';
-import { withoutEncodedAddresses } from '../../common/erasure/without-addresses';
-import { reasonOf } from '../../common/errors/app-error';
-import { newId } from '../../common/ids';
-import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
-import { type Bounds, DESTINATION_LIMITER_DEFAULTS, type ReleaseSignal } from '../policy/destination-bounds';
-import type { Settlement, SmtpFacts } from '../ports/outcome';
-import { profileOf } from '../ports/provider-profiles';
-import type { Route } from '../routing/router';
-import { type CountedKind, DestinationLog, learnRule } from '../shaping/destination-log';
+import { Clock, MINUTE, SECOND } from '../../../common/clock';
+import { withoutEncodedAddresses } from '../../../common/erasure/without-addresses';
+import { reasonOf } from '../../../common/errors/app-error';
+import { newId } from '../../../common/ids';
+import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
+import { type Bounds, DESTINATION_LIMITER_DEFAULTS, type ReleaseSignal } from '../../policy/destination-bounds';
+import type { Settlement, SmtpFacts } from '../../ports/outcome';
+import { profileOf } from '../../ports/provider-profiles';
+import type { Route } from '../../routing/router';
+import { type CountedKind, DestinationLog, learnRule } from '../../shaping/destination-log';
 import {
   DestinationsRepository,
   type ListedRule,
   type ReportedGroup,
   type WantedRule,
-} from '../shaping/destinations.repository';
-import { limitsOf, type Share, shareOf } from '../shaping/worker-share';
-import { WorkSignal } from './work-signal';
-import { WorkerSession } from './worker-session';
+} from '../../shaping/destinations.repository';
+import { limitsOf, type Share, shareOf } from '../../shaping/worker-share';
+import { WorkSignal } from '../session/work-signal';
+import { WorkerSession } from '../session/worker-session';
 import { WorkerSlots } from './worker-slots';
 
 /** All workers apply findings and operators' changes within two of these; 5 s are promised. */

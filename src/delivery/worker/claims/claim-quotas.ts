@@ -1,4 +1,4 @@
-import type { Quota } from '../queue/sql/claim-deliveries.sql';
+import type { Quota } from '../../queue/sql/claim-deliveries.sql';
 
 /** Destinations of one organization that a claim takes from. */
 const MOST_DESTINATIONS = 32;

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { UnavailableError } from '../../common/errors/app-error';
-import type { ClaimedDelivery } from '../ports/delivery';
-import { MessageSource, OrdinalSource, SigningKeySource } from '../ports/sources';
-import { ByteBudget } from '../compose/byte-budget';
-import { MessageComposer, type PreparedMessage } from '../compose/message-composer';
+import { UnavailableError } from '../../../common/errors/app-error';
+import type { ClaimedDelivery } from '../../ports/delivery';
+import { MessageSource, OrdinalSource, SigningKeySource } from '../../ports/sources';
+import { ByteBudget } from '../../compose/byte-budget';
+import { MessageComposer, type PreparedMessage } from '../../compose/message-composer';
 import { type UnattemptedEnding, UnattemptedEndings } from './unattempted-endings';
 
 /** A message to transmit, or what is to be done instead. */

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, SECOND } from '../../common/clock';
-import { withoutEncodedAddresses } from '../../common/erasure/without-addresses';
-import { type EgressSource, familyOf } from '../egress/egress-pools';
-import { type SourceChoice, SourceChooser } from '../egress/source-chooser';
-import { isWorthAnotherHost, type TransmissionResult } from '../policy/transmission-result';
-import type { ClaimedDelivery } from '../ports/delivery';
-import { SOURCE_SUSPENDED } from '../ports/outcome';
-import { SMTP_TIMEOUTS } from '../smtp/smtp-timeouts';
-import type { SignedMessage } from '../compose/message-composer';
+import { Clock, SECOND } from '../../../common/clock';
+import { withoutEncodedAddresses } from '../../../common/erasure/without-addresses';
+import { type EgressSource, familyOf } from '../../egress/egress-pools';
+import { type SourceChoice, SourceChooser } from '../../egress/source-chooser';
+import { isWorthAnotherHost, type TransmissionResult } from '../../policy/transmission-result';
+import type { ClaimedDelivery } from '../../ports/delivery';
+import { SOURCE_SUSPENDED } from '../../ports/outcome';
+import { SMTP_TIMEOUTS } from '../../smtp/smtp-timeouts';
+import type { SignedMessage } from '../../compose/message-composer';
 import { SmtpTransmitter, type Target, type Transmission } from './smtp-transmitter';
-import { WorkerSession } from './worker-session';
+import { WorkerSession } from '../session/worker-session';
 
 /** Where an attempt goes, and the group of destinations that it counts for. */
 export type GroupTarget = Target & { readonly group: string };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { DeliveryOutcome } from '../ports/outcome';
+import type { DeliveryOutcome } from '../../ports/outcome';
 import { DEFAULT_SIMULATOR_DOMAIN, simulate } from './simulate';
 
 const NOW = new Date('2026-03-01T12:00:00Z');

@@ -1,8 +1,8 @@
-import { SECOND } from '../../common/clock';
-import { BUILT_IN_CLASSIFIER } from '../policy/classify-reply';
-import { rejection } from '../policy/transmission-result';
-import type { DeliveryOutcome, SmtpFacts } from '../ports/outcome';
-import type { SmtpPhase } from '../ports/attempt-trace';
+import { SECOND } from '../../../common/clock';
+import { BUILT_IN_CLASSIFIER } from '../../policy/classify-reply';
+import { rejection } from '../../policy/transmission-result';
+import type { DeliveryOutcome, SmtpFacts } from '../../ports/outcome';
+import type { SmtpPhase } from '../../ports/attempt-trace';
 
 /** Host part of the addresses with a meaning, unless configured otherwise. */
 export const DEFAULT_SIMULATOR_DOMAIN = 'simulator.waybill.test';
