@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { AuditModule } from './audit/audit.module';
 import { AuditService, INSTALLATION, SYSTEM } from './audit/audit.service';
 import { AuthModule } from './auth/auth.module';
-import { OrganizationsService } from './auth/organizations.service';
+import { OrganizationsService } from './auth/organizations/organizations.service';
 import { Clock } from './common/clock';
 import { AppConfig } from './config/config';
 import { DeliveryModule, DeliveryQueueModule } from './delivery/delivery.module';

@@ -13,12 +13,12 @@ import {
   SCOPE_METADATA,
 } from '../common/http/scopes';
 import { enterEveryTenant, enterTenant } from '../common/tenant';
-import { ApiKeyVerifier } from './api-key-verifier.service';
-import { ConsoleCookie } from './console-cookie';
-import { ConsoleSessionsService } from './console-sessions.service';
-import { bearerToken, kindOfKey } from './key-format';
-import { OperatorKeysService } from './operator-keys.service';
-import { RefusedAccessService } from './refused-access.service';
+import { ApiKeyVerifier } from './keys/api-key-verifier.service';
+import { ConsoleCookie } from './console-sessions/console-cookie';
+import { ConsoleSessionsService } from './console-sessions/console-sessions.service';
+import { bearerToken, kindOfKey } from './keys/key-format';
+import { OperatorKeysService } from './keys/operator-keys.service';
+import { RefusedAccessService } from './keys/refused-access.service';
 
 /**
  * First guard: who is calling. Puts the principal, or the operator, on the request, and limits its statements to the rows of

@@ -10,7 +10,7 @@ import { memoryShortage } from '../config/memory';
 import { isUnavailable } from '../database/database-errors';
 import { openDatabase } from '../database/open-database';
 import { awaitUsableSchema } from './await-schema';
-import { ConsoleLinksService } from '../auth/console-links.service';
+import { ConsoleLinksService } from '../auth/console-sessions/console-links.service';
 import { type Credentials, curlCommand, isSeeded, seedFirstStart } from './first-start';
 import type { Modules } from './process.module';
 import { type RunningService, startService } from './start-service';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { OrganizationsService } from '../auth/organizations.service';
+import { OrganizationsService } from '../auth/organizations/organizations.service';
 import { validateDto } from '../common/http/validate-dto';
 import { AuditService } from '../audit/audit.service';
 import { ListAuditEntriesQuery, toAuditEntryDto, toAuditFilter } from '../audit/dto/audit-entry.dto';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { ConsoleLinksService } from '../auth/console-links.service';
-import { OrganizationsService } from '../auth/organizations.service';
+import { ConsoleLinksService } from '../auth/console-sessions/console-links.service';
+import { OrganizationsService } from '../auth/organizations/organizations.service';
 import { type Mode, MODES } from '../common/tenant';
 import { AppConfig } from '../config/config';
 import { CliError, fields, type Report } from './session/output';

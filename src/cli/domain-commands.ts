@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { OrganizationsService } from '../auth/organizations.service';
+import { OrganizationsService } from '../auth/organizations/organizations.service';
 import { DomainDetailsService } from '../modules/domains/domain-details.service';
 import { DomainsService } from '../modules/domains/domains.service';
 import type { Domain } from '../modules/domains/registry/domain.entity';

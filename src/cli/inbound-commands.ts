@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { OPERATOR } from '../audit/audit.service';
-import { OrganizationsService } from '../auth/organizations.service';
+import { OrganizationsService } from '../auth/organizations/organizations.service';
 import { isUuid } from '../common/ids';
 import { toInboundRouteDto } from '../modules/inbound-mail/routes/dto/inbound-route.dto';
 import { InboundRoutesService } from '../modules/inbound-mail/routes/inbound-routes.service';

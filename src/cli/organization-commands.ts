@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { OrganizationStatus } from '../auth/auth.entity';
+import type { OrganizationStatus } from '../auth/organizations/organization.entity';
 import { OPERATOR } from '../audit/audit.service';
-import { OrganizationsService } from '../auth/organizations.service';
+import { OrganizationsService } from '../auth/organizations/organizations.service';
 import { MAX_MONTHLY } from '../modules/operator/dto/operator.dto';
 import { type CliSession, numberUpTo, parseId, parseSwitch, type Services } from './session/cli-session';
 import { fields, type Report, table } from './session/output';

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { OPERATOR } from '../audit/audit.service';
-import { OrganizationsService } from '../auth/organizations.service';
+import { OrganizationsService } from '../auth/organizations/organizations.service';
 import { validateDto } from '../common/http/validate-dto';
 import { addressKey } from '../common/mail-address';
 import { type Mode, MODES } from '../common/tenant';

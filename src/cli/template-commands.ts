@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { OPERATOR } from '../audit/audit.service';
-import { OrganizationsService } from '../auth/organizations.service';
+import { OrganizationsService } from '../auth/organizations/organizations.service';
 import { LIBRARY } from '../modules/templates/library';
 import { TemplatesService } from '../modules/templates/templates.service';
 import { CliError, type Report, table } from './session/output';

@@ -5,8 +5,8 @@ import { SOURCES } from './source-files';
  * `@RequireOperatorScope` do by what they are.
  */
 const ACROSS_TENANTS: Record<string, string> = {
-  'auth/api-keys.repository.ts': 'who is calling is found by the hash of the key; keys of operators are no tenant’s',
-  'auth/console-sessions.repository.ts': 'who is calling is found by the hash of the cookie',
+  'auth/keys/api-keys.repository.ts': 'who is calling is found by the hash of the key; keys of operators are no tenant’s',
+  'auth/console-sessions/console-sessions.repository.ts': 'who is calling is found by the hash of the cookie',
   'audit/audit.service.ts': 'notes of several callers are written together',
   'delivery/queue/open-delivery-limit.service.ts': 'it is a share of the queue that all have',
   'delivery/shaping/held-destinations.service.ts': 'what is known of destinations is no tenant’s',

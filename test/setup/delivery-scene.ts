@@ -1,4 +1,4 @@
-import { OrganizationsService } from '../../src/auth/organizations.service';
+import { OrganizationsService } from '../../src/auth/organizations/organizations.service';
 import { type Clock, DatabaseClock } from '../../src/common/clock';
 import type { Mode } from '../../src/common/tenant';
 import { DomainsService } from '../../src/modules/domains/domains.service';

@@ -16,7 +16,7 @@ import {
 } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { ConsoleCookie } from '../../auth/console-cookie';
+import { ConsoleCookie } from '../../auth/console-sessions/console-cookie';
 import { NotFoundError } from '../../common/errors/app-error';
 import { AcrossTenants, Public } from '../../common/http/scopes';
 import { sendFile } from '../../common/http/static-file';

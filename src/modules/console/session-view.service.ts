@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { ApiKeysService } from '../../auth/api-keys.service';
-import { type Caller, ConsoleSessionsService } from '../../auth/console-sessions.service';
-import { OperatorKeysService } from '../../auth/operator-keys.service';
-import { OrganizationsService } from '../../auth/organizations.service';
+import { ApiKeysService } from '../../auth/keys/api-keys.service';
+import { type Caller, ConsoleSessionsService } from '../../auth/console-sessions/console-sessions.service';
+import { OperatorKeysService } from '../../auth/keys/operator-keys.service';
+import { OrganizationsService } from '../../auth/organizations/organizations.service';
 import type { Operator, Principal } from '../../common/http/principal';
 import { RELEASE } from '../../common/release';
 import { AppConfig } from '../../config/config';

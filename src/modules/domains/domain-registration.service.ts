@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service';
-import { ApiKeysService } from '../../auth/api-keys.service';
+import { ApiKeysService } from '../../auth/keys/api-keys.service';
 import { Clock } from '../../common/clock';
 import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';

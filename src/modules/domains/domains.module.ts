@@ -2,7 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../../audit/audit.module';
 import { AuthModule } from '../../auth/auth.module';
-import { DomainDirectory } from '../../auth/domain-directory';
+import { DomainDirectory } from '../../auth/keys/domain-directory';
 import { DnsResolver } from '../../common/dns/dns-resolver';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import { AppConfig } from '../../config/config';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService, OPERATOR } from '../../audit/audit.service';
-import { DomainDirectory } from '../../auth/domain-directory';
+import { DomainDirectory } from '../../auth/keys/domain-directory';
 import { Revisions } from '../../common/bounded-cache';
 import { Clock } from '../../common/clock';
 import { AppError, NotFoundError } from '../../common/errors/app-error';

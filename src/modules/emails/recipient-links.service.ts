@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { OrganizationsService } from '../../auth/organizations.service';
+import { OrganizationsService } from '../../auth/organizations/organizations.service';
 import { AppConfig } from '../../config/config';
 import type { DeliveryKey } from '../../delivery/ports/delivery';
 import {

@@ -4,7 +4,7 @@ import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 's
 import { Clock, SECOND } from '../../common/clock';
 import { concatInTurns } from '../../common/mime/body-parts';
 import type { NewMailboxMessage, ReceivedMessage } from './mailbox-message.entity';
-import { OrganizationsService } from '../../auth/organizations.service';
+import { OrganizationsService } from '../../auth/organizations/organizations.service';
 import { deriveKey } from '../../common/encryption/encryption';
 import { newId } from '../../common/ids';
 import { MicroBatcher } from '../../common/async/micro-batcher';

@@ -19,8 +19,8 @@ import {
 } from './dto/operator.dto';
 import { OperatorQueueService } from './queue.service';
 import { OperatorOrganizationsService, OverviewService } from './operator.service';
-import { ApiKeysService } from '../../auth/api-keys.service';
-import { CreateApiKeyDto, CreatedApiKeyDto, toApiKeyDto, toNewApiKey } from '../../auth/dto/api-key.dto';
+import { ApiKeysService } from '../../auth/keys/api-keys.service';
+import { CreateApiKeyDto, CreatedApiKeyDto, toApiKeyDto, toNewApiKey } from '../../auth/keys/dto/api-key.dto';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { CurrentOperator, type Operator } from '../../common/http/principal';
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type OrganizationChange, OrganizationsService } from '../../auth/organizations.service';
+import { type OrganizationChange, OrganizationsService } from '../../auth/organizations/organizations.service';
 import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
 import { QueueMeasures } from '../../delivery/queue/queue-measures.service';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService, INSTALLATION } from '../../audit/audit.service';
-import { OrganizationsService } from '../../auth/organizations.service';
+import { OrganizationsService } from '../../auth/organizations/organizations.service';
 import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
 import { ValidationError } from '../../common/errors/app-error';

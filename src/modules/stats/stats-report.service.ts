@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DomainDirectory } from '../../auth/domain-directory';
+import { DomainDirectory } from '../../auth/keys/domain-directory';
 import { Clock, DAY, HOUR } from '../../common/clock';
 import { NotFoundError } from '../../common/errors/app-error';
 import { firstIdAt } from '../../common/ids';

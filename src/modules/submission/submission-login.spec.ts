@@ -1,4 +1,4 @@
-import type { ApiKeyVerifier } from '../../auth/api-key-verifier.service';
+import type { ApiKeyVerifier } from '../../auth/keys/api-key-verifier.service';
 import { AppError } from '../../common/errors/app-error';
 import { LoginFailures } from '../../common/http/request-limits';
 import type { Principal } from '../../common/http/principal';

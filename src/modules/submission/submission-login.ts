@@ -1,7 +1,7 @@
 import type { Principal } from '../../common/http/principal';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { ApiKeyVerifier } from '../../auth/api-key-verifier.service';
+import { ApiKeyVerifier } from '../../auth/keys/api-key-verifier.service';
 import { FairLimit } from '../../common/async/fair-turns';
 import { atMost } from '../../common/bounded-cache';
 import { MINUTE, SECOND } from '../../common/clock';

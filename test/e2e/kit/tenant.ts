@@ -1,10 +1,10 @@
 import { NestFactory } from '@nestjs/core';
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
-import { ConsoleLinksService } from '../../../src/auth/console-links.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
+import { ConsoleLinksService } from '../../../src/auth/console-sessions/console-links.service';
 import { AuthModule } from '../../../src/auth/auth.module';
-import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { ProcessModule } from '../../../src/bootstrap/process.module';
-import { OperatorKeysService } from '../../../src/auth/operator-keys.service';
+import { OperatorKeysService } from '../../../src/auth/keys/operator-keys.service';
 import { ALL_SCOPES, type OperatorScope, type Scope } from '../../../src/common/http/scopes';
 import type { Mode } from '../../../src/common/tenant';
 import { loadConfig } from '../../../src/config/load-config';

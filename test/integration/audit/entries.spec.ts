@@ -1,7 +1,7 @@
 import { MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
-import { RefusedAccessService } from '../../../src/auth/refused-access.service';
-import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { RefusedAccessService } from '../../../src/auth/keys/refused-access.service';
+import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import type { Owner } from '../domains/domains-app';
 import { addDomain } from '../../factories/tenants';
 import { waitFor } from '../../setup/wait-for';

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { newId } from '../../../src/common/ids';
 import { AuditService } from '../../../src/audit/audit.service';
 import { type Core, startCore } from '../../setup/core-context';

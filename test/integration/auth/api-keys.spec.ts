@@ -1,4 +1,4 @@
-import { ApiKeysService, MAX_ACTIVE_KEYS, MAX_ENDED_KEYS, type NewApiKey } from '../../../src/auth/api-keys.service';
+import { ApiKeysService, MAX_ACTIVE_KEYS, MAX_ENDED_KEYS, type NewApiKey } from '../../../src/auth/keys/api-keys.service';
 import { DAY } from '../../../src/common/clock';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import type { ApiClient } from '../../e2e/kit/api-client';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { ApiKeysRepository } from '../../../src/auth/api-keys.repository';
-import { mintKey } from '../../../src/auth/key-format';
+import { ApiKeysRepository } from '../../../src/auth/keys/api-keys.repository';
+import { mintKey } from '../../../src/auth/keys/key-format';
 import { waitFor } from '../../setup/wait-for';
 import { DomainsApp } from '../domains/domains-app';
 

@@ -2,7 +2,7 @@ import { insertInboundEmail } from '../../factories/inbound-emails';
 import { randomUUID } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import { DataSource } from 'typeorm';
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { HOUR } from '../../../src/common/clock';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import type { Mode } from '../../../src/common/tenant';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ModulesContainer } from '@nestjs/core';
-import { OperatorKeysService } from '../../../src/auth/operator-keys.service';
+import { OperatorKeysService } from '../../../src/auth/keys/operator-keys.service';
 import { ALL_OPERATOR_SCOPES, ALL_SCOPES, effectiveScopes, type Scope } from '../../../src/common/http/scopes';
 import { type Mode, MODES } from '../../../src/common/tenant';
 import { type ApiRoute, findControllers, routesOf } from '../../architecture/api-routes';

@@ -2,9 +2,9 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import os from 'node:os';
 import path from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
-import { ApiKeyVerifier } from '../../../src/auth/api-key-verifier.service';
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
-import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { ApiKeyVerifier } from '../../../src/auth/keys/api-key-verifier.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
+import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import { createServices } from '../../../src/cli/session/cli-session';
 import type { AppConfig } from '../../../src/config/config';

@@ -1,5 +1,5 @@
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
-import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
+import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { newId } from '../../../src/common/ids';
 import { InboundSmtpModule } from '../../../src/modules/inbound-smtp/inbound-smtp.module';
 import { contextOf, type Core, processOf, testConfig } from '../../setup/core-context';

@@ -1,4 +1,4 @@
-import { modeOfKey } from '../../../src/auth/key-format';
+import { modeOfKey } from '../../../src/auth/keys/key-format';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import { newId } from '../../../src/common/ids';
 import { query } from '../embedded/support';

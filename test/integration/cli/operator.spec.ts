@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { kindOfKey } from '../../../src/auth/key-format';
+import { kindOfKey } from '../../../src/auth/keys/key-format';
 import { query } from '../embedded/support';
 import { CliKit, runWith } from './cli-kit';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { ApiKeysService, MAX_ACTIVE_KEYS } from '../../../src/auth/api-keys.service';
-import { ConsoleLinksService, type LinkTarget } from '../../../src/auth/console-links.service';
-import { ConsoleSessionsService } from '../../../src/auth/console-sessions.service';
-import { OperatorKeysService } from '../../../src/auth/operator-keys.service';
+import { ApiKeysService, MAX_ACTIVE_KEYS } from '../../../src/auth/keys/api-keys.service';
+import { ConsoleLinksService, type LinkTarget } from '../../../src/auth/console-sessions/console-links.service';
+import { ConsoleSessionsService } from '../../../src/auth/console-sessions/console-sessions.service';
+import { OperatorKeysService } from '../../../src/auth/keys/operator-keys.service';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/common/clock';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import type { Mode } from '../../../src/common/tenant';

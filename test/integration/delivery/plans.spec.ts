@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
-import { findKeyByHash, touchKeys } from '../../../src/auth/sql/api-keys.sql';
+import { findKeyByHash, touchKeys } from '../../../src/auth/keys/sql/api-keys.sql';
 import { HOUR } from '../../../src/common/clock';
 import { plainEvents } from '../../../src/modules/events/event-rows';
 import { firstIdAt, newId, timeOfId } from '../../../src/common/ids';

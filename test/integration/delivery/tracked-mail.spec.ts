@@ -1,5 +1,5 @@
 import PostalMime from 'postal-mime';
-import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { MINUTE } from '../../../src/common/clock';
 import { RecipientLink } from '../../../src/delivery/tokens/recipient-link';
 import { FakeClock } from '../../doubles/fake-clock';

@@ -1,4 +1,4 @@
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';

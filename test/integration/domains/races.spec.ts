@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DomainDirectory } from '../../../src/auth/domain-directory';
+import { DomainDirectory } from '../../../src/auth/keys/domain-directory';
 import { HOUR } from '../../../src/common/clock';
 import { DomainTransitionsService } from '../../../src/modules/domains/registry/domain-transitions.service';
 import { RestrictionsService } from '../../../src/modules/domains/restrictions/restrictions.service';

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { SECOND } from '../../../src/common/clock';
 import { Database } from '../../../src/database/database.service';
 import { DkimKeysRepository } from '../../../src/modules/domains/dkim/dkim-keys.repository';

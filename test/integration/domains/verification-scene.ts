@@ -1,4 +1,4 @@
-import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { AppConfig } from '../../../src/config/config';
 import { DkimKeysService } from '../../../src/modules/domains/dkim/dkim-keys.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { HOUR } from '../../../src/common/clock';
 import { newId, timeOfId } from '../../../src/common/ids';
 import { addressKey, domainOf } from '../../../src/common/mail-address';

@@ -1,4 +1,4 @@
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { DiskSpace } from '../../../src/common/disk-space';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import { MIB } from '../../../src/common/http/request-body';

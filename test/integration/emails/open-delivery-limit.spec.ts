@@ -1,5 +1,5 @@
 import { SECOND } from '../../../src/common/clock';
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import { FakeClock } from '../../doubles/fake-clock';
 import { ApiClient } from '../../e2e/kit/api-client';

@@ -6,7 +6,7 @@ import { parseReport } from '../../../src/modules/inbound-reports/parsing/parse-
 import { parseMessage, readHead, summarize } from '../../../src/modules/local-mailbox/message-reader';
 import { type HostileKind, hostileInputs } from '../../corpus/hostile-corpus';
 import { corpusNames, readCorpus } from '../../corpus/reports-corpus';
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { ApiClient } from '../../e2e/kit/api-client';

@@ -1,4 +1,4 @@
-import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { DAY } from '../../../src/common/clock';
 import { readCounters } from '../../factories/stored-email';
 import {

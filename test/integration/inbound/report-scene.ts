@@ -1,4 +1,4 @@
-import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { Clock, DAY } from '../../../src/common/clock';
 import { deriveKey } from '../../../src/common/encryption/encryption';
 import { Metrics } from '../../../src/common/metrics/metrics';

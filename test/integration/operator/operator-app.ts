@@ -1,4 +1,4 @@
-import { OperatorKeysService } from '../../../src/auth/operator-keys.service';
+import { OperatorKeysService } from '../../../src/auth/keys/operator-keys.service';
 import { ALL_OPERATOR_SCOPES, type OperatorScope } from '../../../src/common/http/scopes';
 import { ApiClient } from '../../e2e/kit/api-client';
 import type { DomainsApp } from '../domains/domains-app';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { OperatorKeysService } from '../../../src/auth/operator-keys.service';
+import { OperatorKeysService } from '../../../src/auth/keys/operator-keys.service';
 import { HOUR, MINUTE, SECOND } from '../../../src/common/clock';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { RestrictionsService } from '../../../src/modules/domains/restrictions/restrictions.service';

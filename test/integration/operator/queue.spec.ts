@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { HOUR, SECOND } from '../../../src/common/clock';
 import type { DeliveryOutcome, RecordedOutcome } from '../../../src/delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';

@@ -1,4 +1,4 @@
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import type { Clock } from '../../../src/common/clock';
 import type { Mode } from '../../../src/common/tenant';

@@ -1,4 +1,4 @@
-import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { DAY, HOUR } from '../../../src/common/clock';
 import { ContentRemovalJob } from '../../../src/modules/emails/retention/retention.job';
 import { RetentionRepository } from '../../../src/modules/emails/retention/retention.repository';

@@ -1,8 +1,8 @@
 import { AuditService, OPERATOR } from '../../../src/audit/audit.service';
 import { AuditRetentionJob } from '../../../src/audit/audit-retention.job';
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
-import { OperatorKeysService } from '../../../src/auth/operator-keys.service';
-import { SessionKeysJob } from '../../../src/auth/session-keys.job';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
+import { OperatorKeysService } from '../../../src/auth/keys/operator-keys.service';
+import { SessionKeysJob } from '../../../src/auth/keys/session-keys.job';
 import { DAY, HOUR } from '../../../src/common/clock';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { monthOf } from '../../../src/modules/emails/retention/months';

@@ -1,4 +1,4 @@
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { HOUR } from '../../../src/common/clock';
 import type { Mode } from '../../../src/common/tenant';
 import { DomainsService } from '../../../src/modules/domains/domains.service';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import type { Scope } from '../../../src/common/http/scopes';
 import type { Mode } from '../../../src/common/tenant';
 import { SubmissionLimits } from '../../../src/modules/submission/submission-login';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { createTransport } from 'nodemailer';
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { firstIdAt } from '../../../src/common/ids';
 import { currentScope } from '../../../src/common/tenant';
 import { SendRawService } from '../../../src/modules/emails/accept/raw/send-raw.service';

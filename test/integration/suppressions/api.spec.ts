@@ -1,4 +1,4 @@
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import { DAY } from '../../../src/common/clock';
 import type { Answer, ApiClient } from '../../e2e/kit/api-client';

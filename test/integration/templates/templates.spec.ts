@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { TemplateRenderer } from '../../../src/modules/templates/template-renderer.service';
 import { ApiClient } from '../../e2e/kit/api-client';

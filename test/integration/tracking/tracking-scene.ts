@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import type { Mode } from '../../../src/common/tenant';
 import { RecipientLink } from '../../../src/delivery/tokens/recipient-link';

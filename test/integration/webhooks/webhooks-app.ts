@@ -1,4 +1,4 @@
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import type { Mode } from '../../../src/common/tenant';
 import type { ApiClient, Answer } from '../../e2e/kit/api-client';

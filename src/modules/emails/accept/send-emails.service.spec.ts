@@ -1,5 +1,5 @@
 import { loopTurnsOf } from '../../../../test/setup/loop-turns';
-import type { OrganizationsService } from '../../../auth/organizations.service';
+import type { OrganizationsService } from '../../../auth/organizations/organizations.service';
 import type { Clock } from '../../../common/clock';
 import { AppError, UnavailableError } from '../../../common/errors/app-error';
 import type { Tracing } from '../../../common/tracing/tracing';

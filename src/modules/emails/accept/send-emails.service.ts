@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { OrganizationsService } from '../../../auth/organizations.service';
+import { OrganizationsService } from '../../../auth/organizations/organizations.service';
 import { FairLimit, EVENT_LOOP } from '../../../common/async/fair-turns';
 import { Clock } from '../../../common/clock';
 import { AppError, ValidationError } from '../../../common/errors/app-error';

@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { OrganizationsService } from '../../../auth/organizations.service';
+import { OrganizationsService } from '../../../auth/organizations/organizations.service';
 import { Clock } from '../../../common/clock';
 import { firstIdAt, NIL_ID } from '../../../common/ids';
 import { MODES } from '../../../common/tenant';

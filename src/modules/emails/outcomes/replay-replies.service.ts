@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { OrganizationsService } from '../../../auth/organizations.service';
+import { OrganizationsService } from '../../../auth/organizations/organizations.service';
 import { Clock, DAY } from '../../../common/clock';
 import { firstIdAt } from '../../../common/ids';
 import type { Tenant } from '../../../common/tenant';

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { OrganizationsService } from '../../../auth/organizations.service';
+import { OrganizationsService } from '../../../auth/organizations/organizations.service';
 import { Clock } from '../../../common/clock';
 import { deleteInBatches } from '../../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../../config/config';

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Counter } from 'prom-client';
-import { OrganizationsService } from '../../../auth/organizations.service';
+import { OrganizationsService } from '../../../auth/organizations/organizations.service';
 import { Clock, DAY, HOUR, MINUTE } from '../../../common/clock';
 import { firstIdAt, NIL_ID } from '../../../common/ids';
 import { deleteInBatches, PeriodicJobs } from '../../../common/jobs/periodic-jobs';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { OrganizationsService } from '../../../auth/organizations.service';
+import { OrganizationsService } from '../../../auth/organizations/organizations.service';
 import { Clock, HOUR } from '../../../common/clock';
 import { deriveKey } from '../../../common/encryption/encryption';
 import { NotFoundError } from '../../../common/errors/app-error';

@@ -1,8 +1,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { CurrentPrincipal, type Principal } from '../common/http/principal';
-import { ApiData, ApiErrors, ApiList, PathId } from '../common/http/openapi.decorators';
-import { RateLimitClass } from '../common/http/request-limits';
+import { CurrentPrincipal, type Principal } from '../../common/http/principal';
+import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
+import { RateLimitClass } from '../../common/http/request-limits';
 import { ApiKeysService } from './api-keys.service';
 import {
   ApiKeyDto,
@@ -12,7 +12,7 @@ import {
   toApiKeyDto,
   toNewApiKey,
 } from './dto/api-key.dto';
-import { RequireScope } from '../common/http/scopes';
+import { RequireScope } from '../../common/http/scopes';
 
 /** `/v1/api-keys`: create, list, revoke. */
 @ApiTags('API keys')

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { hashKey, invalidKey, mintKey, modeOfKey } from './key-format';
-import { anyCharacter } from '../../test/factories/any-character';
+import { anyCharacter } from '../../../test/factories/any-character';
 
 describe('API keys', () => {
   it("are named by their prefixes when none is valid, operators' ones too", () => {

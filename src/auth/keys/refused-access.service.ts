@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../common/bounded-cache';
-import { Clock, MINUTE } from '../common/clock';
-import type { Principal } from '../common/http/principal';
-import { AuditService } from '../audit/audit.service';
+import { atMost } from '../../common/bounded-cache';
+import { Clock, MINUTE } from '../../common/clock';
+import type { Principal } from '../../common/http/principal';
+import { AuditService } from '../../audit/audit.service';
 import type { KeyByHash } from './sql/api-keys.sql';
 
 const SAMPLE_MS = 10 * MINUTE;

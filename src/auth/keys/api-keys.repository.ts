@@ -1,12 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, MoreThan, type Repository } from 'typeorm';
-import { acrossTenants } from '../common/tenant';
-import { Database } from '../database/database.service';
-import { lockList } from '../database/sql/locks.sql';
-import type { Transaction } from '../database/transaction';
-import { ApiKey, OperatorKey } from './auth.entity';
-import { deleteOldestEndedKeys, findKeyByHash, type KeyByHash, type KeyUse, touchKeys } from './sql/api-keys.sql';
+import { acrossTenants } from '../../common/tenant';
+import { Database } from '../../database/database.service';
+import { lockList } from '../../database/sql/locks.sql';
+import type { Transaction } from '../../database/transaction';
+import { ApiKey, OperatorKey } from './api-key.entity';
+import {
+  deleteEndedSessionKeys,
+  deleteOldestEndedKeys,
+  findKeyByHash,
+  findKeyBySession,
+  type KeyByHash,
+  type KeyBySession,
+  type KeyUse,
+  touchKeys,
+} from './sql/api-keys.sql';
 
 /** Bounds the list; without keys of console sessions an organization hardly has more. */
 const MAX_LISTED = 1_000;
@@ -27,6 +36,12 @@ export class ApiKeysRepository {
 
   async findForAuthentication(hash: Buffer): Promise<KeyByHash | undefined> {
     const [key] = await acrossTenants(() => this.database.run(findKeyByHash(hash)));
+    return key;
+  }
+
+  /** The key behind a console session. */
+  async findBySession(hash: Buffer): Promise<KeyBySession | undefined> {
+    const [key] = await acrossTenants(() => this.database.run(findKeyBySession(hash)));
     return key;
   }
 
@@ -98,6 +113,16 @@ export class ApiKeysRepository {
 
   async recordUses(uses: readonly KeyUse[]): Promise<void> {
     await this.database.run(touchKeys(uses));
+  }
+
+  /**
+   * Deletes keys that sign-in links made for one session each, and that ended before a moment: up to `limit` of organizations and as many
+   * of operators. Returns their number.
+   */
+  async deleteSessionKeysEndedBefore(before: Date, limit: number): Promise<number> {
+    const ofOrganizations = await this.database.run(deleteEndedSessionKeys('api_keys', before, limit));
+    const ofOperators = await this.database.run(deleteEndedSessionKeys('operator_keys', before, limit));
+    return ofOrganizations.length + ofOperators.length;
   }
 }
 

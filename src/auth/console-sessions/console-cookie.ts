@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { AppError } from '../common/errors/app-error';
-import { AppConfig } from '../config/config';
+import { AppError } from '../../common/errors/app-error';
+import { AppConfig } from '../../config/config';
 import { SESSION_SECONDS } from './console-sessions.service';
 
 /** Browsers accept and send the prefix `__Host-` over https only and for this host alone: no subdomain can set one. */

@@ -1,8 +1,7 @@
-import type { Mode } from '../../common/tenant';
-import type { Statement } from '../../database/statement';
+import type { Mode } from '../../../common/tenant';
+import type { Statement } from '../../../database/statement';
 
-// The frequent statements on api_keys and console_sessions: they find every request's key, by itself or by a cookie's session, and
-// record of its use.
+// The frequent statements on keys: they find every request's key, by itself or by a cookie's session, and record its use.
 
 // The key and its organization's status by the key's SHA-256; run once per key and cache lifetime.
 // Reads: api_keys (unique index api_keys_hash), organizations (primary key). Locks: none. Rows: 0 or 1.
@@ -94,24 +93,6 @@ const FIND_BY_SESSION = `
 /** @param hash SHA-256 of the session id. Ended sessions may still be there: the caller compares `sessionExpiresAt`. */
 export function findKeyBySession(hash: Buffer): Statement<KeyBySession> {
   return { name: 'find-key-by-console-session', text: FIND_BY_SESSION, values: [hash] };
-}
-
-// Ends the oldest sessions of a key, all but the newest $3.
-// Writes: console_sessions (index console_sessions_key). Locks: the rows it deletes, oldest first. Rows: mostly none.
-// Not the ORM: it cannot delete by an offset.
-const END_OLDEST = `
-  delete from console_sessions
-  where hash in (
-    select hash
-    from console_sessions
-    where organization_id = $1 and key_id = $2
-    order by created_at desc, hash
-    offset $3
-  )`;
-
-/** @param keep how many of the newest sessions stay */
-export function endOldestSessions(organizationId: string, keyId: string, keep: number): Statement<never> {
-  return { name: 'end-oldest-console-sessions', text: END_OLDEST, values: [organizationId, keyId, keep] };
 }
 
 // Deletes up to $2 keys that were made for one session of the console and ended before $1.

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../common/bounded-cache';
-import { Clock, SECOND } from '../common/clock';
-import { AppError, NotFoundError } from '../common/errors/app-error';
-import { isUuid, newId } from '../common/ids';
-import { withinTenants } from '../common/tenant';
-import { BriefCache, SingleFlight } from '../common/async/promises';
-import { Database } from '../database/database.service';
-import type { Transaction } from '../database/transaction';
-import { type AuditRecord, AuditService, OPERATOR } from '../audit/audit.service';
-import type { Organization, OrganizationStatus } from './auth.entity';
+import { atMost } from '../../common/bounded-cache';
+import { Clock, SECOND } from '../../common/clock';
+import { AppError, NotFoundError } from '../../common/errors/app-error';
+import { isUuid, newId } from '../../common/ids';
+import { withinTenants } from '../../common/tenant';
+import { BriefCache, SingleFlight } from '../../common/async/promises';
+import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
+import { type AuditRecord, AuditService, OPERATOR } from '../../audit/audit.service';
+import type { Organization, OrganizationStatus } from './organization.entity';
 import { type OrganizationFilter, OrganizationsRepository } from './organizations.repository';
 
 /** Whether opens and clicks are tracked in mail that does not say so itself. */

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { AppError } from '../common/errors/app-error';
-import type { Mode } from '../common/tenant';
+import { AppError } from '../../common/errors/app-error';
+import type { Mode } from '../../common/tenant';
 
 /** The mode of an organization's key; `op`: an operator's key. */
 export type KeyKind = Mode | 'op';

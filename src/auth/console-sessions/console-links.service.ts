@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { AuditService, type AuditRecord, INSTALLATION, OPERATOR } from '../audit/audit.service';
-import { Clock, MINUTE, SECOND } from '../common/clock';
-import { AppError } from '../common/errors/app-error';
-import { ALL_OPERATOR_SCOPES, ALL_SCOPES } from '../common/http/scopes';
-import type { Mode } from '../common/tenant';
-import { Database } from '../database/database.service';
-import type { Transaction } from '../database/transaction';
-import { ApiKeysService } from './api-keys.service';
-import type { ConsoleLink } from './auth.entity';
+import { AuditService, type AuditRecord, INSTALLATION, OPERATOR } from '../../audit/audit.service';
+import { Clock, MINUTE, SECOND } from '../../common/clock';
+import { AppError } from '../../common/errors/app-error';
+import { ALL_OPERATOR_SCOPES, ALL_SCOPES } from '../../common/http/scopes';
+import type { Mode } from '../../common/tenant';
+import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
+import { ApiKeysService } from '../keys/api-keys.service';
+import type { ConsoleLink } from './console-session.entity';
 import { ConsoleSessionsRepository } from './console-sessions.repository';
 import { SESSION_SECONDS } from './console-sessions.service';
-import { hashKey } from './key-format';
-import { OperatorKeysService } from './operator-keys.service';
+import { hashKey } from '../keys/key-format';
+import { OperatorKeysService } from '../keys/operator-keys.service';
 
 const LINK_MS = 15 * MINUTE;
 

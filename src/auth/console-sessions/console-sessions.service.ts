@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { type AuditRecord, AuditService, INSTALLATION } from '../audit/audit.service';
-import { Clock, SECOND } from '../common/clock';
-import { AppError } from '../common/errors/app-error';
-import type { Operator, Principal } from '../common/http/principal';
-import { Database } from '../database/database.service';
-import type { Transaction } from '../database/transaction';
-import { ApiKeyVerifier } from './api-key-verifier.service';
-import { ApiKeysService } from './api-keys.service';
-import type { ConsoleSession } from './auth.entity';
+import { type AuditRecord, AuditService, INSTALLATION } from '../../audit/audit.service';
+import { Clock, SECOND } from '../../common/clock';
+import { AppError } from '../../common/errors/app-error';
+import type { Operator, Principal } from '../../common/http/principal';
+import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
+import { ApiKeyVerifier } from '../keys/api-key-verifier.service';
+import { ApiKeysService } from '../keys/api-keys.service';
+import type { ConsoleSession } from './console-session.entity';
 import { ConsoleSessionsRepository } from './console-sessions.repository';
-import { hashKey, kindOfKey } from './key-format';
-import { OperatorKeysService } from './operator-keys.service';
+import { hashKey, kindOfKey } from '../keys/key-format';
+import { OperatorKeysService } from '../keys/operator-keys.service';
 
 /** The longest life of a session, which never outlives its key. */
 export const SESSION_SECONDS = 12 * 60 * 60;

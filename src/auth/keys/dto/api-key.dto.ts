@@ -10,11 +10,11 @@ import {
   IsUUID,
   Length,
 } from 'class-validator';
-import { ALL_SCOPES, type Scope } from '../../common/http/scopes';
-import { Timestamp } from '../../common/http/dto-decorators';
-import { type Mode, MODES } from '../../common/tenant';
+import { ALL_SCOPES, type Scope } from '../../../common/http/scopes';
+import { Timestamp } from '../../../common/http/dto-decorators';
+import { type Mode, MODES } from '../../../common/tenant';
 import type { NewApiKey } from '../api-keys.service';
-import type { ApiKey } from '../auth.entity';
+import type { ApiKey } from '../api-key.entity';
 
 export class CreateApiKeyDto {
   @ApiProperty({ minLength: 1, maxLength: 100, example: 'Shop backend' }) @IsString() @Length(1, 100) name!: string;

@@ -1,15 +1,15 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { type AuditRecord, AuditService, INSTALLATION, OPERATOR } from '../audit/audit.service';
-import { Clock, MINUTE, SECOND } from '../common/clock';
-import { AppError, NotFoundError, ValidationError, reasonOf } from '../common/errors/app-error';
-import type { Operator } from '../common/http/principal';
-import { effectiveScopes, type OperatorScope } from '../common/http/scopes';
-import { isUuid, newId } from '../common/ids';
-import { Database } from '../database/database.service';
-import type { Transaction } from '../database/transaction';
+import { type AuditRecord, AuditService, INSTALLATION, OPERATOR } from '../../audit/audit.service';
+import { Clock, MINUTE, SECOND } from '../../common/clock';
+import { AppError, NotFoundError, ValidationError, reasonOf } from '../../common/errors/app-error';
+import type { Operator } from '../../common/http/principal';
+import { effectiveScopes, type OperatorScope } from '../../common/http/scopes';
+import { isUuid, newId } from '../../common/ids';
+import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
 import { hashKey, invalidKey, mintKey } from './key-format';
-import type { OperatorKey } from './auth.entity';
+import type { OperatorKey } from './api-key.entity';
 import { OperatorKeysRepository } from './api-keys.repository';
 
 export interface NewOperatorKey {

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Clock, DAY, HOUR } from '../common/clock';
-import { deleteInBatches, PeriodicJobs } from '../common/jobs/periodic-jobs';
-import { ConsoleSessionsRepository } from './console-sessions.repository';
+import { Clock, DAY, HOUR } from '../../common/clock';
+import { deleteInBatches, PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { ApiKeysRepository } from './api-keys.repository';
 
 const BATCH = 1_000;
 const KEPT_DAYS = 30;
@@ -13,7 +13,7 @@ const KEPT_DAYS = 30;
 @Injectable()
 export class SessionKeysJob implements OnApplicationBootstrap {
   constructor(
-    private readonly sessions: ConsoleSessionsRepository,
+    private readonly keys: ApiKeysRepository,
     private readonly jobs: PeriodicJobs,
     private readonly clock: Clock,
   ) {}
@@ -25,6 +25,6 @@ export class SessionKeysJob implements OnApplicationBootstrap {
   /** Returns the number of deleted keys. */
   removeEnded(): Promise<number> {
     const before = new Date(this.clock.now().getTime() - KEPT_DAYS * DAY);
-    return deleteInBatches(BATCH, (limit) => this.sessions.deleteKeysEndedBefore(before, limit));
+    return deleteInBatches(BATCH, (limit) => this.keys.deleteSessionKeysEndedBefore(before, limit));
   }
 }

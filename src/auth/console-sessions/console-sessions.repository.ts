@@ -1,26 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, LessThan, MoreThan, type Repository } from 'typeorm';
-import { acrossTenants } from '../common/tenant';
-import { Database } from '../database/database.service';
-import type { Transaction } from '../database/transaction';
-import { ConsoleLink, ConsoleSession } from './auth.entity';
-import { deleteEndedSessionKeys, endOldestSessions, findKeyBySession, type KeyBySession } from './sql/api-keys.sql';
-
-export type { KeyBySession } from './sql/api-keys.sql';
+import { acrossTenants } from '../../common/tenant';
+import type { Transaction } from '../../database/transaction';
+import { ConsoleLink, ConsoleSession } from './console-session.entity';
+import { endOldestSessions } from './sql/console-sessions.sql';
 
 /** Browser sessions and single-use links, both stored as hashes of their tokens. */
 @Injectable()
 export class ConsoleSessionsRepository {
-  constructor(
-    @InjectRepository(ConsoleSession) private readonly sessions: Repository<ConsoleSession>,
-    private readonly database: Database,
-  ) {}
-
-  async findForAuthentication(hash: Buffer): Promise<KeyBySession | undefined> {
-    const [key] = await acrossTenants(() => this.database.run(findKeyBySession(hash)));
-    return key;
-  }
+  constructor(@InjectRepository(ConsoleSession) private readonly sessions: Repository<ConsoleSession>) {}
 
   /** @param keep how many sessions its key may have, the new one included; the oldest ones beyond that end */
   async start(session: ConsoleSession, keep: number, tx: Transaction): Promise<void> {
@@ -61,15 +50,5 @@ export class ConsoleSessionsRepository {
   async deleteExpired(now: Date, tx: Transaction): Promise<void> {
     await tx.manager.delete(ConsoleSession, { expiresAt: LessThan(now) });
     await tx.manager.delete(ConsoleLink, { expiresAt: LessThan(now) });
-  }
-
-  /**
-   * Deletes keys that sign-in links made for one session each, and that ended before a moment: up to `limit` of organizations and as many
-   * of operators. Returns their number.
-   */
-  async deleteKeysEndedBefore(before: Date, limit: number): Promise<number> {
-    const ofOrganizations = await this.database.run(deleteEndedSessionKeys('api_keys', before, limit));
-    const ofOperators = await this.database.run(deleteEndedSessionKeys('operator_keys', before, limit));
-    return ofOrganizations.length + ofOperators.length;
   }
 }

@@ -1,15 +1,14 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { atMost, Revisions } from '../common/bounded-cache';
-import { Clock, SECOND } from '../common/clock';
-import { AppError, reasonOf } from '../common/errors/app-error';
-import type { Principal } from '../common/http/principal';
+import { atMost, Revisions } from '../../common/bounded-cache';
+import { Clock, SECOND } from '../../common/clock';
+import { AppError, reasonOf } from '../../common/errors/app-error';
+import type { Principal } from '../../common/http/principal';
 import { RefusedAccessService } from './refused-access.service';
 import { ApiKeysRepository } from './api-keys.repository';
-import { ConsoleSessionsRepository, type KeyBySession } from './console-sessions.repository';
 import { hashKey, invalidKey, modeOfKey } from './key-format';
-import { effectiveScopes } from '../common/http/scopes';
-import type { KeyByHash, KeyUse } from './sql/api-keys.sql';
+import { effectiveScopes } from '../../common/http/scopes';
+import type { KeyByHash, KeyBySession, KeyUse } from './sql/api-keys.sql';
 
 /** A revocation takes effect everywhere within this time; the contract promises 5 s. */
 const CACHE_MS = 2 * SECOND;
@@ -35,7 +34,6 @@ export class ApiKeyVerifier implements OnModuleDestroy {
 
   constructor(
     private readonly keys: ApiKeysRepository,
-    private readonly sessions: ConsoleSessionsRepository,
     private readonly refused: RefusedAccessService,
     private readonly clock: Clock,
   ) {
@@ -60,7 +58,7 @@ export class ApiKeyVerifier implements OnModuleDestroy {
   async verifySession(token: string): Promise<Principal> {
     const hash = hashKey(token);
     const cacheKey = `session ${hash.toString('latin1')}`;
-    const verified = await this.cached(cacheKey, () => this.sessions.findForAuthentication(hash));
+    const verified = await this.cached(cacheKey, () => this.keys.findBySession(hash));
     const end = verified?.key.sessionExpiresAt;
     if (!verified || end === undefined || end <= this.clock.now()) {
       throw new AppError('invalid_api_key', 'This session has ended', { suggestion: 'Sign in again' });
