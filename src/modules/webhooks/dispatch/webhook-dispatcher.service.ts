@@ -76,8 +76,12 @@ export class WebhookDispatcher {
     const events = await this.eventsOf(claimed);
     for (const message of claimed) {
       const outgoing = toOutgoing(message, events.get(message.id));
-      if (outgoing) this.slots.add(outgoing, nowMs);
-      else this.track(this.settler.settle(endAsEventGone(message)));
+      if (outgoing) {
+        this.slots.add(outgoing, nowMs);
+      } else {
+        this.metrics.count('event_gone');
+        this.track(this.settler.settle(endAsEventGone(message)));
+      }
     }
     for (const endpointId of new Set(claimed.map((message) => message.endpointId))) this.startAll(endpointId);
   }
