@@ -22,8 +22,8 @@ export async function addTenant(environment, databaseUrl, name, scopes = ['email
 }
 
 async function createTenant(services, name, scopes) {
-  const { OrganizationsService } = load('./auth/organizations.service.js');
-  const { ApiKeysService } = load('./auth/api-keys.service.js');
+  const { OrganizationsService } = load('./auth/organizations/organizations.service.js');
+  const { ApiKeysService } = load('./auth/keys/api-keys.service.js');
   const { DomainsService } = load('./modules/domains/domains.service.js');
   const { id: organizationId } = await services.get(OrganizationsService).create(name);
   const domains = services.get(DomainsService);

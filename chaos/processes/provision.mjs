@@ -21,8 +21,8 @@ export async function provision({ environment, databaseUrl, load }, count) {
 }
 
 async function createTenant(services, index, load) {
-  const { OrganizationsService } = load('./auth/organizations.service.js');
-  const { ApiKeysService } = load('./auth/api-keys.service.js');
+  const { OrganizationsService } = load('./auth/organizations/organizations.service.js');
+  const { ApiKeysService } = load('./auth/keys/api-keys.service.js');
   const { DomainsService } = load('./modules/domains/domains.service.js');
   const { id: organizationId } = await services.get(OrganizationsService).create(`Tenant ${index}`);
   const domains = services.get(DomainsService);

@@ -1,4 +1,8 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type SourceFile, SOURCES, sourcesNamed } from './source-files';
+
+const ROOT = join(__dirname, '../..');
 
 const names = (files: readonly SourceFile[]) => files.map(({ name }) => name);
 const linesOf = ({ text }: SourceFile) => text.split('\n').length - 1;
@@ -87,4 +91,18 @@ describe('modules', () => {
 it('no variable has a name of CommonJS: the compiler writes `exports.NAME` for a constant, which a local `exports` would hide', () => {
   const declared = /\b(?:const|let|var|function|class) (?:exports|module|require)\b/;
   expect(names(SOURCES.filter(({ text }) => declared.test(text)))).toEqual([]);
+});
+
+it('benchmarks and the chaos harness load files that exist: they name them by their places in dist/, which no compiler checks', () => {
+  const loaded = ['bench', 'chaos'].flatMap((folder) => {
+    const scripts = readdirSync(join(ROOT, folder), { encoding: 'utf8', recursive: true }).filter((name) =>
+      name.endsWith('.mjs'),
+    );
+    return scripts.flatMap((name) => [
+      ...readFileSync(join(ROOT, folder, name), 'utf8').matchAll(/\bload\('\.\/([^']+)\.js'\)/g),
+    ]);
+  });
+  const places = [...new Set(loaded.map(([, place]) => `${place}.ts`))];
+  expect(places).toContain('config/load-config.ts');
+  expect(places.filter((place) => !existsSync(join(ROOT, 'src', place)))).toEqual([]);
 });

@@ -42,9 +42,10 @@ export class TenantTurns {
   /**
    * How many of the next `limit` deliveries each organization may have; empty when none has work.
    * @param except those that have enough in hand
+   * @param only the others have nothing; all have when absent
    */
-  next(limit: number, except: ReadonlySet<string> = NONE): Shares {
-    const next = this.furthestBehind(except);
+  next(limit: number, except: ReadonlySet<string> = NONE, only?: ReadonlySet<string>): Shares {
+    const next = this.furthestBehind(except, only);
     const shares = new Map<string, number>();
     for (let given = 0; given < limit; given += 1) {
       const [first] = next;
@@ -74,10 +75,13 @@ export class TenantTurns {
   }
 
   /** In order. */
-  private furthestBehind(except: ReadonlySet<string>): { readonly id: string; finish: number }[] {
+  private furthestBehind(
+    except: ReadonlySet<string>,
+    only?: ReadonlySet<string>,
+  ): { readonly id: string; finish: number }[] {
     const least: { id: string; finish: number }[] = [];
     for (const [id, at] of this.inTurn) {
-      if (except.has(id)) continue;
+      if (except.has(id) || only?.has(id) === false) continue;
       const finish = at + this.costOf(id);
       const last = least.at(-1);
       if (least.length === MOST_SERVED && last && finish >= last.finish) continue;

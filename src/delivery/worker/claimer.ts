@@ -20,7 +20,7 @@ const MOST_READ = 8_192;
 const MOST_LOOKS = 4;
 
 /** What the worker can take right now; by default of anyone and for any destination. */
-export type Room = Pick<ClaimPlan, 'limit'> & Partial<ClaimPlan>;
+export type Room = Pick<ClaimPlan, 'limit'> & Partial<ClaimPlan> & { readonly only?: ReadonlySet<string> };
 
 /** Organizations of which nothing may begin, as the tries of one call have seen. */
 type SeenThrough = Set<string>;
@@ -29,7 +29,14 @@ interface Found extends Look, TenantQuotas {
   readonly organizationId: string;
 }
 
-/** Claims due work for a session, in turn among organizations. */
+/**
+ * Claims due work for a session, in turn among organizations. Whoever claims, a claim is three steps (`claimTurns`): whose turn it
+ * is, which of their destinations have work, and how much of each may be taken.
+ *
+ *   loop (`claimNext`) ──room──► walk for organizations with work, claim among all, again until something is found
+ *                      └──enough waits──► newcomers: among those that are known; after no call, walk for them too
+ *   beside it (`claimOnlyFor`) ──► newcomers that have just called, and nobody else
+ */
 @Injectable()
 export class Claimer {
   private readonly turns = new TenantTurns();
@@ -77,15 +84,11 @@ export class Claimer {
 
   /** Claims for organizations that have just called and for no others, beside another claim. @throws UnavailableError */
   async claimOnlyFor(sessionId: string, organizationIds: readonly string[]) {
-    const { limit, filter } = this.planner.planForNewcomers();
-    const share = Math.floor(limit / organizationIds.length);
+    const plan = this.planner.planForNewcomers();
+    const share = Math.floor(plan.limit / organizationIds.length);
     if (share === 0 || !this.clock.isReliable) return { claims: [], mayBeMore: true };
     this.turns.found(organizationIds);
-    const shares = new Map(organizationIds.map((id) => [id, share]));
-    const looks = new Map<string, Look>();
-    await this.windows.look(organizationIds, looks, filter);
-    const found = organizationIds.map((id) => this.quotasOf(id, share, looks));
-    const claims = await this.claimQuotas(sessionId, shares, found);
+    const claims = (await this.claimTurns(sessionId, { ...plan, only: new Set(organizationIds) })) ?? [];
     this.planner.noteNewcomers(claims);
     const taken = countByOrganization(claims);
     return { claims, mayBeMore: organizationIds.some((id) => (taken.get(id) ?? share) >= share) };
@@ -108,13 +111,13 @@ export class Claimer {
   /** Among those known to have work; undefined: it is nobody's turn. */
   private async claimTurns(
     sessionId: string,
-    { limit, filter, full = [] }: Room,
+    { limit, filter, full = [], only }: Room,
     seenThrough: SeenThrough = new Set(),
   ) {
     const passed = new Set([...full, ...seenThrough]);
     const looks = new Map<string, Look>();
     for (let looked = 1; ; looked += 1) {
-      const shares = this.turns.next(limit, passed);
+      const shares = this.turns.next(limit, passed, only);
       if (shares.size === 0) return looked === 1 ? undefined : [];
       await this.windows.look([...shares.keys()], looks, filter);
       const found = [...shares].map(([id, share]) => this.quotasOf(id, share, looks));
