@@ -30,7 +30,7 @@ const REPOSITORIES = {
  * How many files may be longer than 180 lines. A number and not a share of all files, which merging small ones would raise.
  * Migrations do not count: a reader looks one up, and does not read the file.
  */
-const LONG = 75;
+const LONG = 70;
 
 describe('the size of the code base', () => {
   it('has files of a readable length: split what is longer, merge what is always read together', () => {

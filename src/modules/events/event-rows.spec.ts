@@ -100,6 +100,7 @@ describe('readPhase', () => {
     ['body', 'data'],
     ['banner', 'greeting'],
     ['ehlo', 'greeting'],
+    ['helo', 'greeting'],
     ['starttls', 'tls'],
     ['routing', 'dns'],
     ['rcpt', 'rcpt'],

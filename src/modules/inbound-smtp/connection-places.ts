@@ -7,7 +7,10 @@ import type { InboundLimits } from './inbound-limits';
 interface Place {
   readonly client: string;
   readonly socket: Socket;
-  readonly timers: readonly NodeJS.Timeout[];
+  /** Ends the connection, however active it is. */
+  readonly age: NodeJS.Timeout;
+  /** Ends it while it has named no recipient. */
+  readonly unproven: NodeJS.Timeout;
   /** Without it the connection is turned away, and takes no place: of many that come at once as many as may are served. */
   readonly isServed: boolean;
   /** When its client last showed that it is honest: by an address that is not public, or a message that was taken. */
@@ -39,8 +42,9 @@ export class ConnectionPlaces {
     const { connectionMs, unprovenMs } = this.limits;
     const client = clientNetworkOf(socket.remoteAddress ?? '');
     const isServed = this.hasRoom(client);
-    const timers = [connectionMs, unprovenMs].map((afterMs) => setTimeout(() => this.end(socket), afterMs));
-    this.open.set(peer, { client, socket, timers, isServed, provenMs: undefined, isStoring: false });
+    const endAfter = (ms: number) => setTimeout(() => this.end(socket), ms);
+    const timers = { age: endAfter(connectionMs), unproven: endAfter(unprovenMs) };
+    this.open.set(peer, { client, socket, ...timers, isServed, provenMs: undefined, isStoring: false });
     if (!isServed) return;
     this.servedCount += 1;
     this.served.add(client, peer);
@@ -57,7 +61,7 @@ export class ConnectionPlaces {
   /** A recipient has been accepted, so that the client may take its time. One that is public (`isProof` is false) is known to all, and proves nothing. */
   admitted(peer: string, isProof: boolean): void {
     const place = this.open.get(peer);
-    clearTimeout(place?.timers[1]);
+    clearTimeout(place?.unproven);
     // The first one counts: recipients are named faster than messages are sent.
     if (place && isProof) place.provenMs ??= this.clock.monotonicMs();
   }
@@ -85,7 +89,8 @@ export class ConnectionPlaces {
     const place = this.open.get(peer);
     if (!place) return;
     this.open.delete(peer);
-    for (const timer of place.timers) clearTimeout(timer);
+    clearTimeout(place.age);
+    clearTimeout(place.unproven);
     if (!place.isServed) return;
     this.servedCount -= 1;
     this.served.remove(place.client, peer);

@@ -7,11 +7,11 @@ import { Database } from '../../../src/database/database.service';
 import { TenantDataSource } from '../../../src/database/tenant-data-source';
 import { EventsRepository } from '../../../src/modules/events/events.repository';
 import { EventsService } from '../../../src/modules/events/events.service';
+import { deleteInboundEmails } from '../../../src/modules/inbound-mail/emails/sql/delete-inbound-emails.sql';
 import {
-  deleteInboundEmails,
   listCrowdedInboundEmails,
   listInboundEmailsOf,
-} from '../../../src/modules/inbound-mail/emails/sql/inbound-emails.sql';
+} from '../../../src/modules/inbound-mail/emails/sql/inbound-addresses.sql';
 import {
   findFeedEvents,
   findInboundEvents,

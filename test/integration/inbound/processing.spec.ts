@@ -3,7 +3,7 @@ import { HOUR, MINUTE } from '../../../src/common/clock';
 import { InstallationGauges } from '../../../src/common/jobs/installation-gauges';
 import { JobLeases } from '../../../src/common/jobs/periodic-jobs';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { ProcessingMetrics } from '../../../src/modules/inbound-reports/processing/report-settlement.service';
+import { ProcessingMetrics } from '../../../src/modules/inbound-reports/processing/processing.metrics';
 import { InboundReportsRepository } from '../../../src/modules/inbound-reports/queue/inbound-reports.repository';
 import { ReportExaminer } from '../../../src/modules/inbound-reports/processing/report-examiner.service';
 import { waitFor } from '../../setup/wait-for';

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { HOUR, MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
+import { Metrics } from '../../../src/common/metrics/metrics';
 import { type ReceivedWebhook, WebhookReceiver } from '../../doubles/webhook-receiver';
 import { DispatchScene } from './dispatch-scene';
 
@@ -154,6 +155,8 @@ describe('sending webhooks', () => {
     await scene.send();
     expect(await scene.message()).toMatchObject({ state: 'failed', last_error: 'event_gone', attempts: 0 });
     expect(receiver.received).toEqual([]);
+    const metrics = await scene.core.get(Metrics).registry.metrics();
+    expect(metrics).toContain('waybill_webhook_attempts_total{result="event_gone"} 1');
   });
 
   it('sends nothing to a disabled endpoint, and ends its waiting messages', async () => {

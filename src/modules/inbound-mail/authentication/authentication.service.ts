@@ -5,7 +5,7 @@ import { type DnsAnswer, DnsResolver, type LookupOptions } from '../../../common
 import { lfToCrlf } from '../../../common/mime/line-ends';
 import { AppConfig } from '../../../config/config';
 import type { Found } from './authentication-thread';
-import { AUTHENTICATION_THREADS } from './authentication-threads';
+import { AUTHENTICATION_POOL } from './authentication-pool';
 import { type Authentication, AuthenticationLimits, type Client, type MethodResult } from './authentication';
 
 /** Handed over in one turn of the event loop: a millisecond. */
@@ -70,7 +70,7 @@ export class AuthenticationService {
 
   private async run(message: Buffer, client: Client, signal: AbortSignal): Promise<Authentication> {
     const { address: ip, helo, sender, network } = client;
-    const found = await AUTHENTICATION_THREADS.examine(network, () => ({
+    const found = await AUTHENTICATION_POOL.examine(network, () => ({
       client: { ip, helo, sender, mta: this.config.delivery.mailHost },
       pieces: piecesInTurns(message, network),
       resolve: (name, type) => this.resolve(name, type, { signal, holder: network }),

@@ -6,24 +6,22 @@ import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { InboundEmail } from './inbound-email.entity';
 import type { IdRange, InboundCapacity, InboundEmailKey, NewInboundEmail, Stored } from './inbound-email';
-import {
-  countInboundEmail,
-  deleteInboundEmail,
-  deleteInboundEmails,
-  deleteOldInboundEmails,
-  insertInboundEmail,
-  insertInboundPart,
-  listCrowdedInboundEmails,
-  listInboundEmailsOf,
-  readInboundPart,
-  readInboundSizes,
-} from './sql/inbound-emails.sql';
+import { deleteInboundEmail, deleteInboundEmails, deleteOldInboundEmails } from './sql/delete-inbound-emails.sql';
 import {
   countInboundEmails,
   type ExaminedInboundEmail,
+  listCrowdedInboundEmails,
   listExaminedInboundEmails,
+  listInboundEmailsOf,
   writeInboundAddresses,
 } from './sql/inbound-addresses.sql';
+import {
+  countInboundEmail,
+  insertInboundEmail,
+  insertInboundPart,
+  readInboundPart,
+  readInboundSizes,
+} from './sql/inbound-emails.sql';
 import { type InboundSearch, listInboundEmails, type Page, searchInboundEmails } from './sql/list-inbound-emails.sql';
 
 type ExaminedKey = Pick<ExaminedInboundEmail, 'organizationId' | 'mode' | 'id'>;

@@ -11,15 +11,15 @@ import { isSubscribed } from '../queue/webhook-queue';
 /** Events of one step of a replay. */
 const STEP = 500;
 /** An endpoint with more waiting messages is skipped: new events must not wait behind a month of old ones. */
-const MAX_PENDING = 5_000;
+const BUSY_FROM_PENDING = 5_000;
 /** Of one run of the job. */
 const MAX_STEPS = 100;
 /** Organizations that are read at a time. */
 const AT_ONCE = 20;
 
 /**
- * Turns the events of replays into messages, a page at a time in turn among organizations. A step reads without a lock and is written only if the
- * replay still stands where it was read, so that any number of processes can run it.
+ * Turns the events of replays into messages, a page at a time in turn among organizations. A step reads without
+ * a lock and is written only if the replay still stands where it was read, so that any number of processes can run it.
  */
 @Injectable()
 export class ReplayWebhooksJob implements OnApplicationBootstrap {
@@ -47,7 +47,7 @@ export class ReplayWebhooksJob implements OnApplicationBootstrap {
   async run(): Promise<void> {
     for (let steps = 0; steps < MAX_STEPS && !this.jobs.ending.aborted;) {
       const limit = Math.min(AT_ONCE, MAX_STEPS - steps);
-      const turns = await this.turns.next((after) => this.replays.next(MAX_PENDING, after, limit));
+      const turns = await this.turns.next((after) => this.replays.next(BUSY_FROM_PENDING, after, limit));
       if (turns.length === 0) return;
       for (const replay of turns) {
         await this.jobs.attempt(`The replay of webhook ${replay.id}`, () => this.step(replay));

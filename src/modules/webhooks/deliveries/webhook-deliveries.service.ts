@@ -14,7 +14,7 @@ import {
   type DeliveryPage,
   WebhookMessagesRepository,
 } from '../queue/webhook-messages.repository';
-import { MAX_PENDING, MAX_REQUESTED, payloadOf } from '../queue/webhook-queue';
+import { MAX_WAITING, payloadOf } from '../queue/webhook-queue';
 
 /** The event type of a test. */
 export const TEST_EVENT_TYPE = 'webhook.test';
@@ -124,7 +124,7 @@ export class WebhookDeliveriesService {
   }
 
   private async requireRoom(endpoint: WebhookEndpoint, tx: Transaction): Promise<void> {
-    if (!(await this.messages.hasWaiting(endpoint, MAX_PENDING + MAX_REQUESTED, tx))) return;
+    if (!(await this.messages.hasWaiting(endpoint, MAX_WAITING, tx))) return;
     throw new AppError('webhook_queue_full', 'As many messages wait for the webhook as may wait', {
       suggestion: 'See why it fails in its deliveries, and repair it: what waits is then sent',
     });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { HOUR, MINUTE, SECOND } from '../../../common/clock';
-import { EndpointSlots, MAX_HELD, PARALLEL } from './endpoint-slots';
+import { EndpointSlots, PARALLEL } from './endpoint-slots';
+import { MAX_HELD } from './organization-shares';
 import { PARALLEL_AT_HOST } from './host-slots';
 import type { ClaimedMessage } from '../queue/webhook-queue';
 

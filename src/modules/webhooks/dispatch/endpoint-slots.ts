@@ -1,9 +1,8 @@
 import { MINUTE, SECOND } from '../../../common/clock';
 import { hostOf, HostSlots } from './host-slots';
+import { OrganizationShares } from './organization-shares';
 import type { ClaimedMessage, FreeSlots, OrganizationShare } from '../queue/webhook-queue';
 
-/** Of one process, under way or waiting for their turn: enough for hundreds of endpoints that hang. */
-export const MAX_HELD = 1_000;
 /** Requests at a time to one endpoint from one process. */
 export const PARALLEL = 5;
 /** Claimed at once for a new endpoint: hundreds of slow ones must not take all the slots. */
@@ -38,21 +37,18 @@ interface EndpointState<Message> {
  *   fresh (2) ──success──► steady (5 to 100, by its speed) ──failure──► failing (1, paused) ──success──► steady
  *
  * The endpoints of one organization at one host share what that host may be sent (`HostSlots`).
- *
- * An organization holds at most as many as it leaves free: half of all when it is alone, a third beside another one that needs
- * as much, a quarter beside two; there is always a slot for a further endpoint.
+ * The endpoints of an organization share what it may hold of all (`OrganizationShares`).
  *
  * An endpoint that has not been sent to for a minute is dropped. All times are in milliseconds of one clock.
  */
 export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
   private readonly endpoints = new Map<string, EndpointState<Message>>();
   private readonly hosts = new HostSlots();
-  private readonly holders = new Map<string, number>();
-  private heldCount = 0;
+  private readonly organizations = new OrganizationShares();
 
   /** Messages that are held, sent or waiting. */
   get held(): number {
-    return this.heldCount;
+    return this.organizations.held;
   }
 
   /** The room of each endpoint known here. */
@@ -67,12 +63,12 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
 
   /** What may be claimed for the organizations that hold something. */
   shares(): OrganizationShare[] {
-    return [...this.holders].map(([organizationId, held]) => ({ organizationId, free: this.shareBeside(held) }));
+    return this.organizations.list();
   }
 
   /** What may be claimed for any other. */
   get freshShare(): number {
-    return this.shareBeside(0);
+    return this.organizations.fresh;
   }
 
   add(message: Message, nowMs: number): void {
@@ -81,7 +77,7 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
     state.host = hostOf(message);
     state.waiting.push(message);
     this.hosts.add(state.host, nowMs);
-    this.hold(message, 1);
+    this.organizations.hold(message.organizationId);
   }
 
   /** The next message of the endpoint to send, if one may be sent now. */
@@ -149,21 +145,9 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
     return taken;
   }
 
-  /** After it, an organization would hold no more than is free. */
-  private shareBeside(held: number): number {
-    return Math.max(0, Math.floor((MAX_HELD - this.heldCount - held) / 2));
-  }
-
   private release(message: ClaimedMessage): void {
     this.hosts.remove(hostOf(message));
-    this.hold(message, -1);
-  }
-
-  private hold({ organizationId }: ClaimedMessage, change: 1 | -1): void {
-    const held = (this.holders.get(organizationId) ?? 0) + change;
-    if (held > 0) this.holders.set(organizationId, held);
-    else this.holders.delete(organizationId);
-    this.heldCount += change;
+    this.organizations.release(message.organizationId);
   }
 
   private stateOf(message: ClaimedMessage, nowMs: number): EndpointState<Message> {

@@ -5,7 +5,8 @@ import { type EventKey, EventsService } from '../../events/events.service';
 import { AttemptSettler } from './attempt-settler.service';
 import { DispatchMetrics } from './dispatch.metrics';
 import { type OutgoingWebhook, toOutgoing, WebhookSender } from './webhook-sender.service';
-import { EndpointSlots, FRESH_SLOTS, MAX_HELD } from './endpoint-slots';
+import { EndpointSlots, FRESH_SLOTS } from './endpoint-slots';
+import { MAX_HELD } from './organization-shares';
 import { type AttemptDecision, endAsEventGone, release } from './evaluate-attempt';
 import { WebhookMessagesRepository } from '../queue/webhook-messages.repository';
 import { CLAIM_MS, type ClaimedMessage } from '../queue/webhook-queue';
@@ -75,8 +76,12 @@ export class WebhookDispatcher {
     const events = await this.eventsOf(claimed);
     for (const message of claimed) {
       const outgoing = toOutgoing(message, events.get(message.id));
-      if (outgoing) this.slots.add(outgoing, nowMs);
-      else this.track(this.settler.settle(endAsEventGone(message)));
+      if (outgoing) {
+        this.slots.add(outgoing, nowMs);
+      } else {
+        this.metrics.count('event_gone');
+        this.track(this.settler.settle(endAsEventGone(message)));
+      }
     }
     for (const endpointId of new Set(claimed.map((message) => message.endpointId))) this.startAll(endpointId);
   }

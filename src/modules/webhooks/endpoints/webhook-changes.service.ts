@@ -8,7 +8,7 @@ import type { Transaction } from '../../../database/transaction';
 import type { WebhookEndpoint } from '../queue/webhook.entity';
 import { WebhookEndpointsRepository } from '../queue/webhook-endpoints.repository';
 import { WebhookMessagesRepository } from '../queue/webhook-messages.repository';
-import { ENDPOINT_DISABLED, MAX_PENDING, MAX_REQUESTED } from '../queue/webhook-queue';
+import { ENDPOINT_DISABLED, MAX_WAITING } from '../queue/webhook-queue';
 
 /** What a customer may change about an endpoint; what is undefined stays. */
 export interface RequestedChange {
@@ -26,9 +26,6 @@ export interface AuditedChange {
   readonly action: string;
   readonly data?: object;
 }
-
-/** What may wait for an endpoint. */
-const MAX_WAITING = MAX_PENDING + MAX_REQUESTED;
 
 type Work<T> = (endpoint: WebhookEndpoint, tx: Transaction) => Promise<T>;
 

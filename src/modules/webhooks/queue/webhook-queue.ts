@@ -7,6 +7,8 @@ import type { WebhookEndpoint, WebhookMessage, WebhookResponse } from './webhook
 export const MAX_PENDING = 10_000;
 /** What may wait beyond that because it was asked for: a backlog of events must not prevent the test of an endpoint that was repaired. */
 export const MAX_REQUESTED = 1_000;
+/** All that may wait for one endpoint. */
+export const MAX_WAITING = MAX_PENDING + MAX_REQUESTED;
 
 /** How long a process has what it claims. An attempt takes a quarter of it at most (`EgressClient`). */
 export const CLAIM_MS = MINUTE;

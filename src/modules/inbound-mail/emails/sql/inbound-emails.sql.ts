@@ -1,8 +1,6 @@
-// Inbound mail: how it is stored and read, in parts of 1 MiB, and how it goes.
+// Inbound mail: how it is stored and read, in parts of 1 MiB.
 import type { Statement } from '../../../../database/statement';
 import {
-  type IdRange,
-  INDEXED_ADDRESSES,
   type InboundCapacity,
   type InboundEmailKey,
   type NewInboundEmail,
@@ -74,17 +72,6 @@ export function countInboundEmail(organizationId: string, sizeBytes: number): St
   return { name: 'count-inbound-email', text: COUNT, values: [organizationId, sizeBytes] };
 }
 
-/** What messages took of their organizations' room is free again. */
-const UNCOUNTED = `uncounted as (
-    update inbound_usage u
-    set emails = u.emails - g.emails, bytes = u.bytes - g.bytes
-    from (
-      select organization_id, count(*) as emails, sum(size_bytes + ${ROW_BYTES}) as bytes from gone group by organization_id
-    ) g
-    where u.organization_id = g.organization_id
-  )
-  select 1 as deleted from gone`;
-
 // One part of a message. Writes: inbound_email_parts. Locks: the new row. Rows: 1.
 // Not the ORM: a MiB goes through the driver once, and nothing else with it.
 const INSERT_PART = `
@@ -129,121 +116,4 @@ export function readInboundPart(
   position: number,
 ): Statement<{ content: Buffer }> {
   return { name: 'read-inbound-part', text: PART, values: [organizationId, mode, id, position] };
-}
-
-// Deletes up to $2 messages that came before $1, oldest first, with their parts.
-// Writes: inbound_emails (index inbound_emails_age), inbound_email_parts, inbound_usage. Locks: the rows, skip locked; then
-// the organizations' counts. Rows: up to $2. Not the ORM: a bounded delete over three tables.
-const DELETE_OLD = `
-  with old as materialized (
-    select organization_id, mode, id
-    from inbound_emails
-    where received_at < $1
-    order by received_at
-    limit $2
-    for update skip locked
-  ), parts as (
-    delete from inbound_email_parts p
-    using old
-    where p.organization_id = old.organization_id and p.mode = old.mode and p.email_id = old.id
-  ), gone as (
-    delete from inbound_emails e
-    using old
-    where e.organization_id = old.organization_id and e.mode = old.mode and e.id = old.id
-    returning e.organization_id, e.size_bytes
-  ), ${UNCOUNTED}`;
-
-export function deleteOldInboundEmails(before: Date, limit: number): Statement<{ deleted: 1 }> {
-  return { name: 'delete-old-inbound-emails', text: DELETE_OLD, values: [before, limit] };
-}
-
-/** By the index of addresses: with an order and a limit the planner would read all of a tenant's mail. */
-const NAMED = `named as materialized (
-    select organization_id, mode, id
-    from inbound_emails
-    where organization_id = $1 and mode = $2 and addresses && $3::text[]
-  )`;
-
-// Which messages show an address, in any of its forms, in the order of their ids, from one on and before another.
-// Reads: inbound_emails (index inbound_emails_addresses). Locks: none. Rows: up to $6.
-// Not the ORM: one index has to be used.
-const LIST_OF = `
-  with ${NAMED}
-  select id from named where id > $4 and id < $5 order by id limit $6`;
-
-export function listInboundEmailsOf(
-  { organizationId, mode }: Pick<InboundEmailKey, 'organizationId' | 'mode'>,
-  addresses: readonly string[],
-  { after, before, limit }: IdRange,
-): Statement<{ id: string }> {
-  const values = [organizationId, mode, addresses, after, before, limit];
-  return { name: 'list-inbound-emails-of', text: LIST_OF, values };
-}
-
-// Which messages name so many that not all of them are indexed, in the order of their ids.
-// Reads: inbound_emails (index inbound_emails_crowded: hardly any mail is in it). Locks: none. Rows: up to $5.
-// Not the ORM: the index's own condition.
-const LIST_CROWDED = `
-  select id
-  from inbound_emails
-  where organization_id = $1 and mode = $2 and cardinality(addresses) >= ${INDEXED_ADDRESSES}
-    and id > $3 and id < $4
-  order by id
-  limit $5`;
-
-export function listCrowdedInboundEmails(
-  { organizationId, mode }: Pick<InboundEmailKey, 'organizationId' | 'mode'>,
-  { after, before, limit }: IdRange,
-): Statement<{ id: string }> {
-  const values = [organizationId, mode, after, before, limit];
-  return { name: 'list-crowded-inbound-emails', text: LIST_CROWDED, values };
-}
-
-// Deletes messages with their parts.
-// Writes: all three tables (primary keys). Locks: the rows in the order of their ids, then the organization's count. Rows: one
-// page of an erasure. Not the ORM: a delete over three tables.
-const DELETE_ALL = `
-  with wanted as materialized (
-    select organization_id, mode, id
-    from inbound_emails
-    where organization_id = $1 and mode = $2 and id = any($3::uuid[])
-    order by id
-    for update
-  ), parts as (
-    delete from inbound_email_parts p
-    using wanted w
-    where p.organization_id = w.organization_id and p.mode = w.mode and p.email_id = w.id
-  ), gone as (
-    delete from inbound_emails e
-    using wanted w
-    where e.organization_id = w.organization_id and e.mode = w.mode and e.id = w.id
-    returning e.organization_id, e.size_bytes
-  ), ${UNCOUNTED}`;
-
-export function deleteInboundEmails(
-  { organizationId, mode }: Pick<InboundEmailKey, 'organizationId' | 'mode'>,
-  ids: readonly string[],
-): Statement<{ deleted: 1 }> {
-  return { name: 'delete-inbound-emails', text: DELETE_ALL, values: [organizationId, mode, ids] };
-}
-
-// Deletes one message, with its parts, when it is of this domain or $4 is null.
-// Writes: all three tables (primary keys). Locks: the row, then the organization's count. Rows: 1.
-// Not the ORM: a delete over three tables.
-const DELETE_ONE = `
-  with gone as (
-    delete from inbound_emails
-    where organization_id = $1 and mode = $2 and id = $3 and domain_id = coalesce($4::uuid, domain_id)
-    returning organization_id, mode, id, size_bytes
-  ), parts as (
-    delete from inbound_email_parts p
-    using gone
-    where p.organization_id = gone.organization_id and p.mode = gone.mode and p.email_id = gone.id
-  ), ${UNCOUNTED}`;
-
-export function deleteInboundEmail({ organizationId, mode, id }: InboundEmailKey, domainId?: string) {
-  const values = [organizationId, mode, id, domainId ?? null];
-  return { name: 'delete-inbound-email', text: DELETE_ONE, values } satisfies Statement<unknown> as Statement<{
-    deleted: 1;
-  }>;
 }

@@ -1,5 +1,5 @@
-import { ownedNetworkOf } from '../../../../common/network';
 // How mail comes into the two tables of reports: from a return path, or to an address that anyone may write to.
+import { ownedNetworkOf } from '../../../../common/network';
 import type { Statement } from '../../../../database/statement';
 import type { Appended, NewFeedbackReport, NewInboundReport } from '../inbound-report.entity';
 

@@ -1,5 +1,5 @@
 import type { Examination } from './authentication-thread';
-import { AuthenticationThreads } from './authentication-threads';
+import { AuthenticationPool } from './authentication-pool';
 
 const TEXTS: Readonly<Record<string, string>> = {
   'sender.example': 'v=spf1 ip4:192.0.2.1 -all',
@@ -27,9 +27,9 @@ function examination({ sender = 'a@sender.example', helo = 'mx.sender.example', 
   };
 }
 
-describe('AuthenticationThreads', () => {
+describe('AuthenticationPool', () => {
   it.each(HOSTILE)('gives up %s, while the event loop and the mail of others go on', async (_what, hostile) => {
-    const threads = new AuthenticationThreads();
+    const threads = new AuthenticationPool();
     const spfOf = async (network: string) => {
       const found = await threads.examine(network, examination);
       return found && found.spf && found.spf.status.result;
@@ -47,7 +47,7 @@ describe('AuthenticationThreads', () => {
     expect(await Promise.all(['203.0.113.1', '192.0.2.4'].map(spfOf))).toEqual(['pass', 'pass']);
   });
   it('ends the first thread once for all networks of one owner', async () => {
-    const threads = new AuthenticationThreads();
+    const threads = new AuthenticationPool();
     const [honest, first, second] = ['192.0.2.1', '8193:3512:1:1', '8193:3512:1:2'] as const;
     for (const network of [honest, first, second]) await threads.examine(network, examination);
     const hostile = HOSTILE[0][1];

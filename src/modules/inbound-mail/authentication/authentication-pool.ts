@@ -23,7 +23,7 @@ const MAX_NETWORKS = 10_000;
  *
  *   unknown ──usual──► known ──costly──► slow ──ten minutes──► unknown
  */
-export class AuthenticationThreads {
+export class AuthenticationPool {
   private readonly usual = new AuthenticationThread();
   private readonly slow = new AuthenticationThread(10);
   private readonly known = new LRUCache<string, true>(atMost(MAX_NETWORKS));
@@ -71,4 +71,4 @@ async function examineIn(thread: AuthenticationThread, examination: () => Examin
 }
 
 /** Of this process. */
-export const AUTHENTICATION_THREADS = new AuthenticationThreads();
+export const AUTHENTICATION_POOL = new AuthenticationPool();
