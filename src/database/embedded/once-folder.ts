@@ -29,9 +29,10 @@ export async function makeFolder(folder: string, mode: number): Promise<void> {
  * left is removed as soon as the folder is there, and after an hour in any case: a start that is killed again and again fills no disk.
  */
 export async function createFolderOnce(target: string, fill: (partial: string) => Promise<void>): Promise<void> {
-  await removePartialFolders(target, Date.now() - ABANDONED_MS);
   const partial = await mkdtemp(target + PARTIAL);
   try {
+    // By the clock of the file system, which may be another machine's.
+    await removePartialFolders(target, (await stat(partial)).mtimeMs - ABANDONED_MS);
     await fill(partial);
     await rename(partial, target);
     await removePartialFolders(target);

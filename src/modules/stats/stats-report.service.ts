@@ -7,7 +7,7 @@ import type { Tenant } from '../../common/tenant';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import { COUNTERS, hoursOf, type Period, wholeHours } from './stat-delta';
 import { type Reputation, REPUTATION_DAYS, reputationOf } from './reputation';
-import { type ProviderSums, StatsRepository, type Sums } from './stats.repository';
+import { type Part, type ProviderSums, StatsRepository, type Sums } from './stats.repository';
 
 /** Open recipients that one report counts at most; that takes a tenth of a second. */
 const MAX_OPEN = 100_000;
@@ -40,9 +40,9 @@ export class StatsReportService {
   }
 
   /** The domains with mail in the period, the largest first. A removed one whose name is no longer known shows its id. */
-  async byDomain(tenant: Tenant, period: Period): Promise<(Sums & { domain: string })[]> {
+  async byDomain(tenant: Tenant, period: Period, part: Part): Promise<(Sums & { domain: string })[]> {
     const { organizationId } = tenant;
-    const rows = await this.stats.sumByDomain(await this.scopeOf(tenant), wholeHours(period));
+    const rows = await this.stats.sumByDomain(await this.scopeOf(tenant), wholeHours(period), part);
     const names = await this.domains.namesOf(
       organizationId,
       rows.map(({ domainId }) => domainId),

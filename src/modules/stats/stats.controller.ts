@@ -8,7 +8,7 @@ import {
   StatsByDomainDto,
   StatsByHourDto,
   hourlyPeriodOf,
-  PeriodQuery,
+  StatsByDomainQuery,
   periodOf,
   StatsByProviderDto,
   ReputationDto,
@@ -54,10 +54,12 @@ export class StatsController {
   })
   @ApiData(StatsByDomainDto)
   @ApiErrors('invalid_request')
-  async byDomain(@CurrentPrincipal() principal: Principal, @Query() query: PeriodQuery) {
+  async byDomain(@CurrentPrincipal() principal: Principal, @Query() query: StatsByDomainQuery) {
+    const { limit, offset } = query;
     const period = periodOf(query);
-    const domains = await this.report.byDomain(principal, period);
-    return { data: { period: toPeriodDto(period), domains: domains.map(toDomainStatsDto) } };
+    const found = await this.report.byDomain(principal, period, { skip: offset, take: limit + 1 });
+    const domains = found.slice(0, limit).map(toDomainStatsDto);
+    return { data: { period: toPeriodDto(period), domains, hasMore: found.length > limit } };
   }
 
   @Get('providers')

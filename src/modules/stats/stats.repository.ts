@@ -11,6 +11,7 @@ import {
   locateEmails,
   type ProviderSums,
   sumByBoth,
+  type Part,
   sumByDomain,
   sumByHour,
   sumByProvider,
@@ -38,6 +39,7 @@ import {
 } from './sql/write-counters.sql';
 
 export type {
+  Part,
   CountedHour,
   CountRange,
   DomainOwner,
@@ -110,8 +112,8 @@ export class StatsRepository {
     return row as Sums;
   }
 
-  sumByDomain(scope: Tenant, period: Period): Promise<(Sums & { domainId: string })[]> {
-    return this.reads.run(sumByDomain(scope, period));
+  sumByDomain(scope: Tenant, period: Period, part: Part): Promise<(Sums & { domainId: string })[]> {
+    return this.reads.run(sumByDomain(scope, period, part));
   }
 
   sumByProvider(scope: Tenant, period: Period): Promise<ProviderSums[]> {

@@ -45,3 +45,33 @@ export async function use(): Promise<string[]> {
   }
   return [...names, String(pagination.total)];
 }`;
+
+/** A program that imports the package and requires it: each copy must know the errors and the client of the other. Run in `sdk/`. */
+export const TWO_COPIES = `
+import { createRequire } from 'node:module';
+import * as imported from './dist/esm/index.js';
+import { WaybillTransport } from './dist/esm/nodemailer.js';
+const required = createRequire(import.meta.url)('./dist/cjs/index.js');
+const fetch = (status) => async () => Response.json({ error: { code: 'invalid_request', message: 'm' } }, { status });
+const broken = async () => { throw new TypeError('fetch failed'); };
+const options = { apiKey: 'k', baseUrl: 'http://x.example', maxRetries: 0 };
+const thrown = (copy, fetch) => new copy.Waybill({ ...options, fetch }).domains.list().catch((error) => error);
+class Own extends imported.WaybillError {}
+const found = [];
+for (const [copy, other] of [[imported, required], [required, imported]]) {
+  const [refused, lost, conflict] = [await thrown(copy, fetch(400)), await thrown(copy, broken), await thrown(copy, fetch(409))];
+  found.push(
+    other.isWaybillError(refused, 'invalid_request'), refused instanceof other.ValidationError,
+    refused instanceof other.WaybillError, lost instanceof other.ConnectionError,
+    new copy.TimeoutError('t') instanceof other.ConnectionError, conflict instanceof other.ConflictError,
+    new copy.WebhookVerificationError('w') instanceof other.WebhookVerificationError,
+    new Own({ status: 400, code: 'invalid_request', message: 'm' }) instanceof other.WaybillError,
+    new copy.Waybill(options) instanceof other.Waybill,
+    Boolean(new WaybillTransport(new copy.Waybill(options))),
+    !other.isWaybillError(refused, 'rate_limit_exceeded'), !other.isWaybillError(lost),
+    !(lost instanceof other.TimeoutError), !(conflict instanceof other.ValidationError), !(refused instanceof Own),
+    ![undefined, null, 'x', {}, new Error('x')].some((value) => other.isWaybillError(value)),
+    refused instanceof Error,
+  );
+}
+console.log(JSON.stringify(found));`;

@@ -38,7 +38,7 @@ describe('statistics', () => {
     [`?start_date=2026-05-01&${MAY}`, 'start_date'],
     [`?${day('2026-05-02', '2026-05-02')}`, 'end_date'],
     [`?${day('2026-05-02', '2026-05-01')}`, 'end_date'],
-    [`?${MAY}&limit=5`, 'limit'],
+    [`?${MAY}&page=5`, 'page'],
     [`?${MAY}&startDate=2026-05-01`, 'startDate'],
   ])('refuse %s, naming %s', async (query, fields) => {
     for (const route of ['', '/domains', '/hourly']) {

@@ -141,7 +141,18 @@ describe('GET /v1/stats/domains', () => {
         },
         { ...NOTHING, domain, total: 4, sent: 4, delivered: 3, bounced: 1, opens: 1, ...rates },
       ],
+      hasMore: false,
     });
+    const part = async (query: string) => {
+      const { domains, hasMore } = await read(acme.api, `/domains?${MAY}&${query}`);
+      return [domains.map((entry: any) => entry.domain), hasMore];
+    };
+    expect(await part('limit=1')).toEqual([[`second.${domain}`], true]);
+    expect(await part('limit=1&offset=1')).toEqual([[domain], false]);
+    expect(await part('offset=2')).toEqual([[], false]);
+    for (const query of ['limit=1001', 'limit=0', 'offset=-1']) {
+      expect((await acme.api.get(`/v1/stats/domains?${MAY}&${query}`)).status).toBe(400);
+    }
   });
 
   it('still shows removed domains, by name or by id', async () => {

@@ -40,7 +40,7 @@ const MOST = WINDOW_DAYS * 24 * DOMAINS;
 const SUMS: Record<string, (facts: Facts) => Statement<unknown>> = {
   total: (facts) => sumPeriod(all(facts), PERIOD),
   'total of a domain': (facts) => sumPeriod(scope(facts), PERIOD),
-  'by domain': (facts) => sumByDomain(all(facts), PERIOD),
+  'by domain': (facts) => sumByDomain(all(facts), PERIOD, { skip: 0, take: 1_001 }),
   'by hour': (facts) => sumByHour(all(facts), PERIOD),
   'by hour of a domain': (facts) => sumByHour(scope(facts), PERIOD),
   'by domain and hour': (facts) => sumByBoth(all(facts), PERIOD),

@@ -10,6 +10,9 @@ import { type Counter, COUNTERS, type Period, PROVIDER_COUNTERS } from '../stat-
 // Not the ORM: sums over two tables.
 export type Sums = Record<Counter, number>;
 
+/** Of a list. */
+export type Part = Readonly<Record<'skip' | 'take', number>>;
+
 interface Shape {
   readonly name: string;
   /** Columns to group by, with the names of the result. */
@@ -26,9 +29,11 @@ export function sumPeriod(scope: Tenant, period: Period): Statement<Sums> {
   return sums(IN_ALL, scope, period);
 }
 
-/** Returns one row for each domain with counters in the period. */
-export function sumByDomain(scope: Tenant, period: Period): Statement<Sums & { domainId: string }> {
-  return sums(BY_DOMAIN, scope, period);
+/** Returns one row for each domain with counters in the period, the largest first. */
+export function sumByDomain(scope: Tenant, period: Period, part: Part): Statement<Sums & { domainId: string }> {
+  const { name, text, values } = sums(BY_DOMAIN, scope, period);
+  const ordered = `order by accepted desc, domain_id limit $${values.length + 1} offset $${values.length + 2}`;
+  return { name, text: `${text} ${ordered}`, values: [...values, part.take, part.skip] };
 }
 
 /** Returns one row for each hour with counters, in no order; hours without mail are missing. */
