@@ -24,8 +24,11 @@ export const AREAS = {
     tests: ['src/modules/events/event-rows.spec.ts'],
   },
   'idempotency-plan': {
-    mutate: ['src/modules/emails/accept/idempotency.ts', 'src/modules/emails/accept/accept-plan.ts'],
-    tests: ['src/modules/emails/accept/accept-plan.spec.ts', 'src/modules/emails/accept/idempotency.spec.ts'],
+    mutate: ['src/modules/emails/accept/request/idempotency.ts', 'src/modules/emails/accept/commit/accept-plan.ts'],
+    tests: [
+      'src/modules/emails/accept/commit/accept-plan.spec.ts',
+      'src/modules/emails/accept/request/idempotency.spec.ts',
+    ],
   },
   'claim-plan': {
     mutate: ['src/delivery/worker/claims/claim-plan.ts'],

@@ -13,7 +13,7 @@ export class DirectInserts {
     this.connections = connections;
     this.tenant = tenant;
     this.statements = {
-      ...load('./modules/emails/accept/sql/insert-emails.sql.js'),
+      ...load('./modules/emails/accept/commit/sql/insert-emails.sql.js'),
       ...load('./delivery/queue/sql/open-deliveries.sql.js'),
       ...load('./modules/stats/sql/write-counters.sql.js'),
       ...load('./modules/stats/stat-delta.js'),
@@ -38,7 +38,7 @@ export class DirectInserts {
 
   /** Converts the bodies as `POST /v1/emails` does before it writes. */
   parse(bodies) {
-    const { parseSendRequest } = load('./modules/emails/accept/parse-send-request.js');
+    const { parseSendRequest } = load('./modules/emails/accept/request/parse-send-request.js');
     const { organizationId, domain } = this.tenant;
     return bodies.map((body) => {
       const { request } = parseSendRequest(body, new Date());

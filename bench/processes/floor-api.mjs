@@ -30,7 +30,7 @@ function benchModule() {
   const { RequireScope } = load('./common/http/scopes.js');
   const { HasOwnTurns, RateLimitClass } = load('./common/http/request-limits.js');
   const { SEND_BODY, TakesBody } = load('./common/http/request-body.js');
-  const { parseSendRequest } = load('./modules/emails/accept/parse-send-request.js');
+  const { parseSendRequest } = load('./modules/emails/accept/request/parse-send-request.js');
 
   class ValidateController {
     validate(body) {

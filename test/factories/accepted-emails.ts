@@ -1,6 +1,6 @@
 import { newId } from '../../src/common/ids';
-import type { AcceptCommand, AcceptedEmail } from '../../src/modules/emails/accept/send-request';
-import { parseSendRequest } from '../../src/modules/emails/accept/parse-send-request';
+import type { AcceptCommand, AcceptedEmail } from '../../src/modules/emails/accept/request/send-request';
+import { parseSendRequest } from '../../src/modules/emails/accept/request/parse-send-request';
 import { sendBody } from './send-requests';
 
 /** The email that the accept path would write for a request, of a new organization. */

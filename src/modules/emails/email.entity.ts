@@ -3,7 +3,7 @@ import type { EventType } from '../../common/event-types';
 import type { Mailbox } from '../../common/mail-address';
 import type { Mode } from '../../common/tenant';
 import type { OutcomeSource } from '../../delivery/ports/outcome';
-import type { RecipientKind } from './accept/send-request';
+import type { RecipientKind } from './accept/request/send-request';
 import type { EmailStatus } from './outcomes/email-state';
 import type { StoredTrace } from './outcomes/stored-trace';
 

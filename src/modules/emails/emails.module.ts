@@ -7,15 +7,15 @@ import { EventsModule } from '../events/events.module';
 import { StatsModule } from '../stats/stats.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
 import { TemplatesModule } from '../templates/templates.module';
-import { AcceptCommit, AcceptTransaction } from './accept/accept-commit.service';
+import { AcceptCommit, AcceptTransaction } from './accept/commit/accept-commit.service';
 import {
   AcceptRetentionJob,
   ContentRemovalJob,
   PartitionRetentionService,
   PartitionsJob,
 } from './retention/retention.job';
-import { AcceptRepository } from './accept/accept.repository';
-import { AcceptService } from './accept/accept.service';
+import { AcceptRepository } from './accept/commit/accept.repository';
+import { AcceptService } from './accept/commit/accept.service';
 import {
   Email,
   EmailAttachment,
@@ -26,8 +26,8 @@ import {
   MonthlyUsage,
   TestUsage,
 } from './email.entity';
-import { MonthlyLimits, TestLimits } from './accept/usage-limits.service';
-import { SendRawService } from './accept/raw/send-raw.service';
+import { MonthlyLimits, TestLimits } from './accept/commit/usage-limits.service';
+import { SendRawService } from './accept/send-raw.service';
 import { SendEmailsService } from './accept/send-emails.service';
 import { SenderResolver } from './accept/sender-resolver.service';
 import { EventPhasesBackfill } from './outcomes/event-phases.backfill';

@@ -5,7 +5,7 @@ import { ApiData, ApiErrors, PathId } from '../../common/http/openapi.decorators
 import { HasOwnTurns, RateLimitClass } from '../../common/http/request-limits';
 import { BATCH_BODY, SEND_BODY, TakesBody } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
-import { SendRawService } from './accept/raw/send-raw.service';
+import { SendRawService } from './accept/send-raw.service';
 import { EmailChangesService } from './email-changes.service';
 import { AcceptsEmail, CurrentSubmitter, DocumentKeyHeader, KeyHeader } from './send-emails.decorators';
 import { type AcceptedRequest, SendEmailsService, type Submitter } from './accept/send-emails.service';

@@ -10,7 +10,7 @@ import { LineEndCheck } from '../../common/mime/line-ends';
 import { type Reception, receiveMessage } from '../../common/smtp/receive-message';
 import { withinTenants } from '../../common/tenant';
 import type { TraceContext } from '../../common/tracing/tracing';
-import { SendRawService, type SubmittedMessage } from '../emails/accept/raw/send-raw.service';
+import { SendRawService, type SubmittedMessage } from '../emails/accept/send-raw.service';
 import { SubmissionLimits, SubmissionLogin } from './submission-login';
 import type { SubmissionSession } from './submission-sessions';
 import {

@@ -2,7 +2,7 @@ import type { SMTPServerOptions } from 'smtp-server';
 import { DiskFullError } from '../../common/disk-space';
 import { AppError, type ErrorCode, ValidationError } from '../../common/errors/app-error';
 import { BulkSmtpServer } from '../../common/smtp/bulk-smtp-server';
-import { InvalidSenderError } from '../emails/accept/raw/send-raw.service';
+import { InvalidSenderError } from '../emails/accept/send-raw.service';
 
 /** Why something was refused; the label of a metric. */
 export type SubmissionRefusalReason =

@@ -12,7 +12,7 @@ import {
   TlsReportData,
 } from '../../delivery/tls/tls-report-data.service';
 import { DomainsService } from '../domains/domains.service';
-import { SendRawService } from '../emails/accept/raw/send-raw.service';
+import { SendRawService } from '../emails/accept/send-raw.service';
 import { buildReport, type BuiltReport, reportMail } from './build-report';
 
 /** In one run; the next goes on with the others. */

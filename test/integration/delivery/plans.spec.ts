@@ -32,8 +32,8 @@ import {
   deleteExpiredKeys,
   findStoredResponses,
   storeResponses,
-} from '../../../src/modules/emails/accept/sql/idempotency.sql';
-import { insertAttachments, insertEmails } from '../../../src/modules/emails/accept/sql/insert-emails.sql';
+} from '../../../src/modules/emails/accept/commit/sql/idempotency.sql';
+import { insertAttachments, insertEmails } from '../../../src/modules/emails/accept/commit/sql/insert-emails.sql';
 import { findAddressed } from '../../../src/modules/emails/sql/find-addressed.sql';
 import { listIds, searchEmails } from '../../../src/modules/emails/sql/list-emails.sql';
 import { findMailRecipients, loadMessages } from '../../../src/modules/emails/sql/load-messages.sql';

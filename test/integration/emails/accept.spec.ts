@@ -3,8 +3,8 @@ import { OrganizationsService } from '../../../src/auth/organizations/organizati
 import { HOUR } from '../../../src/common/clock';
 import { newId, timeOfId } from '../../../src/common/ids';
 import { addressKey, domainOf } from '../../../src/common/mail-address';
-import { parseSendRequest } from '../../../src/modules/emails/accept/parse-send-request';
-import type { Recipient, SendRequest } from '../../../src/modules/emails/accept/send-request';
+import { parseSendRequest } from '../../../src/modules/emails/accept/request/parse-send-request';
+import type { Recipient, SendRequest } from '../../../src/modules/emails/accept/request/send-request';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { fullRequest, sendBody } from '../../factories/send-requests';
 import { countEmails, readCounters, readStoredEmail, type StoredEmail } from '../../factories/stored-email';

@@ -1,11 +1,11 @@
 import { DAY, HOUR } from '../../../src/common/clock';
 import type { PeriodicJobs } from '../../../src/common/jobs/periodic-jobs';
 import { newId } from '../../../src/common/ids';
-import { canonicalJson } from '../../../src/modules/emails/accept/idempotency';
+import { canonicalJson } from '../../../src/modules/emails/accept/request/idempotency';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
-import { AcceptRepository } from '../../../src/modules/emails/accept/accept.repository';
+import { AcceptRepository } from '../../../src/modules/emails/accept/commit/accept.repository';
 import { AcceptRetentionJob } from '../../../src/modules/emails/retention/retention.job';
-import { SendRawService } from '../../../src/modules/emails/accept/raw/send-raw.service';
+import { SendRawService } from '../../../src/modules/emails/accept/send-raw.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { sendBody } from '../../factories/send-requests';

@@ -1,6 +1,6 @@
 import { MessageSource } from '../../../src/delivery/ports/sources';
 import { EmailContentService } from '../../../src/modules/emails/email-content.service';
-import { SendRawService } from '../../../src/modules/emails/accept/raw/send-raw.service';
+import { SendRawService } from '../../../src/modules/emails/accept/send-raw.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { verifyDkim } from '../../e2e/kit/verify-dkim';
 import { DeliveryScene } from '../../setup/delivery-scene';

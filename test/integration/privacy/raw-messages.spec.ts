@@ -1,5 +1,5 @@
 import { MessageSource } from '../../../src/delivery/ports/sources';
-import { SendRawService } from '../../../src/modules/emails/accept/raw/send-raw.service';
+import { SendRawService } from '../../../src/modules/emails/accept/send-raw.service';
 import { ExportCollector } from '../../../src/modules/privacy/export/export-collector.service';
 import { ErasureScene } from './erasure-scene';
 import { shows } from './hiding-places';

@@ -4,7 +4,7 @@ import { createTransport } from 'nodemailer';
 import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { firstIdAt } from '../../../src/common/ids';
 import { currentScope } from '../../../src/common/tenant';
-import { SendRawService } from '../../../src/modules/emails/accept/raw/send-raw.service';
+import { SendRawService } from '../../../src/modules/emails/accept/send-raw.service';
 import { EventsRepository } from '../../../src/modules/events/events.repository';
 import { EventsService } from '../../../src/modules/events/events.service';
 import { readCounters } from '../../factories/stored-email';

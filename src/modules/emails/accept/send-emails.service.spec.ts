@@ -4,10 +4,10 @@ import type { Clock } from '../../../common/clock';
 import { AppError, UnavailableError } from '../../../common/errors/app-error';
 import type { Tracing } from '../../../common/tracing/tracing';
 import type { TemplateRenderer } from '../../templates/template-renderer.service';
-import type { AcceptService } from './accept.service';
+import type { AcceptService } from './commit/accept.service';
 import { SendEmailsService, type Submitter } from './send-emails.service';
 import type { SenderResolver } from './sender-resolver.service';
-import type { Submission } from './send-request';
+import type { Submission } from './request/send-request';
 
 const MIB = 1024 * 1024;
 const TENANT: Submitter = { organizationId: 'o', mode: 'live' };

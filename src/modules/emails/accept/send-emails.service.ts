@@ -6,12 +6,12 @@ import { AppError, ValidationError } from '../../../common/errors/app-error';
 import type { Tenant } from '../../../common/tenant';
 import { type TraceContext, Tracing } from '../../../common/tracing/tracing';
 import { TemplateRenderer } from '../../templates/template-renderer.service';
-import { AcceptService } from './accept.service';
-import { BatchReasons } from './batch-reasons';
-import { FieldReader } from './field-reader';
-import { fingerprint, fingerprintInTurns, type IdempotencyClaim, idempotencyKeyOf } from './idempotency';
-import { decodeContents } from './parse-attachments';
-import { fieldsOf, type ParsedSendRequest, parseSendRequest, UntimelyError } from './parse-send-request';
+import { AcceptService } from './commit/accept.service';
+import { BatchReasons } from './request/batch-reasons';
+import { FieldReader } from './request/field-reader';
+import { fingerprint, fingerprintInTurns, type IdempotencyClaim, idempotencyKeyOf } from './request/idempotency';
+import { decodeContents } from './request/parse-attachments';
+import { fieldsOf, type ParsedSendRequest, parseSendRequest, UntimelyError } from './request/parse-send-request';
 import {
   type SendRequest,
   type AcceptCommand,
@@ -23,7 +23,7 @@ import {
   type SubmissionItem,
   type SubmissionResult,
   toAppError,
-} from './send-request';
+} from './request/send-request';
 import { SenderResolver } from './sender-resolver.service';
 
 const SINGLE_PATH = '/v1/emails';

@@ -8,7 +8,7 @@ import { AppError } from '../../../common/errors/app-error';
 import { type Tenant, withinTenants } from '../../../common/tenant';
 import { DomainsService, type WantedDomain } from '../../domains/domains.service';
 import { WarmUpService } from '../../domains/restrictions/warm-up.service';
-import type { Sender } from './send-request';
+import type { Sender } from './request/send-request';
 
 interface SenderDomain {
   readonly id: string;

@@ -1,7 +1,7 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { ERROR_CODES, type ErrorCode, ValidationError } from '../../../common/errors/app-error';
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../../suppressions/suppressions.service';
-import type { ItemResult } from '../accept/send-request';
+import type { ItemResult } from '../accept/request/send-request';
 
 /** Documentation of the request body; `accept/parse-send-request.ts` does the validation (a test compares the two). */
 class MailboxDto {

@@ -9,7 +9,7 @@ import { Metrics } from '../../../common/metrics/metrics';
 import { type Mode, MODES } from '../../../common/tenant';
 import { AppConfig } from '../../../config/config';
 import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
-import { AcceptRepository } from '../accept/accept.repository';
+import { AcceptRepository } from '../accept/commit/accept.repository';
 import { distinctMonths, idsOf, type Month, monthOf } from './months';
 import {
   PartitionCreationService,

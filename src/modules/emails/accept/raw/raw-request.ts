@@ -2,9 +2,9 @@ import PostalMime from 'postal-mime';
 import { personKey } from '../../../../common/address-forms';
 import { ValidationError } from '../../../../common/errors/app-error';
 import { parseJson } from '../../../../common/json/parse-json';
-import type { FieldReader } from '../field-reader';
-import { readOptions } from '../parse-send-request';
-import type { Recipient, RecipientKind, SendRequest } from '../send-request';
+import type { FieldReader } from '../request/field-reader';
+import { readOptions } from '../request/parse-send-request';
+import type { Recipient, RecipientKind, SendRequest } from '../request/send-request';
 import type { RawMessage } from './raw-message';
 
 /** Names of the fields for this service in a message's header, and of the corresponding request fields. */

@@ -5,7 +5,7 @@ import type { CompactEvent } from '../../../events/event-rows';
 import type { EventType } from '../../../../common/event-types';
 import type { Statement } from '../../../../database/statement';
 import type { ErasedSubject } from './erased.sql';
-import { hashedKey } from '../../accept/idempotency';
+import { hashedKey } from '../../accept/request/idempotency';
 
 /** The position in the events of an email. */
 export interface EventPlace {

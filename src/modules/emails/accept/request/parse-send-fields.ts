@@ -1,10 +1,10 @@
-import { personKey } from '../../../common/address-forms';
-import { type Mailbox, parseMailbox } from '../../../common/mail-address';
-import { isLongerThan, isRecord } from '../../../common/values';
+import { personKey } from '../../../../common/address-forms';
+import { type Mailbox, parseMailbox } from '../../../../common/mail-address';
+import { isLongerThan, isRecord } from '../../../../common/values';
 import type { FieldReader } from './field-reader';
 import type { Recipient, RecipientKind, Sender, TemplateReference } from './send-request';
-import { isUuid } from '../../../common/ids';
-import { MAX_VARIABLES_BYTES, MAX_VERSION, TEMPLATE_NAME } from '../../templates/template-renderer.service';
+import { isUuid } from '../../../../common/ids';
+import { MAX_VARIABLES_BYTES, MAX_VERSION, TEMPLATE_NAME } from '../../../templates/template-renderer.service';
 
 const MAX_RECIPIENTS = 50;
 /** Limit on mentions before duplicates are removed. */

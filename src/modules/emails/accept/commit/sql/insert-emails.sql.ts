@@ -2,11 +2,11 @@
 // Writes: emails, email_contents, email_recipients, email_events (insert only). Locks: none beyond the new rows.
 // Rows: the emails of one coalesced batch, 1 to some hundreds.
 // Not the ORM: 100 emails with all their rows in one round trip (18,000–25,000 emails/s; the ORM reached 1,600).
-import { timeOfId } from '../../../../common/ids';
-import { arrayLiteral, TextArray } from '../../../../database/pg-array';
-import type { Statement } from '../../../../database/statement';
-import { RAW_PART } from '../../content/sql/raw-parts.sql';
-import type { AcceptedEmail } from '../send-request';
+import { timeOfId } from '../../../../../common/ids';
+import { arrayLiteral, TextArray } from '../../../../../database/pg-array';
+import type { Statement } from '../../../../../database/statement';
+import { RAW_PART } from '../../../content/sql/raw-parts.sql';
+import type { AcceptedEmail } from '../../request/send-request';
 
 const RAW_PART_BYTES = 1024 * 1024;
 /** Up to this size the hexadecimal text of byte arrays costs little. */

@@ -1,9 +1,9 @@
-import type { Mailbox } from '../../../common/mail-address';
-import type { MailCategory } from '../../../delivery/ports/delivery';
-import { AppError, type ErrorCode } from '../../../common/errors/app-error';
-import type { Mode } from '../../../common/tenant';
-import type { TraceContext } from '../../../common/tracing/tracing';
-import type { SuppressionReason } from '../../suppressions/suppressions.service';
+import type { Mailbox } from '../../../../common/mail-address';
+import type { MailCategory } from '../../../../delivery/ports/delivery';
+import { AppError, type ErrorCode } from '../../../../common/errors/app-error';
+import type { Mode } from '../../../../common/tenant';
+import type { TraceContext } from '../../../../common/tracing/tracing';
+import type { SuppressionReason } from '../../../suppressions/suppressions.service';
 import type { IdempotencyClaim } from './idempotency';
 
 export type RecipientKind = 'to' | 'cc' | 'bcc';

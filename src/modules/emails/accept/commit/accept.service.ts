@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
-import { MicroBatcher } from '../../../common/async/micro-batcher';
-import { DiskSpace } from '../../../common/disk-space';
-import { AppError, TooManyAtATimeError, UnavailableError, reasonOf } from '../../../common/errors/app-error';
-import { Metrics } from '../../../common/metrics/metrics';
-import { OpenDeliveryLimit } from '../../../delivery/queue/open-delivery-limit.service';
-import { WorkerWaker } from '../../../delivery/queue/worker-waker.service';
+import { MicroBatcher } from '../../../../common/async/micro-batcher';
+import { DiskSpace } from '../../../../common/disk-space';
+import { AppError, TooManyAtATimeError, UnavailableError, reasonOf } from '../../../../common/errors/app-error';
+import { Metrics } from '../../../../common/metrics/metrics';
+import { OpenDeliveryLimit } from '../../../../delivery/queue/open-delivery-limit.service';
+import { WorkerWaker } from '../../../../delivery/queue/worker-waker.service';
 import { AcceptCommit } from './accept-commit.service';
-import { keyName } from './idempotency';
+import { keyName } from '../request/idempotency';
 import { bytesIn, takesTurns, weightOf } from './screen-submissions';
-import type { Submission, SubmissionOutcome, SubmissionResult } from './send-request';
+import type { Submission, SubmissionOutcome, SubmissionResult } from '../request/send-request';
 
 /** Retries for a key that another process holds, two seconds in total. */
 const [KEY_RETRIES, KEY_RETRY_MS] = [20, 100];

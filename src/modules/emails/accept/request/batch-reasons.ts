@@ -1,4 +1,4 @@
-import type { FieldErrors } from '../../../common/errors/app-error';
+import type { FieldErrors } from '../../../../common/errors/app-error';
 import { FURTHER_PROBLEMS } from './field-reader';
 import type { RefusedItem } from './send-request';
 

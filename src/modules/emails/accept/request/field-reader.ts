@@ -1,7 +1,7 @@
-import type { FieldErrors } from '../../../common/errors/app-error';
-import { unknownFields } from '../../../common/json/field-path';
-import { parseTimestamp, WITHIN_YEARS } from '../../../common/http/timestamps';
-import { isRecord } from '../../../common/values';
+import type { FieldErrors } from '../../../../common/errors/app-error';
+import { unknownFields } from '../../../../common/json/field-path';
+import { parseTimestamp, WITHIN_YEARS } from '../../../../common/http/timestamps';
+import { isRecord } from '../../../../common/values';
 
 /** Control characters, which no header field may contain: CR and LF would start another field. */
 export const CONTROL_CHARACTER = /[\u0000-\u0008\u000a-\u001f\u007f]/;

@@ -1,6 +1,6 @@
 import { lookup } from 'mime-types';
-import { AppError } from '../../../common/errors/app-error';
-import { decodeBase64, decodedLength } from '../../../common/mime/transfer-encoding';
+import { AppError } from '../../../../common/errors/app-error';
+import { decodeBase64, decodedLength } from '../../../../common/mime/transfer-encoding';
 import type { FieldReader } from './field-reader';
 import type { Attachment } from './send-request';
 

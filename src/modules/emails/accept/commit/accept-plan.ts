@@ -1,5 +1,5 @@
-import { AppError } from '../../../common/errors/app-error';
-import { type IdempotencyClaim, keyName } from './idempotency';
+import { AppError } from '../../../../common/errors/app-error';
+import { type IdempotencyClaim, keyName } from '../request/idempotency';
 import { hygieneWarnings } from './list-hygiene';
 import {
   type AcceptedEmail,
@@ -10,7 +10,7 @@ import {
   type RefusedItem,
   type ScreenedSubmission,
   type SubmissionOutcome,
-} from './send-request';
+} from '../request/send-request';
 
 /** The result of one email: final, or pending until it is known whether the email may be written. */
 interface Slot {

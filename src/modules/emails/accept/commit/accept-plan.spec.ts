@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { AppError } from '../../../common/errors/app-error';
+import { AppError } from '../../../../common/errors/app-error';
 import { AcceptPlan } from './accept-plan';
 import {
   canonicalJson,
@@ -8,7 +8,7 @@ import {
   idempotencyKeyOf,
   isIdempotencyKey,
   keyName,
-} from './idempotency';
+} from '../request/idempotency';
 import type {
   AcceptCommand,
   AcceptedEmail,
@@ -16,7 +16,7 @@ import type {
   KeyState,
   RefusedItem,
   ScreenedSubmission,
-} from './send-request';
+} from '../request/send-request';
 
 const claimOf = (key: string, body: unknown = 'body'): IdempotencyClaim => ({
   organizationId: 'o',

@@ -1,4 +1,4 @@
-import { cutText } from '../../../common/values';
+import { cutText } from '../../../../common/values';
 import { CONTROL_CHARACTER, type FieldReader } from './field-reader';
 
 const MAX_HEADERS = 50;

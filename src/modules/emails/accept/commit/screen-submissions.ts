@@ -1,8 +1,8 @@
-import { AppError } from '../../../common/errors/app-error';
-import { newId } from '../../../common/ids';
-import { addressKey } from '../../../common/mail-address';
-import { sizeOfValue } from '../../../common/values';
-import type { SuppressionReason } from '../../suppressions/suppressions.service';
+import { AppError } from '../../../../common/errors/app-error';
+import { newId } from '../../../../common/ids';
+import { addressKey } from '../../../../common/mail-address';
+import { sizeOfValue } from '../../../../common/values';
+import type { SuppressionReason } from '../../../suppressions/suppressions.service';
 import {
   type AcceptCommand,
   type AcceptedEmail,
@@ -10,7 +10,7 @@ import {
   type ScreenedSubmission,
   type Submission,
   type SuppressedRecipient,
-} from './send-request';
+} from '../request/send-request';
 
 /** Every recipient of the submissions, in order, for the suppression check. */
 export function addressesOf(submissions: readonly Submission[]) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { hygieneWarnings } from './list-hygiene';
-import { anyCharacter } from '../../../../test/factories/any-character';
+import { anyCharacter } from '../../../../../test/factories/any-character';
 
 describe('hygieneWarnings', () => {
   it.each([

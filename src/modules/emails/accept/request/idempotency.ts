@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { endOfPiece, EVENT_LOOP } from '../../../common/async/fair-turns';
-import { ValidationError } from '../../../common/errors/app-error';
-import type { Mode } from '../../../common/tenant';
-import { isRecord, sizeOfValue } from '../../../common/values';
+import { endOfPiece, EVENT_LOOP } from '../../../../common/async/fair-turns';
+import { ValidationError } from '../../../../common/errors/app-error';
+import type { Mode } from '../../../../common/tenant';
+import { isRecord, sizeOfValue } from '../../../../common/values';
 
 /** A request, or an item of a batch, that must take effect only once under its key. */
 export interface IdempotencyClaim {

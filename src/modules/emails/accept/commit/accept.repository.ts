@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { EVENT_LOOP } from '../../../common/async/fair-turns';
-import { HOUR } from '../../../common/clock';
-import { domainOf } from '../../../common/mail-address';
-import { AppConfig, MAX_LIFE_HOURS } from '../../../config/config';
-import { Database } from '../../../database/database.service';
-import type { Statement } from '../../../database/statement';
-import type { Transaction } from '../../../database/transaction';
-import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
-import type { IdempotencyClaim } from './idempotency';
+import { EVENT_LOOP } from '../../../../common/async/fair-turns';
+import { HOUR } from '../../../../common/clock';
+import { domainOf } from '../../../../common/mail-address';
+import { AppConfig, MAX_LIFE_HOURS } from '../../../../config/config';
+import { Database } from '../../../../database/database.service';
+import type { Statement } from '../../../../database/statement';
+import type { Transaction } from '../../../../database/transaction';
+import { DeliveryQueueRepository } from '../../../../delivery/queue/delivery-queue.repository';
+import type { IdempotencyClaim } from '../request/idempotency';
 import { deleteExpiredKeys, findStoredResponses, lockIdempotencyKeys, storeResponses } from './sql/idempotency.sql';
-import { linkResent } from '../sql/change-emails.sql';
+import { linkResent } from '../../sql/change-emails.sql';
 import { insertAttachments, insertEmails, insertRaw } from './sql/insert-emails.sql';
 import {
   addTestUsage,
@@ -23,7 +23,7 @@ import {
   setMonthlyUsage,
   type UsedRecipients,
 } from './sql/usage.sql';
-import type { AcceptedEmail, KeyedResponse, KeyState } from './send-request';
+import type { AcceptedEmail, KeyedResponse, KeyState } from '../request/send-request';
 
 /** Writes of accepting: emails, the responses under their idempotency keys, counters of limits. */
 @Injectable()

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { personKey } from '../../../../common/address-forms';
-import { Clock } from '../../../../common/clock';
-import { AppError, ValidationError } from '../../../../common/errors/app-error';
-import { addressKey, parseMailbox } from '../../../../common/mail-address';
-import { decodeBase64, decodedLength } from '../../../../common/mime/transfer-encoding';
-import { lineEndsOf, toCrlfInTurns } from '../../../../common/mime/line-ends';
-import { FieldReader } from '../field-reader';
-import { idempotencyKeyOf } from '../idempotency';
-import { type AcceptedRequest, claim, claimOf, SendEmailsService, type Submitter } from '../send-emails.service';
-import { MAX_MENTIONS } from '../parse-send-fields';
-import { fieldsOf, problemOf, UntimelyError } from '../parse-send-request';
-import type { SendRequest } from '../send-request';
-import { isFault, MAX_RAW_BYTES, type RawFault, readRawMessage, withFieldBefore } from './raw-message';
-import { toSendRequest } from './raw-request';
+import { personKey } from '../../../common/address-forms';
+import { Clock } from '../../../common/clock';
+import { AppError, ValidationError } from '../../../common/errors/app-error';
+import { addressKey, parseMailbox } from '../../../common/mail-address';
+import { decodeBase64, decodedLength } from '../../../common/mime/transfer-encoding';
+import { lineEndsOf, toCrlfInTurns } from '../../../common/mime/line-ends';
+import { FieldReader } from './request/field-reader';
+import { idempotencyKeyOf } from './request/idempotency';
+import { type AcceptedRequest, claim, claimOf, SendEmailsService, type Submitter } from './send-emails.service';
+import { MAX_MENTIONS } from './request/parse-send-fields';
+import { fieldsOf, problemOf, UntimelyError } from './request/parse-send-request';
+import type { SendRequest } from './request/send-request';
+import { isFault, MAX_RAW_BYTES, type RawFault, readRawMessage, withFieldBefore } from './raw/raw-message';
+import { toSendRequest } from './raw/raw-request';
 
 /** Every field of a request; the OpenAPI model is checked against this list. */
 export const SEND_RAW_FIELDS: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { loopTurnsOf } from '../../../../test/setup/loop-turns';
+import { loopTurnsOf } from '../../../../../test/setup/loop-turns';
 import { fingerprint, fingerprintInTurns, hashedKey, isIdempotencyKey } from './idempotency';
 
 const PIECE = 128 * 1024;

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, DAY, SECOND } from '../../../common/clock';
-import { AppError } from '../../../common/errors/app-error';
-import { AppConfig } from '../../../config/config';
-import type { Transaction } from '../../../database/transaction';
-import { StatsService } from '../../stats/stats.service';
+import { Clock, DAY, SECOND } from '../../../../common/clock';
+import { AppError } from '../../../../common/errors/app-error';
+import { AppConfig } from '../../../../config/config';
+import type { Transaction } from '../../../../database/transaction';
+import { StatsService } from '../../../stats/stats.service';
 import { AcceptRepository } from './accept.repository';
-import type { AcceptedEmail } from './send-request';
+import type { AcceptedEmail } from '../request/send-request';
 
 /**
  * Limits on the recipients of an organization's live mail in a month (UTC), which an operator sets.

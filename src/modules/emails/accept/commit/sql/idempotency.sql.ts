@@ -2,9 +2,9 @@
 // not delay the rest of the batch. They end with the transaction.
 // Reads and writes: idempotency_keys (primary key). Locks: advisory, per key. Rows: the keyed requests of one batch.
 // Not the ORM: try-locks and batches.
-import type { Statement } from '../../../../database/statement';
-import { hashedKey, type IdempotencyClaim } from '../idempotency';
-import type { ItemResult, KeyedResponse } from '../send-request';
+import type { Statement } from '../../../../../database/statement';
+import { hashedKey, type IdempotencyClaim } from '../../request/idempotency';
+import type { ItemResult, KeyedResponse } from '../../request/send-request';
 
 const LOCK = `
   select pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', organization_id, mode, path, key), 0)) as locked

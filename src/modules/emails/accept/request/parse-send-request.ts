@@ -1,6 +1,6 @@
-import { DAY, MINUTE, SECOND } from '../../../common/clock';
-import { type FieldErrors, ValidationError } from '../../../common/errors/app-error';
-import { isLongerThan } from '../../../common/values';
+import { DAY, MINUTE, SECOND } from '../../../../common/clock';
+import { type FieldErrors, ValidationError } from '../../../../common/errors/app-error';
+import { isLongerThan } from '../../../../common/values';
 import { CONTROL_CHARACTER, FieldReader } from './field-reader';
 import { isIdempotencyKey } from './idempotency';
 import { readRecipients, readReplyTo, readSender, readTemplate } from './parse-send-fields';

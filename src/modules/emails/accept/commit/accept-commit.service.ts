@@ -1,23 +1,23 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../../common/clock';
-import { type AppError, UnavailableError } from '../../../common/errors/app-error';
-import { timeOfId } from '../../../common/ids';
-import { Metrics } from '../../../common/metrics/metrics';
-import { withinTenants } from '../../../common/tenant';
-import { Database } from '../../../database/database.service';
-import type { Transaction } from '../../../database/transaction';
-import { type WantedRecipients, type WarmUpBudget, WarmUpService } from '../../domains/restrictions/warm-up.service';
-import { type StatDelta, StatsService } from '../../stats/stats.service';
+import { Clock } from '../../../../common/clock';
+import { type AppError, UnavailableError } from '../../../../common/errors/app-error';
+import { timeOfId } from '../../../../common/ids';
+import { Metrics } from '../../../../common/metrics/metrics';
+import { withinTenants } from '../../../../common/tenant';
+import { Database } from '../../../../database/database.service';
+import type { Transaction } from '../../../../database/transaction';
+import { type WantedRecipients, type WarmUpBudget, WarmUpService } from '../../../domains/restrictions/warm-up.service';
+import { type StatDelta, StatsService } from '../../../stats/stats.service';
 import {
   isListed,
   type MailLookup,
   type SuppressionReason,
   SuppressionsService,
-} from '../../suppressions/suppressions.service';
+} from '../../../suppressions/suppressions.service';
 import { AcceptPlan } from './accept-plan';
 import { AcceptRepository } from './accept.repository';
 import { addressesOf, organizationsOf, screen } from './screen-submissions';
-import type { AcceptedEmail, ScreenedSubmission, Submission, SubmissionOutcome } from './send-request';
+import type { AcceptedEmail, ScreenedSubmission, Submission, SubmissionOutcome } from '../request/send-request';
 import { MonthlyLimits, TestLimits } from './usage-limits.service';
 
 /** The statements of one accept transaction, which several requests share. */

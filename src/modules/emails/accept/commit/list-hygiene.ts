@@ -1,4 +1,4 @@
-import { domainOf } from '../../../common/mail-address';
+import { domainOf } from '../../../../common/mail-address';
 
 /** Role addresses (RFC 2142 and others): few of their readers have asked for mail, and some complain. */
 const ROLES: ReadonlySet<string> = new Set([
