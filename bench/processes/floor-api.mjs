@@ -28,8 +28,8 @@ async function start({ environment }) {
 function benchModule() {
   const { Body, Controller, HttpCode, Module, Post } = load('@nestjs/common');
   const { RequireScope } = load('./common/http/scopes.js');
-  const { HasOwnTurns, RateLimitClass } = load('./common/http/request-limits.js');
-  const { SEND_BODY, TakesBody } = load('./common/http/request-body.js');
+  const { HasOwnTurns, RateLimitClass } = load('./common/http/request/request-limits.js');
+  const { SEND_BODY, TakesBody } = load('./common/http/request/request-body.js');
   const { parseSendRequest } = load('./modules/emails/accept/request/parse-send-request.js');
 
   class ValidateController {

@@ -2,8 +2,8 @@ import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { RequireScope, Unbound } from '../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../common/http/principal';
-import { CursorPaginationDto } from '../common/http/envelope.dto';
-import { ApiErrors, ApiList } from '../common/http/openapi.decorators';
+import { CursorPaginationDto } from '../common/http/dto/envelope.dto';
+import { ApiErrors, ApiList } from '../common/http/dto/openapi.decorators';
 import { AuditService } from './audit.service';
 import { AuditEntryDto, ListAuditEntriesQuery, toAuditEntriesDto, toAuditFilter } from './dto/audit-entry.dto';
 

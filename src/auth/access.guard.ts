@@ -3,8 +3,8 @@ import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { FairStarts } from '../common/async/fair-turns';
 import { AppError } from '../common/errors/app-error';
-import { patternOf } from '../common/http/request';
-import { AuthenticationFailures, RequestLimits } from '../common/http/request-limits';
+import { patternOf } from '../common/http/request/request';
+import { AuthenticationFailures, RequestLimits } from '../common/http/request/request-limits';
 import {
   ACROSS_TENANTS_METADATA,
   ALL_OPERATOR_SCOPES,

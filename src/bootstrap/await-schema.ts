@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SECOND, SystemClock } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
-import { errorBody, JSON_TYPE } from '../common/http/error-response';
+import { errorBody, JSON_TYPE } from '../common/http/responses/error-response';
 import {
   type ProbeResponse,
   type ProbeRoutes,

@@ -3,7 +3,7 @@ import { ScheduleModule } from '@nestjs/schedule';
 import type { DataSource } from 'typeorm';
 import { Clock, DatabaseClock } from '../common/clock';
 import { DiskSpace } from '../common/disk-space';
-import { BodyBudget } from '../common/http/request-body';
+import { BodyBudget } from '../common/http/request/request-body';
 import { Draining } from '../common/http/server/draining';
 import { InstallationGauges } from '../common/jobs/installation-gauges';
 import { PeriodicJobs, RUNS_JOBS } from '../common/jobs/periodic-jobs';

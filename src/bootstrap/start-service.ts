@@ -10,7 +10,7 @@ import { DiskSpace } from '../common/disk-space';
 import { Draining } from '../common/http/server/draining';
 import { createHttpAdapter } from '../common/http/server/http-server';
 import type { ProbeRoutes } from '../common/http/server/probe-server';
-import { BodyBudget } from '../common/http/request-body';
+import { BodyBudget } from '../common/http/request/request-body';
 import { endIdleConnections, stopListening } from '../common/http/server/stop-listening';
 import { PeriodicJobs } from '../common/jobs/periodic-jobs';
 import { type Logger as Log, observeDroppedLines } from '../common/logging/logger';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { OrganizationsService } from '../auth/organizations/organizations.service';
-import { validateDto } from '../common/http/validate-dto';
+import { validateDto } from '../common/http/dto/validate-dto';
 import { AuditService } from '../audit/audit.service';
 import { ListAuditEntriesQuery, toAuditEntryDto, toAuditFilter } from '../audit/dto/audit-entry.dto';
 import { type CliSession, parseId, type Services } from './session/cli-session';

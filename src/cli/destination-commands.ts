@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Argument } from 'commander';
 import { OPERATOR } from '../audit/audit.service';
-import { parseTimestamp } from '../common/http/timestamps';
+import { parseTimestamp } from '../common/http/dto/timestamps';
 import { AppConfig, type DeliveryConfig } from '../config/config';
 import { nextHopOf } from '../delivery/routing/create-router';
 import type { Destination, DestinationChange } from '../delivery/shaping/destinations.service';

@@ -3,13 +3,13 @@ import { ApiKeysService } from '../auth/keys/api-keys.service';
 import { CreateApiKeyDto, toApiKeyDto, toNewApiKey } from '../auth/keys/dto/api-key.dto';
 import { OrganizationsService } from '../auth/organizations/organizations.service';
 import { ALL_OPERATOR_SCOPES, ALL_SCOPES, type OperatorScope } from '../common/http/scopes';
-import { validateDto } from '../common/http/validate-dto';
+import { validateDto } from '../common/http/dto/validate-dto';
 import { MODES } from '../common/tenant';
 import { type CliSession, parseId, type Services } from './session/cli-session';
 import { CliError, fields, type Report, table } from './session/output';
 import type { OperatorKey } from '../auth/keys/api-key.entity';
 import { OperatorKeysService } from '../auth/keys/operator-keys.service';
-import { parseTimestamp } from '../common/http/timestamps';
+import { parseTimestamp } from '../common/http/dto/timestamps';
 
 interface ApiKeyOptions {
   readonly org: string;

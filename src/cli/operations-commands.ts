@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { Clock, DAY, HOUR } from '../common/clock';
-import { parseTimestamp } from '../common/http/timestamps';
+import { parseTimestamp } from '../common/http/dto/timestamps';
 import { StatsCheckService } from '../modules/emails/outcomes/stats-check.service';
 import { CliError, fields, type Output, type Report, table } from './session/output';
 import { assertUsableSchema, type CliSession, numberUpTo, parseId, type Services } from './session/cli-session';

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { OPERATOR } from '../audit/audit.service';
 import { OrganizationsService } from '../auth/organizations/organizations.service';
-import { validateDto } from '../common/http/validate-dto';
+import { validateDto } from '../common/http/dto/validate-dto';
 import { addressKey } from '../common/mail-address';
 import { type Mode, MODES } from '../common/tenant';
 import { ListSuppressionsQuery, SuppressionNotesDto } from '../modules/suppressions/dto/suppression.dto';

@@ -9,7 +9,7 @@ import type {
   SecurityRequirementObject,
 } from '@nestjs/swagger';
 import { ERROR_CODES, type ErrorCode } from '../common/errors/app-error';
-import { describeErrors, ERROR_SCHEMA } from '../common/http/openapi.decorators';
+import { describeErrors, ERROR_SCHEMA } from '../common/http/dto/openapi.decorators';
 import { TAG_DESCRIPTIONS } from './api-description';
 import { withExamples } from './examples';
 import {

@@ -6,8 +6,8 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import type { Request, Response } from 'express';
 import { contentType } from 'mime-types';
 import { NotFoundError } from '../common/errors/app-error';
-import { ErrorEnvelopeDto } from '../common/http/envelope.dto';
-import { sendFile, type StaticFile, staticFile } from '../common/http/static-file';
+import { ErrorEnvelopeDto } from '../common/http/dto/envelope.dto';
+import { sendFile, type StaticFile, staticFile } from '../common/http/responses/static-file';
 import { RELEASE } from '../common/release';
 import { describeApi } from './api-description';
 import { completeDocument } from './complete-document';

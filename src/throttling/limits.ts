@@ -1,4 +1,4 @@
-import type { EndpointClass } from '../common/http/request-limits';
+import type { EndpointClass } from '../common/http/request/request-limits';
 import { ConfigurationError } from '../config/load-config';
 
 const MINUTE_SECONDS = 60;

@@ -7,7 +7,7 @@ import { AppError } from '../common/errors/app-error';
 import type { Principal } from '../common/http/principal';
 import { Metrics } from '../common/metrics/metrics';
 import { limitsWith } from './limits';
-import { CountsAsChange, RateLimitClass } from '../common/http/request-limits';
+import { CountsAsChange, RateLimitClass } from '../common/http/request/request-limits';
 import { RateLimitGuard } from './rate-limit.guard';
 import { SharedThrottleStorage } from './shared-throttle.storage';
 import type { ThrottleHitsRepository } from './throttle-hits.repository';

@@ -9,14 +9,14 @@ import {
 import type { Request, Response } from 'express';
 import { Clock, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
-import { clientAddressOf } from '../common/http/client-address';
+import { clientAddressOf } from '../common/http/request/client-address';
 import type { Principal } from '../common/http/principal';
 import {
   CHANGE_METADATA,
   type EndpointClass,
   RATE_LIMIT_CLASS_METADATA,
   type RequestLimits,
-} from '../common/http/request-limits';
+} from '../common/http/request/request-limits';
 import { clientNetworkOf } from '../common/network';
 import { type LimitName, ThrottlingConfig } from './limits';
 import { SharedThrottleStorage } from './shared-throttle.storage';

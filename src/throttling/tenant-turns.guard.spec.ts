@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ClientGoneError } from '../common/errors/app-error';
-import { OWN_TURNS_METADATA } from '../common/http/request-limits';
+import { OWN_TURNS_METADATA } from '../common/http/request/request-limits';
 import type { AppConfig } from '../config/config';
 import { TenantTurnsGuard } from './tenant-turns.guard';
 

@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import { SECOND } from '../common/clock';
 import { HolderTurns, leavingOthers } from '../common/async/holder-turns';
 import { ClientGoneError } from '../common/errors/app-error';
-import { OWN_TURNS_METADATA } from '../common/http/request-limits';
+import { OWN_TURNS_METADATA } from '../common/http/request/request-limits';
 import { CLIENT_GONE } from '../common/tenant';
 import { AppConfig } from '../config/config';
 

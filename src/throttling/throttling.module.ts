@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { getOptionsToken, getStorageToken } from '@nestjs/throttler';
-import { AuthenticationFailures, LoginFailures, RequestLimits } from '../common/http/request-limits';
+import { AuthenticationFailures, LoginFailures, RequestLimits } from '../common/http/request/request-limits';
 import { AppConfig } from '../config/config';
 import { AuthenticationFailureLimiter, SharedLoginFailures } from './authentication-failure-limiter';
 import { limitsWith, ThrottlingConfig } from './limits';

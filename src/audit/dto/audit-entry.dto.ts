@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, Matches } from 'class-validator';
-import { Timestamp } from '../../common/http/dto-decorators';
-import { CursorQuery } from '../../common/http/envelope.dto';
-import { assertSpan } from '../../common/http/timestamps';
+import { Timestamp } from '../../common/http/dto/dto-decorators';
+import { CursorQuery } from '../../common/http/dto/envelope.dto';
+import { assertSpan } from '../../common/http/dto/timestamps';
 import type { AuditEntry, AuditFilter } from '../audit.service';
 
 const ACTOR = /^[\w:-]{1,64}$/;

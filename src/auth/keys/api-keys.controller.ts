@@ -1,8 +1,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
-import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
-import { RateLimitClass } from '../../common/http/request-limits';
+import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/dto/openapi.decorators';
+import { RateLimitClass } from '../../common/http/request/request-limits';
 import { ApiKeysService } from './api-keys.service';
 import {
   ApiKeyDto,

@@ -1,5 +1,5 @@
 import { SECOND } from '../clock';
-import type { LogRequest, RequestLine } from '../http/request';
+import type { LogRequest, RequestLine } from '../http/request/request';
 import type { Metrics } from '../metrics/metrics';
 import { LineShares } from './line-shares';
 import type { Logger } from './logger';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { type ProbeResponse, type ProbeRoutes, type ProbeServer, startProbeServer } from '../http/server/probe-server';
-import type { LogRequest } from '../http/request';
+import type { LogRequest } from '../http/request/request';
 
 interface MetricOptions {
   readonly name: string;

@@ -1,5 +1,5 @@
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
-import { BodyBudget } from '../http/request-body';
+import { BodyBudget } from '../http/request/request-body';
 import { receiveMessage, type Reception } from './receive-message';
 
 const MIB = 1024 * 1024;

@@ -6,8 +6,8 @@ import { gzip } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { contentType } from 'mime-types';
 import { NotFoundError } from '../../common/errors/app-error';
-import { escapeHtml, PAGE_HEADERS, pageFrame } from '../../common/http/html-page';
-import { type StaticFile, staticFile } from '../../common/http/static-file';
+import { escapeHtml, PAGE_HEADERS, pageFrame } from '../../common/http/responses/html-page';
+import { type StaticFile, staticFile } from '../../common/http/responses/static-file';
 
 /** The project's folder is equally far from `src/modules/console` and `dist/modules/console`. */
 const FOLDER = join(__dirname, '../../../dist/console');

@@ -1,9 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { ConsoleLinksService } from '../../auth/console-sessions/console-links.service';
-import { ConsoleSessionsService, ConsoleSignOut, type StartedSession } from '../../auth/console-sessions/console-sessions.service';
+import {
+  ConsoleSessionsService,
+  ConsoleSignOut,
+  type StartedSession,
+} from '../../auth/console-sessions/console-sessions.service';
 import { AppError } from '../../common/errors/app-error';
-import { AuthenticationFailures, RequestLimits } from '../../common/http/request-limits';
+import { AuthenticationFailures, RequestLimits } from '../../common/http/request/request-limits';
 import type { Credential } from './dto/console-session.dto';
 import { type SessionView, SessionViewService } from './session-view.service';
 

@@ -2,14 +2,14 @@ import { Body, Controller, Get, Header, HttpCode, Patch, Post, Query, Res } from
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
-import { PaginationDto } from '../../common/http/envelope.dto';
-import { fromCursor } from '../../common/http/pagination';
+import { PaginationDto } from '../../common/http/dto/envelope.dto';
+import { fromCursor } from '../../common/http/dto/pagination';
 import { eventfulInTurns, jsonInTurns, listInTurns } from '../../common/async/text-in-turns';
-import { JSON_TYPE } from '../../common/http/large-responses';
-import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
-import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
+import { JSON_TYPE } from '../../common/http/responses/large-responses';
+import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/dto/openapi.decorators';
+import { BodyBudget, holdUntilRead } from '../../common/http/request/request-body';
 import { RequireScope } from '../../common/http/scopes';
-import { assertSpan } from '../../common/http/timestamps';
+import { assertSpan } from '../../common/http/dto/timestamps';
 import { AttemptDto, attemptsOf } from './dto/attempt.dto';
 import {
   CancelledEmailDto,

@@ -1,9 +1,9 @@
 import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { ApiData, ApiErrors, PathId } from '../../common/http/openapi.decorators';
-import { HasOwnTurns, RateLimitClass } from '../../common/http/request-limits';
-import { BATCH_BODY, SEND_BODY, TakesBody } from '../../common/http/request-body';
+import { ApiData, ApiErrors, PathId } from '../../common/http/dto/openapi.decorators';
+import { HasOwnTurns, RateLimitClass } from '../../common/http/request/request-limits';
+import { BATCH_BODY, SEND_BODY, TakesBody } from '../../common/http/request/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import { SendRawService } from './accept/send-raw.service';
 import { EmailChangesService } from './email-changes.service';

@@ -2,10 +2,10 @@ import { applyDecorators, createParamDecorator, type ExecutionContext, HttpCode 
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { ValidationError } from '../../common/errors/app-error';
-import { ApiData } from '../../common/http/openapi.decorators';
+import { ApiData } from '../../common/http/dto/openapi.decorators';
 import { requirePrincipal } from '../../common/http/principal';
-import { holdMore } from '../../common/http/request-body';
-import { RateLimitClass } from '../../common/http/request-limits';
+import { holdMore } from '../../common/http/request/request-body';
+import { RateLimitClass } from '../../common/http/request/request-limits';
 import type { Submitter } from './accept/send-emails.service';
 import { AcceptedEmailDto } from './dto/send-email.dto';
 

@@ -1,8 +1,8 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
-import { CursorPaginationDto } from '../../common/http/envelope.dto';
-import { ApiErrors, ApiList } from '../../common/http/openapi.decorators';
+import { CursorPaginationDto } from '../../common/http/dto/envelope.dto';
+import { ApiErrors, ApiList } from '../../common/http/dto/openapi.decorators';
 import { RequireScope } from '../../common/http/scopes';
 import { EventDto, PullEventsQuery, toEnd, toEventsDto, toStart } from './dto/event.dto';
 import { EventsService } from './events.service';

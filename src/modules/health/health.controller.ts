@@ -2,7 +2,7 @@ import { Controller, Get, HttpStatus, Res } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Public } from '../../common/http/scopes';
-import { ApiPublicErrors } from '../../common/http/openapi.decorators';
+import { ApiPublicErrors } from '../../common/http/dto/openapi.decorators';
 import { HealthReportDto, LivenessDto, ReadinessDto } from './dto/health.dto';
 import { HealthService } from './health.service';
 

@@ -1,7 +1,7 @@
 import type { SMTPServerSession } from 'smtp-server';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { SystemClock } from '../../common/clock';
-import type { BodyBudget } from '../../common/http/request-body';
+import type { BodyBudget } from '../../common/http/request/request-body';
 import type { InboundMailService, Routing } from '../inbound-mail/inbound-mail.service';
 import { InboundLimits } from './inbound-limits';
 import type { InboundMetrics } from './inbound.metrics';

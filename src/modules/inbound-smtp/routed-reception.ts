@@ -4,7 +4,7 @@ import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import { FairLimit } from '../../common/async/fair-turns';
 import { atMost } from '../../common/bounded-cache';
 import { Clock, HOUR } from '../../common/clock';
-import { BodyBudget } from '../../common/http/request-body';
+import { BodyBudget } from '../../common/http/request/request-body';
 import { clientNetworkOf, ownedNetworkOf } from '../../common/network';
 import { receiveMessage } from '../../common/smtp/receive-message';
 import { InboundMailService, type RoutedRecipient, type Routing } from '../inbound-mail/inbound-mail.service';

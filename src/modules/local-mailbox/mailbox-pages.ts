@@ -1,8 +1,8 @@
-import { escapeHtml, type Markup } from '../../common/http/html-page';
+import { escapeHtml, type Markup } from '../../common/http/responses/html-page';
 import type { MessageLink } from './message-links';
 import type { ListedMessage, MailboxPage, OpenMessage } from './mailbox.service';
 import { decodedField, type HeaderField, type MessageContent, type MessagePart } from './message-reader';
-import { displayLine } from '../../common/http/downloads';
+import { displayLine } from '../../common/http/responses/downloads';
 import { displayBody, fileSize, layout, time } from './page-layout';
 
 const REFRESH_SECONDS = 5;

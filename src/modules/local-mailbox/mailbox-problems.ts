@@ -1,9 +1,9 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import type { Request } from 'express';
 import { type AppError, NotFoundError } from '../../common/errors/app-error';
-import { sendErrorPage } from '../../common/http/error-page';
-import { ErrorFilter, toAppError } from '../../common/http/error-response';
-import { escapeHtml } from '../../common/http/html-page';
+import { sendErrorPage } from '../../common/http/responses/error-page';
+import { ErrorFilter, toAppError } from '../../common/http/responses/error-response';
+import { escapeHtml } from '../../common/http/responses/html-page';
 import { translateDatabaseError } from '../../database/database-errors';
 import { layout, PAGE_POLICY } from './page-layout';
 

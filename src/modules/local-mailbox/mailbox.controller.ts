@@ -17,11 +17,11 @@ import {
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { AcrossTenants, Public } from '../../common/http/scopes';
-import { TakesBody } from '../../common/http/request-body';
-import { PathId } from '../../common/http/openapi.decorators';
+import { TakesBody } from '../../common/http/request/request-body';
+import { PathId } from '../../common/http/dto/openapi.decorators';
 import { parseUrl } from '../../common/network';
 import { AppConfig } from '../../config/config';
-import { AttachmentIndexPipe, downloadAs } from '../../common/http/downloads';
+import { AttachmentIndexPipe, downloadAs } from '../../common/http/responses/downloads';
 import { HTML_TYPE, MESSAGE_POLICY, PAGE_POLICY, STYLESHEET } from './page-layout';
 import { ListMailboxQuery, toMessageDto } from './dto/mailbox.dto';
 import { MailboxService } from './mailbox.service';
@@ -29,8 +29,8 @@ import { deletePage, type FirstSteps, listPage, messagePage } from './mailbox-pa
 import { linksOf } from './message-links';
 import { MailboxProblemFilter, NoMailboxError } from './mailbox-problems';
 import { AppError } from '../../common/errors/app-error';
-import { isOnThisMachine } from '../../common/http/client-address';
-import { inertInTurns } from '../../common/http/large-responses';
+import { isOnThisMachine } from '../../common/http/request/client-address';
+import { inertInTurns } from '../../common/http/responses/large-responses';
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 const HOST = /^(\[[0-9a-f:.]+\]|[^\s:@/[\]]+)(?::\d{1,5})?$/i;

@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2';
 import { inTurns } from '../../common/async/text-in-turns';
-import { displayLine } from '../../common/http/downloads';
+import { displayLine } from '../../common/http/responses/downloads';
 import { parseUrl } from '../../common/network';
 
 /** A link of a message's html. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { displayLine } from '../../common/http/downloads';
+import { displayLine } from '../../common/http/responses/downloads';
 import { displayBody } from './page-layout';
 import { decodedField, parseMessage, readHead, summarize } from './message-reader';
 import { anyCharacter } from '../../../test/factories/any-character';

@@ -1,7 +1,7 @@
 import PostalMime from 'postal-mime';
 import type { InlinePart } from '../../common/mime/inline-images';
 import { readMessageAndFiles } from '../../common/mime/message-view';
-import { displayLine } from '../../common/http/downloads';
+import { displayLine } from '../../common/http/responses/downloads';
 
 export interface HeaderField {
   readonly name: string;

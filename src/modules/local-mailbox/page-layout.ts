@@ -1,5 +1,5 @@
-import { shortened } from '../../common/http/downloads';
-import { escapeHtml, type Markup } from '../../common/http/html-page';
+import { shortened } from '../../common/http/responses/downloads';
+import { escapeHtml, type Markup } from '../../common/http/responses/html-page';
 
 /** Controls but line feeds and tabs, lone surrogates and bidirectional controls. */
 const UNFIT_IN_A_BODY = /[^\P{Cc}\n\t]|[\p{Cs}\u202a-\u202e\u2066-\u2069]/gu;

@@ -1,8 +1,8 @@
 import { Body, Controller, Delete, Get, Param, Patch, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { toPagination } from '../../common/http/pagination';
-import { PaginationDto } from '../../common/http/envelope.dto';
-import { ApiData, ApiList, ApiOperatorErrors, PathId } from '../../common/http/openapi.decorators';
+import { toPagination } from '../../common/http/dto/pagination';
+import { PaginationDto } from '../../common/http/dto/envelope.dto';
+import { ApiData, ApiList, ApiOperatorErrors, PathId } from '../../common/http/dto/openapi.decorators';
 import { CurrentOperator, type Operator } from '../../common/http/principal';
 import { RequireOperatorScope } from '../../common/http/scopes';
 import { ChangeDestinationDto, DestinationDto, ListDestinationsQuery, toDestinationDto } from './dto/destination.dto';

@@ -1,8 +1,8 @@
 import { Body, Controller, Get, Patch, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { toPagination } from '../../common/http/pagination';
+import { toPagination } from '../../common/http/dto/pagination';
 import { AuditService } from '../../audit/audit.service';
-import { ApiCursorList, ApiData, ApiList, ApiOperatorErrors, PathId } from '../../common/http/openapi.decorators';
+import { ApiCursorList, ApiData, ApiList, ApiOperatorErrors, PathId } from '../../common/http/dto/openapi.decorators';
 import { RequireOperatorScope } from '../../common/http/scopes';
 import {
   ChangeOrganizationDto,
@@ -21,7 +21,7 @@ import { OperatorQueueService } from './queue.service';
 import { OperatorOrganizationsService, OverviewService } from './operator.service';
 import { ApiKeysService } from '../../auth/keys/api-keys.service';
 import { CreateApiKeyDto, CreatedApiKeyDto, toApiKeyDto, toNewApiKey } from '../../auth/keys/dto/api-key.dto';
-import { PaginationDto } from '../../common/http/envelope.dto';
+import { PaginationDto } from '../../common/http/dto/envelope.dto';
 import { CurrentOperator, type Operator } from '../../common/http/principal';
 
 /** Operator: the overview of the installation, its workers, and the audit log of all organizations. */

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { ApiCursorList, ApiData, ApiOperatorErrors, PathId } from '../../common/http/openapi.decorators';
+import { ApiCursorList, ApiData, ApiOperatorErrors, PathId } from '../../common/http/dto/openapi.decorators';
 import { CurrentOperator, type Operator } from '../../common/http/principal';
 import { RequireOperatorScope } from '../../common/http/scopes';
 import {

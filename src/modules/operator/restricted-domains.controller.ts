@@ -1,6 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { ApiCursorList, ApiOperatorErrors } from '../../common/http/openapi.decorators';
+import { ApiCursorList, ApiOperatorErrors } from '../../common/http/dto/openapi.decorators';
 import { RequireOperatorScope } from '../../common/http/scopes';
 import { RestrictionsService } from '../domains/restrictions/restrictions.service';
 import {

@@ -2,11 +2,11 @@ import { Body, Controller, Get, Headers, HttpCode, Post, Query, Res } from '@nes
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Clock } from '../../common/clock';
-import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
+import { BodyBudget, holdUntilRead } from '../../common/http/request/request-body';
 import { RequireScope, Unbound } from '../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
-import { ApiData, ApiErrors, PathId } from '../../common/http/openapi.decorators';
-import { CountsAsChange, RateLimitClass } from '../../common/http/request-limits';
+import { ApiData, ApiErrors, PathId } from '../../common/http/dto/openapi.decorators';
+import { CountsAsChange, RateLimitClass } from '../../common/http/request/request-limits';
 import {
   ListPrivacyRequestsQuery,
   PrivacyErasureDto,

@@ -2,8 +2,8 @@ import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { RequireScope } from '../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
-import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
-import { RateLimitClass } from '../../common/http/request-limits';
+import { ApiData, ApiErrors } from '../../common/http/dto/openapi.decorators';
+import { RateLimitClass } from '../../common/http/request/request-limits';
 import {
   StatsByDomainDto,
   StatsByHourDto,

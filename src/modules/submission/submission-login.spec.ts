@@ -1,6 +1,6 @@
 import type { ApiKeyVerifier } from '../../auth/keys/api-key-verifier.service';
 import { AppError } from '../../common/errors/app-error';
-import { LoginFailures } from '../../common/http/request-limits';
+import { LoginFailures } from '../../common/http/request/request-limits';
 import type { Principal } from '../../common/http/principal';
 import { SubmissionLimits, SubmissionLogin } from './submission-login';
 

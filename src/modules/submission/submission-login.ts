@@ -6,7 +6,7 @@ import { FairLimit } from '../../common/async/fair-turns';
 import { atMost } from '../../common/bounded-cache';
 import { MINUTE, SECOND } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
-import { LoginFailures } from '../../common/http/request-limits';
+import { LoginFailures } from '../../common/http/request/request-limits';
 import { ownedNetworkOf } from '../../common/network';
 import { keyEnded, locked, loginRefused, loginUnavailable, SubmissionRefusal } from './submission-refusal';
 

@@ -3,8 +3,8 @@ import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 
 import { personKey } from '../../common/address-forms';
 import { DiskSpace } from '../../common/disk-space';
 import { AppError, reasonOf } from '../../common/errors/app-error';
-import { BodyBudget } from '../../common/http/request-body';
-import { RequestLimits } from '../../common/http/request-limits';
+import { BodyBudget } from '../../common/http/request/request-body';
+import { RequestLimits } from '../../common/http/request/request-limits';
 import { parseAddress } from '../../common/mail-address';
 import { LineEndCheck } from '../../common/mime/line-ends';
 import { type Reception, receiveMessage } from '../../common/smtp/receive-message';

@@ -2,9 +2,9 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@ne
 import { ApiBody, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import { WorkTurns } from '../../common/async/fair-turns';
 import { RequireScope, Unbound } from '../../common/http/scopes';
-import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/request-body';
+import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/request/request-body';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
-import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
+import { ApiData, ApiErrors, ApiList } from '../../common/http/dto/openapi.decorators';
 import { addressKey } from '../../common/mail-address';
 import {
   AddSuppressionDto,

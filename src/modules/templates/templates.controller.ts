@@ -1,12 +1,12 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { cutPage, toPagination } from '../../common/http/pagination';
-import { PaginationDto, toNamedSlice } from '../../common/http/envelope.dto';
+import { cutPage, toPagination } from '../../common/http/dto/pagination';
+import { PaginationDto, toNamedSlice } from '../../common/http/dto/envelope.dto';
 import { LiveOnly, RequireScope, Unbound } from '../../common/http/scopes';
-import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
+import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/dto/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
-import { RateLimitClass } from '../../common/http/request-limits';
-import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/request-body';
+import { RateLimitClass } from '../../common/http/request/request-limits';
+import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/request/request-body';
 import {
   AddTemplateDto,
   ChangeTemplateDto,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { PAGE_HEADERS } from '../../common/http/html-page';
+import { PAGE_HEADERS } from '../../common/http/responses/html-page';
 import { donePage, problemPage, questionPage } from './tracking-pages';
 
 const EVIL = `</title></style></form>"'><script>alert(1)</script><img src=x onerror=alert(1)>`;

@@ -2,10 +2,10 @@ import { applyDecorators, type ArgumentsHost, Catch, type ExceptionFilter, Heade
 import { ApiResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { ERROR_CODES, type ErrorCode, NotFoundError } from '../../common/errors/app-error';
-import { sendErrorPage } from '../../common/http/error-page';
-import { statusOf, toAppError } from '../../common/http/error-response';
-import { escapeHtml, type Markup, PAGE_HEADERS, pageFrame } from '../../common/http/html-page';
-import { describeErrors } from '../../common/http/openapi.decorators';
+import { sendErrorPage } from '../../common/http/responses/error-page';
+import { statusOf, toAppError } from '../../common/http/responses/error-response';
+import { escapeHtml, type Markup, PAGE_HEADERS, pageFrame } from '../../common/http/responses/html-page';
+import { describeErrors } from '../../common/http/dto/openapi.decorators';
 import { translateDatabaseError } from '../../database/database-errors';
 import type { Subscription } from './tracking.service';
 

@@ -1,10 +1,10 @@
 import { Controller, Get, Header, HttpCode, Param, Post, Query, Redirect, Req, UseFilters } from '@nestjs/common';
 import { ApiOperation, ApiQuery, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { clientAddressOf, isOnThisMachine } from '../../common/http/client-address';
+import { clientAddressOf, isOnThisMachine } from '../../common/http/request/client-address';
 import { AcrossTenants, Public } from '../../common/http/scopes';
 import { NotFoundError } from '../../common/errors/app-error';
-import { ApiPublicErrors } from '../../common/http/openapi.decorators';
+import { ApiPublicErrors } from '../../common/http/dto/openapi.decorators';
 import {
   BrokenLinkFilter,
   DocumentsBrokenLinks,
@@ -15,8 +15,8 @@ import {
 } from './tracking-pages';
 import type { Visit } from './automation';
 import { TrackingService, UnsubscribeService } from './tracking.service';
-import { RateLimitClass } from '../../common/http/request-limits';
-import { TakesBody } from '../../common/http/request-body';
+import { RateLimitClass } from '../../common/http/request/request-limits';
+import { TakesBody } from '../../common/http/request/request-body';
 
 /** A transparent GIF of 43 bytes. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64');

@@ -1,7 +1,7 @@
 import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { DiskSpace } from '../../../src/common/disk-space';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
-import { MIB } from '../../../src/common/http/request-body';
+import { MIB } from '../../../src/common/http/request/request-body';
 import { ApiClient } from '../../e2e/kit/api-client';
 import { createTenant } from '../../factories/tenants';
 import { type Api, startApi } from '../../setup/api-context';

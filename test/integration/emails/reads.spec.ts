@@ -1,5 +1,5 @@
 import { newId } from '../../../src/common/ids';
-import { fromCursor } from '../../../src/common/http/pagination';
+import { fromCursor } from '../../../src/common/http/dto/pagination';
 import { HOUR } from '../../../src/common/clock';
 import { Database } from '../../../src/database/database.service';
 import { toContentDto, toDetailDto, toListDto } from '../../../src/modules/emails/dto/email.mapper';

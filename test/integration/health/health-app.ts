@@ -4,7 +4,7 @@ import { APP_FILTER, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ProcessModule } from '../../../src/bootstrap/process.module';
 import { Draining } from '../../../src/common/http/server/draining';
-import { ErrorFilter } from '../../../src/common/http/error-response';
+import { ErrorFilter } from '../../../src/common/http/responses/error-response';
 import { createHttpAdapter } from '../../../src/common/http/server/http-server';
 import { loadConfig } from '../../../src/config/load-config';
 import { translateDatabaseError } from '../../../src/database/database-errors';

@@ -18,15 +18,15 @@ import {
 import { APP_FILTER, APP_GUARD, APP_PIPE, NestFactory } from '@nestjs/core';
 import { IsOptional, IsString, Length } from 'class-validator';
 import type { Request, Response } from 'express';
-import type { RequestLine } from '../../../src/common/http/request';
-import { BodyGuard } from '../../../src/common/http/body.guard';
-import { BATCH_BODY, MIB, TakesBody } from '../../../src/common/http/request-body';
+import type { RequestLine } from '../../../src/common/http/request/request';
+import { BodyGuard } from '../../../src/common/http/request/body.guard';
+import { BATCH_BODY, MIB, TakesBody } from '../../../src/common/http/request/request-body';
 import { Draining } from '../../../src/common/http/server/draining';
-import { QueryInteger, Timestamp } from '../../../src/common/http/dto-decorators';
-import { ErrorFilter } from '../../../src/common/http/error-response';
+import { QueryInteger, Timestamp } from '../../../src/common/http/dto/dto-decorators';
+import { ErrorFilter } from '../../../src/common/http/responses/error-response';
 import { createHttpAdapter, type HttpServerOptions } from '../../../src/common/http/server/http-server';
-import { PathId } from '../../../src/common/http/openapi.decorators';
-import { DtoPipe } from '../../../src/common/http/validate-dto';
+import { PathId } from '../../../src/common/http/dto/openapi.decorators';
+import { DtoPipe } from '../../../src/common/http/dto/validate-dto';
 import { AppError } from '../../../src/common/errors/app-error';
 import { waitFor } from '../../setup/wait-for';
 

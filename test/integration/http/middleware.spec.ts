@@ -4,10 +4,10 @@ import { Body, Controller, Get, type MiddlewareConsumer, Module, Param, Post } f
 import { APP_FILTER, APP_GUARD, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import express, { type NextFunction, type Request, type Response } from 'express';
-import { BodyGuard } from '../../../src/common/http/body.guard';
-import { ErrorFilter } from '../../../src/common/http/error-response';
+import { BodyGuard } from '../../../src/common/http/request/body.guard';
+import { ErrorFilter } from '../../../src/common/http/responses/error-response';
 import { createHttpAdapter } from '../../../src/common/http/server/http-server';
-import type { RequestLine } from '../../../src/common/http/request';
+import type { RequestLine } from '../../../src/common/http/request/request';
 import { expectEnvelope, expectStandardHeaders } from './expect-envelope';
 import { exchange, post, request } from './raw-client';
 

@@ -7,7 +7,7 @@ import { DeleteOldInboundEmailsJob } from '../../../src/modules/inbound-mail/ema
 import { InboundLimits } from '../../../src/modules/inbound-smtp/inbound-limits';
 import { InboundSmtpModule } from '../../../src/modules/inbound-smtp/inbound-smtp.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound-smtp/inbound-smtp.server';
-import { BodyBudget } from '../../../src/common/http/request-body';
+import { BodyBudget } from '../../../src/common/http/request/request-body';
 import { LAST_ID, NIL_ID } from '../../../src/common/ids';
 import { DAY } from '../../../src/common/clock';
 import { AppConfig } from '../../../src/config/config';

@@ -4,7 +4,7 @@ import { APP_FILTER, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '../../../src/common/http/scopes';
-import { ErrorFilter } from '../../../src/common/http/error-response';
+import { ErrorFilter } from '../../../src/common/http/responses/error-response';
 import { createHttpAdapter } from '../../../src/common/http/server/http-server';
 import { buildOpenApiDocument, setUpDocs } from '../../../src/openapi/docs';
 

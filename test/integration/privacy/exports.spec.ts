@@ -1,5 +1,5 @@
 import { DAY } from '../../../src/common/clock';
-import { BodyBudget } from '../../../src/common/http/request-body';
+import { BodyBudget } from '../../../src/common/http/request/request-body';
 import { newId } from '../../../src/common/ids';
 import { ExportsService } from '../../../src/modules/privacy/export/exports.service';
 import { CleanUpExportsJob } from '../../../src/modules/privacy/privacy-requests.job';

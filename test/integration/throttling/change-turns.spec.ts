@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { BodyBudget } from '../../../src/common/http/request-body';
+import { BodyBudget } from '../../../src/common/http/request/request-body';
 import { DkimKeyGenerator } from '../../../src/modules/domains/dkim/dkim-keyring';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { EmailsRepository } from '../../../src/modules/emails/emails.repository';

@@ -11,7 +11,7 @@ import {
   Length,
 } from 'class-validator';
 import { ALL_SCOPES, type Scope } from '../../../common/http/scopes';
-import { Timestamp } from '../../../common/http/dto-decorators';
+import { Timestamp } from '../../../common/http/dto/dto-decorators';
 import { type Mode, MODES } from '../../../common/tenant';
 import type { NewApiKey } from '../api-keys.service';
 import type { ApiKey } from '../api-key.entity';

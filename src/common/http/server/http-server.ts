@@ -4,10 +4,10 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import { SECOND } from '../../clock';
 import { withoutTenant } from '../../tenant';
 import { Draining } from './draining';
-import { contentOf, endWith, type ErrorTranslator, sendError, statusOf, toAppError } from '../error-response';
-import { expressMessages, standardHeaders } from '../express-messages';
+import { contentOf, endWith, type ErrorTranslator, sendError, statusOf, toAppError } from '../responses/error-response';
+import { expressMessages, standardHeaders } from '../request/express-messages';
 import { createNodeServer, type NodeServerOptions } from './node-server';
-import { BodyBudget, holderOf, holdUntilRead, MAX_HELD_BYTES } from '../request-body';
+import { BodyBudget, holderOf, holdUntilRead, MAX_HELD_BYTES } from '../request/request-body';
 import { type RouteHandler, RouteTable } from './route-table';
 
 export interface HttpServerOptions extends NodeServerOptions {

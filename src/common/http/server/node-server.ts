@@ -9,12 +9,12 @@ import { AppError } from '../../errors/app-error';
 import { startRequest } from '../../tenant';
 import { shareConnections } from '../../connection-shares';
 import type { Draining } from './draining';
-import type { expressMessages, StandardHeaders } from '../express-messages';
-import { sendRefusal } from '../error-page';
+import type { expressMessages, StandardHeaders } from '../request/express-messages';
+import { sendRefusal } from '../responses/error-page';
 import { PipelinedRequests } from './pipelined-requests';
 import { refuseConnect, refuseRequest, refuseUnparsed, refuseUnrouted } from './raw-refusals';
-import { releaseBody } from '../request-body';
-import { lineOf, type LogRequest, requestIdOf } from '../request';
+import { releaseBody } from '../request/request-body';
+import { lineOf, type LogRequest, requestIdOf } from '../request/request';
 
 /** A client that still sends a body after its response is cut off. */
 const UNREAD_BODY_MS = 2 * SECOND;

@@ -2,10 +2,10 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream';
 import type { Request } from 'express';
 import { AppError, ValidationError } from '../../errors/app-error';
-import { errorBody, JSON_TYPE, statusOf } from '../error-response';
-import { sendRefusal } from '../error-page';
-import { type LogRequest, newRequestId } from '../request';
-import type { StandardHeaders } from '../express-messages';
+import { errorBody, JSON_TYPE, statusOf } from '../responses/error-response';
+import { sendRefusal } from '../responses/error-page';
+import { type LogRequest, newRequestId } from '../request/request';
+import type { StandardHeaders } from '../request/express-messages';
 
 const MAX_HEADER_FIELDS = 100;
 /** How long what a refused client still sends is read, so that it gets to see the response before the connection breaks. */

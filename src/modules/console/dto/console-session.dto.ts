@@ -1,5 +1,5 @@
 import { IsOptional, IsString, Length } from 'class-validator';
-import { QueryBoolean } from '../../../common/http/dto-decorators';
+import { QueryBoolean } from '../../../common/http/dto/dto-decorators';
 import { ValidationError } from '../../../common/errors/app-error';
 
 /** Exactly one of both. */

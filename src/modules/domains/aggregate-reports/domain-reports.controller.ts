@@ -1,7 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { NotFoundError } from '../../../common/errors/app-error';
-import { ApiData, ApiErrors, PathId } from '../../../common/http/openapi.decorators';
+import { ApiData, ApiErrors, PathId } from '../../../common/http/dto/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../../common/http/principal';
 import { RequireScope } from '../../../common/http/scopes';
 import { DmarcReportsService, TlsReportsService } from './aggregate-reports.service';

@@ -1,7 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, Length, MaxLength } from 'class-validator';
-import { QueryBoolean, QueryInteger } from '../../../common/http/dto-decorators';
-import { fromCursor } from '../../../common/http/pagination';
+import { QueryBoolean, QueryInteger } from '../../../common/http/dto/dto-decorators';
+import { fromCursor } from '../../../common/http/dto/pagination';
 import type { VerificationStatus } from '../registry/domain.entity';
 import type { DomainFilter } from '../registry/domains.repository';
 import { VERIFICATION_STATUSES } from './domain.dto';

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, IsUUID, Length } from 'class-validator';
 import { EVENT_TYPES } from '../../../common/event-types';
-import { QueryInteger, Timestamp } from '../../../common/http/dto-decorators';
+import { QueryInteger, Timestamp } from '../../../common/http/dto/dto-decorators';
 import { WAITING_REASONS } from '../../../delivery/queue/waiting';
 import { EMAIL_STATUSES, type EmailStatus } from '../outcomes/email-state';
 

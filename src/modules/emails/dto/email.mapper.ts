@@ -1,4 +1,4 @@
-import { toPagination } from '../../../common/http/pagination';
+import { toPagination } from '../../../common/http/dto/pagination';
 import type { Waiting } from '../../../delivery/queue/waiting';
 import type { Email, EmailEvent } from '../email.entity';
 import type { EmailContentView } from '../email-content.service';

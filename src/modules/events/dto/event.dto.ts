@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsUUID } from 'class-validator';
 import { ValidationError } from '../../../common/errors/app-error';
-import { QueryInteger, Timestamp } from '../../../common/http/dto-decorators';
+import { QueryInteger, Timestamp } from '../../../common/http/dto/dto-decorators';
 import { type PulledEvents, type PullStart, toPayload } from '../events.service';
 
 const ORDERS = ['asc', 'desc'] as const;

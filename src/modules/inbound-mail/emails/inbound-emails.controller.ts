@@ -2,15 +2,15 @@ import { Controller, Delete, Get, Header, HttpCode, Param, Query, Res } from '@n
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { WorkTurns } from '../../../common/async/fair-turns';
-import { PaginationDto } from '../../../common/http/envelope.dto';
+import { PaginationDto } from '../../../common/http/dto/envelope.dto';
 import { LiveOnly, RequireScope } from '../../../common/http/scopes';
-import { AttachmentIndexPipe, downloadAs } from '../../../common/http/downloads';
-import { fromCursor, toPagination } from '../../../common/http/pagination';
+import { AttachmentIndexPipe, downloadAs } from '../../../common/http/responses/downloads';
+import { fromCursor, toPagination } from '../../../common/http/dto/pagination';
 import { jsonInTurns } from '../../../common/async/text-in-turns';
-import { JSON_TYPE } from '../../../common/http/large-responses';
-import { ApiData, ApiErrors, ApiList, PathId } from '../../../common/http/openapi.decorators';
+import { JSON_TYPE } from '../../../common/http/responses/large-responses';
+import { ApiData, ApiErrors, ApiList, PathId } from '../../../common/http/dto/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../../common/http/principal';
-import { BodyBudget, holdUntilRead } from '../../../common/http/request-body';
+import { BodyBudget, holdUntilRead } from '../../../common/http/request/request-body';
 import {
   InboundEmailDto,
   InboundEmailListItemDto,

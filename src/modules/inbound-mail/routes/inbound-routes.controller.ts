@@ -1,9 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { cutPage, toPagination } from '../../../common/http/pagination';
-import { PaginationDto, toNamedSlice } from '../../../common/http/envelope.dto';
+import { cutPage, toPagination } from '../../../common/http/dto/pagination';
+import { PaginationDto, toNamedSlice } from '../../../common/http/dto/envelope.dto';
 import { LiveOnly, RequireScope, Unbound } from '../../../common/http/scopes';
-import { ApiData, ApiErrors, ApiList, PathId } from '../../../common/http/openapi.decorators';
+import { ApiData, ApiErrors, ApiList, PathId } from '../../../common/http/dto/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../../common/http/principal';
 import {
   AddInboundRouteDto,

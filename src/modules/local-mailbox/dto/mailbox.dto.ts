@@ -1,5 +1,5 @@
 import { IsString, MaxLength } from 'class-validator';
-import { QueryBoolean, QueryInteger } from '../../../common/http/dto-decorators';
+import { QueryBoolean, QueryInteger } from '../../../common/http/dto/dto-decorators';
 import type { ListedMessage } from '../mailbox.service';
 
 /** Query of the list page: `q` is searched for in sender, recipients and subject; without `live` the page stays as it is. */

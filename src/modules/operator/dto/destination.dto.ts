@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { Nullable, QueryInteger, Timestamp } from '../../../common/http/dto-decorators';
+import { Nullable, QueryInteger, Timestamp } from '../../../common/http/dto/dto-decorators';
 import type { Destination } from '../../../delivery/shaping/destinations.service';
 
 const STATES = ['open', 'slowed', 'paused', 'probing'] as const;

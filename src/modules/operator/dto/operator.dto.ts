@@ -2,8 +2,8 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsString, IsUUID, Length, Matches, Max, Min } from 'class-validator';
 import { type AuditEntry, INSTALLATION } from '../../../audit/audit.service';
 import { AUDIT_TARGET } from '../../../audit/dto/audit-entry.dto';
-import { Nullable, QueryInteger } from '../../../common/http/dto-decorators';
-import { CursorQuery } from '../../../common/http/envelope.dto';
+import { Nullable, QueryInteger } from '../../../common/http/dto/dto-decorators';
+import { CursorQuery } from '../../../common/http/dto/envelope.dto';
 import type { LiveWorker } from '../../../delivery/queue/delivery-queue.repository';
 import type { UsedOrganization } from '../operator.service';
 

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsIn, IsObject, IsOptional, IsString, IsUUID, Length, Matches, ValidateNested } from 'class-validator';
-import { QueryInteger } from '../../../common/http/dto-decorators';
+import { QueryInteger } from '../../../common/http/dto/dto-decorators';
 import { type Mode, MODES } from '../../../common/tenant';
 import { WAITING_REASONS } from '../../../delivery/queue/waiting';
 

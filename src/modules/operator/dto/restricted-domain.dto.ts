@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, Matches } from 'class-validator';
 import { ValidationError } from '../../../common/errors/app-error';
-import { QueryInteger } from '../../../common/http/dto-decorators';
+import { QueryInteger } from '../../../common/http/dto/dto-decorators';
 import { isUuid } from '../../../common/ids';
 import type { RestrictedDomain } from '../../domains/restrictions/restrictions.service';
 

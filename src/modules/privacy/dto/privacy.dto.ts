@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Equals, IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
-import { QueryInteger } from '../../../common/http/dto-decorators';
+import { QueryInteger } from '../../../common/http/dto/dto-decorators';
 import type { ExportFormat, PrivacyRequestType } from '../requests/privacy-requests.service';
 
 const FORMATS = ['json', 'csv'] as const satisfies ExportFormat[];

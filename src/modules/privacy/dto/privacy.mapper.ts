@@ -1,5 +1,5 @@
 import { ValidationError } from '../../../common/errors/app-error';
-import { cutPage, fromCursor, toNextCursor } from '../../../common/http/pagination';
+import { cutPage, fromCursor, toNextCursor } from '../../../common/http/dto/pagination';
 import { parseAddress } from '../../../common/mail-address';
 import type { FoundExport } from '../export/exports.service';
 import type { ShownRequest } from '../requests/privacy-requests.service';

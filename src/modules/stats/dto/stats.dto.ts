@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsUUID } from 'class-validator';
 import { DAY } from '../../../common/clock';
 import { ValidationError } from '../../../common/errors/app-error';
-import { QueryInteger, Timestamp } from '../../../common/http/dto-decorators';
+import { QueryInteger, Timestamp } from '../../../common/http/dto/dto-decorators';
 import type { Period } from '../stat-delta';
 import { HEALTH_STATUSES, type HealthStatus } from '../reputation';
 

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 import { ERROR_CODES, type ErrorCode } from '../../../common/errors/app-error';
-import { QueryInteger } from '../../../common/http/dto-decorators';
+import { QueryInteger } from '../../../common/http/dto/dto-decorators';
 import { SUPPRESSION_FORMS, type SuppressionForm } from '../suppression-forms';
 import { OWN_REASONS, SUPPRESSION_REASONS, type SuppressionReason } from '../suppression';
 

@@ -1,7 +1,7 @@
 import type { WorkTurns } from '../../../common/async/fair-turns';
 import { AppError, type FieldErrors, ValidationError } from '../../../common/errors/app-error';
-import { cutPage, fromTimedCursor, placeOf, toNextCursor } from '../../../common/http/pagination';
-import { validateDto } from '../../../common/http/validate-dto';
+import { cutPage, fromTimedCursor, placeOf, toNextCursor } from '../../../common/http/dto/pagination';
+import { validateDto } from '../../../common/http/dto/validate-dto';
 import { parseAddress } from '../../../common/mail-address';
 import type { Suppression } from '../suppression.entity';
 import type { NewEntry } from '../suppression-list.service';

@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, IsObject, IsOptional, IsString, Length, Matches, Max, MaxLength, Min } from 'class-validator';
 import { ValidationError } from '../../../common/errors/app-error';
-import { QueryInteger } from '../../../common/http/dto-decorators';
-import { NamedPagesQuery } from '../../../common/http/envelope.dto';
+import { QueryInteger } from '../../../common/http/dto/dto-decorators';
+import { NamedPagesQuery } from '../../../common/http/dto/envelope.dto';
 import { MAX_VARIABLES_BYTES, MAX_VERSION, TEMPLATE_NAME, type TemplateUse } from '../template-renderer.service';
 import type { ListedVersion, RenderedTemplate, TemplateView } from '../templates.service';
 

@@ -2,8 +2,8 @@ import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { RequireScope } from '../../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../../common/http/principal';
-import { ApiData, ApiErrors, ApiList, PathId } from '../../../common/http/openapi.decorators';
-import { CursorPaginationDto } from '../../../common/http/envelope.dto';
+import { ApiData, ApiErrors, ApiList, PathId } from '../../../common/http/dto/openapi.decorators';
+import { CursorPaginationDto } from '../../../common/http/dto/envelope.dto';
 import {
   ListDeliveriesQuery,
   QueuedDeliveryDto,

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Patch, Post } from '@nestjs/co
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { RequireScope } from '../../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../../common/http/principal';
-import { ApiData, ApiErrors, ApiList, PathId } from '../../../common/http/openapi.decorators';
+import { ApiData, ApiErrors, ApiList, PathId } from '../../../common/http/dto/openapi.decorators';
 import { AddWebhookDto, ChangeWebhookDto, CreatedWebhookDto, RemovedWebhookDto } from './dto/webhook.dto';
 import { toCreatedDto, toWebhookDto, WebhookDto } from './dto/webhook.dto';
 import { WebhooksService } from './webhooks.service';

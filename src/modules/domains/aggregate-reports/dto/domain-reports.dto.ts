@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { QueryInteger } from '../../../../common/http/dto-decorators';
+import { QueryInteger } from '../../../../common/http/dto/dto-decorators';
 import {
   DMARC_ADVICE,
   type DmarcPolicy,

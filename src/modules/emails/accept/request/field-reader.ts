@@ -1,6 +1,6 @@
 import type { FieldErrors } from '../../../../common/errors/app-error';
 import { unknownFields } from '../../../../common/json/field-path';
-import { parseTimestamp, WITHIN_YEARS } from '../../../../common/http/timestamps';
+import { parseTimestamp, WITHIN_YEARS } from '../../../../common/http/dto/timestamps';
 import { isRecord } from '../../../../common/values';
 
 /** Control characters, which no header field may contain: CR and LF would start another field. */

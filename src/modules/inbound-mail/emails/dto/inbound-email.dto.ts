@@ -1,7 +1,7 @@
 import type { WorkTurns } from '../../../../common/async/fair-turns';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
-import { QueryInteger } from '../../../../common/http/dto-decorators';
+import { QueryInteger } from '../../../../common/http/dto/dto-decorators';
 import type { MessageFile } from '../../../../common/mime/message-view';
 import { decodeAddressField } from '../../../../common/mime/address-field';
 import { decodeField } from '../../../../common/mime/part-text';

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsString, IsUUID, MaxLength } from 'class-validator';
-import { Nullable } from '../../../../common/http/dto-decorators';
-import { NamedPagesQuery } from '../../../../common/http/envelope.dto';
+import { Nullable } from '../../../../common/http/dto/dto-decorators';
+import { NamedPagesQuery } from '../../../../common/http/dto/envelope.dto';
 import type { ShownRoute } from '../inbound-routes.service';
 
 const MAX_ADDRESS = 254;

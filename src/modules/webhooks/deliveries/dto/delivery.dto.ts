@@ -1,11 +1,11 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional } from 'class-validator';
-import { Timestamp } from '../../../../common/http/dto-decorators';
+import { Timestamp } from '../../../../common/http/dto/dto-decorators';
 import { EVENT_TYPES, INBOUND_RECEIVED } from '../../../../common/event-types';
 import { type DeliveriesView, type DeliveryDetail, TEST_EVENT_TYPE } from '../webhook-deliveries.service';
 import { WEBHOOK_HEADERS } from '../../queue/webhook-queue';
 import type { WebhookMessage, WebhookMessageState, WebhookResponse } from '../../queue/webhook.entity';
-import { CursorQuery } from '../../../../common/http/envelope.dto';
+import { CursorQuery } from '../../../../common/http/dto/envelope.dto';
 
 const STATES = ['pending', 'sending', 'delivered', 'failed'] as const satisfies WebhookMessageState[];
 const TYPES = [...EVENT_TYPES, INBOUND_RECEIVED, TEST_EVENT_TYPE] as const;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { Request } from 'express';
-import { isLoopback } from '../dns/public-address';
+import { isLoopback } from '../../dns/public-address';
 
 /** `192.0.2.1:1234`, `[2001:db8::1]:1234`: some proxies add the port. */
 const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+)):\d{1,5}$/;

@@ -1,6 +1,6 @@
 import { type PipeTransform } from '@nestjs/common';
 import { encodeExtended } from 'content-disposition';
-import { NotFoundError } from '../errors/app-error';
+import { NotFoundError } from '../../errors/app-error';
 
 /** Controls, lone surrogates, line and paragraph separators, and bidirectional controls. */
 const UNFIT_IN_A_LINE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;

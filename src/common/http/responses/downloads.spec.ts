@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anyCharacter } from '../../../test/factories/any-character';
+import { anyCharacter } from '../../../../test/factories/any-character';
 import { downloadAs } from './downloads';
 
 describe('downloadAs', () => {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Request, Response } from 'express';
-import type { RequestSpan } from '../tracing/tracing';
+import type { RequestSpan } from '../../tracing/tracing';
 import type { BodyBudget } from './request-body';
-import type { Operator, Principal } from './principal';
+import type { Operator, Principal } from '../principal';
 
 declare module 'express-serve-static-core' {
   interface Request {

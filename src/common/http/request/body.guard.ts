@@ -3,8 +3,8 @@ import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
-import { type FieldErrors, ValidationError } from '../errors/app-error';
-import { fieldPath } from '../json/field-path';
+import { type FieldErrors, ValidationError } from '../../errors/app-error';
+import { fieldPath } from '../../json/field-path';
 import { readJson } from './json-body';
 import { BODY_METADATA, type BodyOptions, DEFAULT_BODY, hasBody } from './request-body';
 

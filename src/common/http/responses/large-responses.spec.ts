@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { escapeHtml } from './html-page';
-import { eventfulInTurns, jsonInTurns, listInTurns } from '../async/text-in-turns';
+import { eventfulInTurns, jsonInTurns, listInTurns } from '../../async/text-in-turns';
 import { escapedInTurns, inertInTurns } from './large-responses';
-import { loopTurnsOf } from '../../../test/setup/loop-turns';
+import { loopTurnsOf } from '../../../../test/setup/loop-turns';
 
 const PIECE = 64 * 1024;
 /** Short, long, and around the end of a piece. */

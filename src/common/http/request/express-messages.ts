@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Express, Request } from 'express';
-import type { Principal } from './principal';
+import type { Principal } from '../principal';
 import { type BodyBudget, releaseBody } from './request-body';
 import helmet from 'helmet';
 

@@ -1,10 +1,10 @@
 import { SetMetadata } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { SECOND } from '../clock';
-import { AppError, ClientGoneError, TooManyAtATimeError, UnavailableError } from '../errors/app-error';
-import { MAX_ITEMS } from '../json/parse-json';
-import { BodyParts } from '../mime/body-parts';
-import { clientNetworkOf } from '../network';
+import { SECOND } from '../../clock';
+import { AppError, ClientGoneError, TooManyAtATimeError, UnavailableError } from '../../errors/app-error';
+import { MAX_ITEMS } from '../../json/parse-json';
+import { BodyParts } from '../../mime/body-parts';
+import { clientNetworkOf } from '../../network';
 import { clientAddressOf } from './client-address';
 
 const KIB = 1024;

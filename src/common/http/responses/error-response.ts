@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { NextFunction } from 'express';
-import { UnknownKeyError } from '../encryption/encryption';
+import { UnknownKeyError } from '../../encryption/encryption';
 import {
   AppError,
   ERROR_CODES,
@@ -9,7 +9,7 @@ import {
   NotFoundError,
   UnavailableError,
   ValidationError,
-} from '../errors/app-error';
+} from '../../errors/app-error';
 
 /** What frameworks' own 4xx and 503 mean in the contract; other 4xx are malformed requests, other 5xx internal errors. */
 const CODES_BY_STATUS: ReadonlyMap<number, readonly [code: ErrorCode, message: string]> = new Map([

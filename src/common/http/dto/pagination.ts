@@ -1,5 +1,5 @@
-import { ValidationError } from '../errors/app-error';
-import { isUuid, type ListedPage } from '../ids';
+import { ValidationError } from '../../errors/app-error';
+import { isUuid, type ListedPage } from '../../ids';
 
 /** The `pagination` of a response. @param reach the number of entries that page numbers can reach */
 export function toPagination(

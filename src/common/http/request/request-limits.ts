@@ -1,6 +1,6 @@
 import { type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { Request } from 'express';
-import type { Principal } from './principal';
+import type { Principal } from '../principal';
 
 /** Counts a request against its limits; throttling implements it, auth counts what it refuses through it. */
 export abstract class RequestLimits {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ArgumentsHost } from '@nestjs/common';
 import type { Request } from 'express';
 import Negotiator from 'negotiator';
-import type { AppError } from '../errors/app-error';
+import type { AppError } from '../../errors/app-error';
 import { endWith, sendError, statusOf } from './error-response';
 import { escapeHtml, PAGE_HEADERS, pageFrame } from './html-page';
 

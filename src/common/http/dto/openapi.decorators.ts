@@ -1,7 +1,7 @@
 import { applyDecorators, Param, type PipeTransform, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath, type MediaTypeObject, type SchemaObject } from '@nestjs/swagger';
-import { ERROR_CODES, type ErrorCode, NotFoundError } from '../errors/app-error';
-import { isUuid } from '../ids';
+import { ERROR_CODES, type ErrorCode, NotFoundError } from '../../errors/app-error';
+import { isUuid } from '../../ids';
 import { ErrorEnvelopeDto } from './envelope.dto';
 
 type Decorator = MethodDecorator & ClassDecorator;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request } from 'express';
-import { AppError } from '../errors/app-error';
-import { parseElements, parseInTurns, parseJson } from '../json/parse-json';
+import { AppError } from '../../errors/app-error';
+import { parseElements, parseInTurns, parseJson } from '../../json/parse-json';
 import { type BodyOptions, FREE_BYTES, holderOf, readBody } from './request-body';
 
 /**

@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsString, IsUUID, MaxLength } from 'class-validator';
-import { ERROR_CODES, type ErrorCode } from '../errors/app-error';
+import { ERROR_CODES, type ErrorCode } from '../../errors/app-error';
 import { QueryInteger } from './dto-decorators';
-import type { NamedSlice } from '../ids';
+import type { NamedSlice } from '../../ids';
 import { fromNameCursor } from './pagination';
 
 class ErrorBodyDto {

@@ -1,10 +1,10 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, type ValidationError as PropertyError, validateSync } from 'class-validator';
-import { type FieldErrors, ValidationError } from '../errors/app-error';
-import { isRecord } from '../values';
+import { type FieldErrors, ValidationError } from '../../errors/app-error';
+import { isRecord } from '../../values';
 import { NULLABLE_METADATA } from './dto-decorators';
-import { fieldPath, unknownFields } from '../json/field-path';
+import { fieldPath, unknownFields } from '../../json/field-path';
 
 /** For arrays that declare no `@ArrayMaxSize`. */
 const MAX_ELEMENTS = 1_000;

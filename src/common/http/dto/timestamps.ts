@@ -1,5 +1,5 @@
-import { MINUTE, SECOND } from '../clock';
-import { ValidationError } from '../errors/app-error';
+import { MINUTE, SECOND } from '../../clock';
+import { ValidationError } from '../../errors/app-error';
 
 const SHAPE = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:Z|([+-])(\d\d)(?::?(\d\d))?))?$/i;
 

@@ -1,6 +1,6 @@
 import { BadRequestException, HttpException, ServiceUnavailableException } from '@nestjs/common';
-import { DecryptionError, UnknownKeyError } from '../encryption/encryption';
-import { AppError } from '../errors/app-error';
+import { DecryptionError, UnknownKeyError } from '../../encryption/encryption';
+import { AppError } from '../../errors/app-error';
 import { errorBody, statusOf, toAppError } from './error-response';
 
 function httpError(status: number): Error {

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsIn, IsOptional, IsString, Length, ValidateNested } from 'class-validator';
-import { ValidationError } from '../errors/app-error';
+import { ValidationError } from '../../errors/app-error';
 import { QueryBoolean, QueryInteger, Timestamp } from './dto-decorators';
 import { DtoPipe, validateDto } from './validate-dto';
 

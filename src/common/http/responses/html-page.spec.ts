@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { escapeHtml } from './html-page';
-import { anyCharacter } from '../../../test/factories/any-character';
+import { anyCharacter } from '../../../../test/factories/any-character';
 
 describe('escapeHtml', () => {
   it('makes text of whatever is put in', () => {

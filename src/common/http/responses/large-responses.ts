@@ -1,4 +1,4 @@
-import { inTurns } from '../async/text-in-turns';
+import { inTurns } from '../../async/text-in-turns';
 import { escapeHtml } from './html-page';
 
 /** For `@Header` beside `jsonInTurns`. */
