@@ -35,18 +35,16 @@ import {
 export class EgressAddressesRepository {
   constructor(private readonly database: Database) {}
 
-  /** @param also in the same transaction: with those that did not hold before */
+  /** Returns those that did not hold before. @param also in the same transaction: with these */
   async writeSuspensions(
     suspensions: readonly Suspension[],
     also: (begun: readonly WrittenSuspension[], tx: Transaction) => Promise<void>,
-  ): Promise<void> {
-    if (suspensions.length === 0) return;
-    await this.database.transaction(async (tx) => {
-      const written = await tx.run(writeSuspensions(suspensions));
-      await also(
-        written.filter(({ isNew }) => isNew),
-        tx,
-      );
+  ): Promise<WrittenSuspension[]> {
+    if (suspensions.length === 0) return [];
+    return this.database.transaction(async (tx) => {
+      const begun = (await tx.run(writeSuspensions(suspensions))).filter(({ isNew }) => isNew);
+      await also(begun, tx);
+      return begun;
     });
   }
 

@@ -49,15 +49,16 @@ export class EgressSyncJob implements OnApplicationBootstrap {
   async sync(): Promise<void> {
     const changes = this.egress.drainChanges();
     try {
-      for (const { address, key, cause } of changes) {
+      const begun = await this.addresses.writeSuspensions(changes, (some, tx) => this.recordSuspensions(some, tx));
+      // Once for all workers: each further refusal only lengthens it.
+      for (const { address, key: destination, cause } of begun) {
         this.logger.warn({
           msg: 'A receiver refuses an address of ours; it is left out there',
           address,
-          destination: key,
+          destination,
           cause,
         });
       }
-      await this.addresses.writeSuspensions(changes, (begun, tx) => this.recordSuspensions(begun, tx));
       this.held = await this.addresses.listSuspensions();
       this.egress.applyAll(this.held);
     } catch (error) {

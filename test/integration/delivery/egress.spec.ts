@@ -1,9 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
 import { checkEgress } from '../../../src/cli/doctor/database-checks';
 import type { Services } from '../../../src/cli/session/cli-session';
 import { Metrics } from '../../../src/common/metrics/metrics';
+import { EgressPools } from '../../../src/delivery/egress/egress-pools';
 import { EgressService } from '../../../src/delivery/egress/egress.service';
 import { EgressSyncJob } from '../../../src/delivery/worker/egress.job';
 import type { StoredEmail } from '../../factories/stored-email';
@@ -115,6 +117,18 @@ describe('pools of addresses', () => {
       await scene.readWhenStatus(next, 'delivered');
     }
     expect(greetings).toEqual(['EHLO out3.example.org', 'EHLO out3.example.org']);
+  });
+
+  it('are said once to be refused, however often and by how many workers', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn');
+    for (const worker of [await start(), await start()]) {
+      for (let refusal = 0; refusal < 2; refusal += 1) {
+        worker.get(EgressPools).suspend(undefined, 'often.example', LISTED);
+        await worker.get(EgressSyncJob).sync();
+      }
+    }
+    const said = warn.mock.calls.filter(([line]) => (line as { destination?: string }).destination === 'often.example');
+    expect(said).toEqual([[expect.objectContaining({ address: 'default', cause: LISTED })]]);
   });
 
   it('hold up no other tenant when all of one are refused, and hold it against no tenant', async () => {
