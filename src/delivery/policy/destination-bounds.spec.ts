@@ -16,6 +16,16 @@ describe('the bounds of a group', () => {
     expect([all.limitOf('other'), all.roomFor('other', 5)]).toEqual([Infinity, Infinity]);
   });
 
+  it('are kept for ten thousand of those that are asked for, and found again for the others', () => {
+    const all = new DestinationBounds(new FakeClock());
+    const boundsOf = jest.fn((key: string): Bounds => ({ isPaused: key === 'd0' }));
+    all.replace(boundsOf, []);
+    for (let n = 0; n < 10_000; n += 1) all.limitOf(`d${n}`);
+    expect([all.limitOf('d0'), boundsOf.mock.calls.length]).toEqual([0, 10_000]);
+    all.limitOf('d10000');
+    expect([all.limitOf('d0'), boundsOf.mock.calls.length]).toEqual([0, 10_002]);
+  });
+
   it('hold back all while it is paused, and what is beyond its connections', () => {
     expect(setUp({ isPaused: true, maxConnections: 3 }).all.roomFor('mx', 0)).toBe(0);
     const { all } = setUp({ isPaused: false, maxConnections: 3 });

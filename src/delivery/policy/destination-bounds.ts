@@ -64,6 +64,8 @@ export interface Bounds {
 
 /** A rate may be used up in a burst of this length: the queue is checked every second. */
 const BURST_MS = 2 * SECOND;
+/** A claim asks for each destination that it sees, and of one tenant there may be any number. */
+const MOST_KNOWN = 10_000;
 
 interface Bucket {
   tokens: number;
@@ -91,7 +93,7 @@ export class DestinationBounds {
 
   /**
    * Replaces all bounds; rates keep their remaining tokens.
-   * @param boundsOf called once per group
+   * @param boundsOf called about once per group
    * @param bounded groups known to have bounds, in use or not
    */
   replace(boundsOf: (key: string) => Bounds | undefined, bounded: readonly string[]): void {
@@ -137,8 +139,11 @@ export class DestinationBounds {
   }
 
   private of(key: string): Bounds | undefined {
-    if (!this.known.has(key)) this.known.set(key, this.boundsOf(key));
-    return this.known.get(key);
+    if (this.known.has(key)) return this.known.get(key);
+    if (this.known.size >= MOST_KNOWN) this.known.clear();
+    const bounds = this.boundsOf(key);
+    this.known.set(key, bounds);
+    return bounds;
   }
 
   private tokensOf(key: string, ratePerMinute: number): number {

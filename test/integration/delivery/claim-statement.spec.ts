@@ -157,6 +157,19 @@ describe('one claim', () => {
     expect([of(one), of(other)]).toEqual([{ b: 5 }, { a: 3, b: 3 }]);
   });
 
+  it('looks up proven destinations that have work, each once, in order from the cursor on', async () => {
+    await fillEach('ace', 2);
+    await fillEach('b', 2, { organizationId: newId() });
+    await fill(1, { destination: 'd', dueAt: new Date(NOW.getTime() + 1) });
+    const filter = { blocked: [], provenOnly: { organizationIds: [one], destinations: [...'edbcac'] } };
+    const seen = async (cursor: string, width: number) =>
+      (await queue.findReadyDestinations([{ organizationId: one, cursor, width }], filter)).map(
+        (row) => row.destination,
+      );
+    expect(await seen('a', 9)).toEqual(['c', 'e', 'a']);
+    expect(await seen('', 2)).toEqual(['a', 'c']);
+  });
+
   it('takes only what is ready, and only of the requested tenants', async () => {
     await fill(1, { dueAt: new Date(NOW.getTime() + 1) });
     await fill(1, { organizationId: newId() });

@@ -157,6 +157,27 @@ describe('how much of a destination', () => {
     expect(new Set([...first, ...second])).toEqual(new Set(destinations));
   });
 
+  it('names those of several groups one after the other, and none of a group that takes no more', () => {
+    const { slots, planner } = setUp();
+    const members = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}${n}.example`);
+    for (const [key, count, limit] of [
+      ['a', 400, 2],
+      ['b', 700, 2],
+      ['c', 300, 0],
+      ['d', 500, 2],
+    ] as const) {
+      // prettier-ignore
+      slots.prompt.add(key);
+      slots.shaped.push({ key, destinations: members(key, count), limit, active: 0 });
+    }
+    slots.underWay.add('slow');
+    const all = [...members('a', 400), ...members('b', 700), ...members('d', 500)];
+    const proven = () => planner.plan().filter.provenOnly?.destinations;
+    expect(proven()).toEqual(all.slice(0, 1_000));
+    expect(proven()).toEqual([...all.slice(1_000), ...all.slice(0, 400)]);
+    expect(proven()).toEqual(all.slice(400, 1_400));
+  });
+
   it('has no bounds where one hop takes all', () => {
     const { slots, planner, wait } = setUp('unbounded');
     slots.shaped.push({ key: 'hop', destinations: ['hop'], limit: 0, active: 0 });

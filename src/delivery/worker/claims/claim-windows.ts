@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../../common/bounded-cache';
 import { NIL_ID } from '../../../common/ids';
 import type { DeliveryQueueRepository } from '../../queue/delivery-queue.repository';
 import type { ReadyFilter, Window } from '../../queue/sql/ready-destinations.sql';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 /** Organizations whose place among their destinations is kept; the others start anywhere. */
-const MAX_PLACES = 1_000;
+const MAX_PLACES = 10_000;
 /**
  * Destinations of one organization that a claim looks at: more after one that has seen too few of them that may take mail, as a large
  * receiver with thousands of domains is held back. In all, what is read in a few milliseconds.
@@ -31,7 +32,7 @@ export const NOT_LOOKED: Look = { window: { organizationId: NIL_ID, cursor: '', 
 export class ClaimWindows {
   /** Destinations that all looks together have returned. */
   read = 0;
-  private readonly places = new LRUCache<string, Place>({ max: MAX_PLACES });
+  private readonly places = new LRUCache<string, Place>(atMost(MAX_PLACES));
 
   constructor(private readonly queue: Pick<DeliveryQueueRepository, 'findReadyDestinations'>) {}
 

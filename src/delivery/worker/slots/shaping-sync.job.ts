@@ -5,6 +5,7 @@ import { reasonOf } from '../../../common/errors/app-error';
 import { newId } from '../../../common/ids';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { type Bounds, DESTINATION_LIMITER_DEFAULTS, type ReleaseSignal } from '../../policy/destination-bounds';
+import { readReply } from '../../policy/read-reply';
 import type { Settlement, SmtpFacts } from '../../ports/outcome';
 import { profileOf } from '../../ports/provider-profiles';
 import type { Route } from '../../routing/router';
@@ -99,8 +100,10 @@ export class ShapingSync implements OnApplicationBootstrap {
 
   private learn(key: string, smtp: SmtpFacts): void {
     const text = (smtp.lines ?? [smtp.response ?? '']).join(' ');
+    // A recipient such as `slow-down@…` is quoted, and limits nothing: else any tenant could limit a receiver for all others.
+    const { words } = readReply({ phase: smtp.phase, code: smtp.code, text: smtp.lines ?? smtp.response });
     const traffic = { active: this.slots.learned.loadOf(key).active, perMinute: this.log.perMinute(key) };
-    const rule = learnRule(text, traffic);
+    const rule = learnRule(words, traffic);
     if (!rule) return;
     const { effect, value, forMs } = rule;
     const cause = withoutEncodedAddresses((smtp.response ?? text).slice(0, MAX_CAUSE));

@@ -49,6 +49,26 @@ it('what a worker has learned of a reply is told once the database is back, with
   expect(reported.at(-1)).toMatchObject({ key: KEY, lastResponse: words });
 });
 
+it('the words of an address or a domain that a reply quotes teach nothing', async () => {
+  const { sync, told, comeBack } = setUp({ loadOf: () => ({ limit: 4, active: 3 }), lastChange: () => undefined });
+  comeBack();
+  for (const quoted of ['<rate-limit@example.com>', 'domain slow-down.example']) {
+    const smtp = { code: 550, phase: 'rcpt', response: `550 5.7.1 ${quoted}: blocked, see https://lists.example/` };
+    sync.end(KEY, { outcomes: [{ outcome: { kind: 'deferred', smtp } }] } as unknown as Settlement, 'suspended');
+  }
+  await sync.sync();
+  expect(told).toEqual([]);
+  const smtp = {
+    code: 421,
+    phase: 'mail',
+    response: '421 4.7.0 slow down',
+    lines: ['421-4.7.0 too many', '421 messages'],
+  };
+  sync.end(KEY, { outcomes: [{ outcome: { kind: 'deferred', smtp } }] } as unknown as Settlement, 'throttled');
+  await sync.sync();
+  expect(told).toMatchObject([{ effect: 'rate_per_minute' }]);
+});
+
 it('a pause that was found while the database was away is told once it is back, without a further attempt', async () => {
   const change = { pausedForMs: 60_000, pauses: 1, limit: 1, cause: 'suspended', agoMs: 0 };
   const { sync, reported, comeBack } = setUp({
