@@ -8,12 +8,12 @@ export const AREAS = {
     tests: ['src/delivery/policy/*.spec.ts'],
   },
   'smtp-replies': {
-    mutate: ['src/delivery/smtp/smtp-reply.ts', 'src/delivery/smtp/smtp-envelope.ts'],
-    tests: ['src/delivery/smtp/smtp-reply.spec.ts', 'src/delivery/smtp/smtp-envelope*.spec.ts'],
+    mutate: ['src/delivery/smtp/conversation/smtp-reply.ts', 'src/delivery/smtp/conversation/smtp-envelope.ts'],
+    tests: ['src/delivery/smtp/conversation/smtp-reply.spec.ts', 'src/delivery/smtp/smtp-envelope*.spec.ts'],
   },
   'smtp-wire': {
-    mutate: ['src/delivery/smtp/smtp-wire.ts', 'src/delivery/smtp/dot-stuffing.ts'],
-    tests: ['src/delivery/smtp/smtp-wire*.spec.ts', 'src/delivery/smtp/dot-stuffing.spec.ts'],
+    mutate: ['src/delivery/smtp/conversation/smtp-wire.ts', 'src/delivery/smtp/conversation/dot-stuffing.ts'],
+    tests: ['src/delivery/smtp/smtp-wire*.spec.ts', 'src/delivery/smtp/conversation/dot-stuffing.spec.ts'],
   },
   'outcome-fold': {
     mutate: ['src/modules/emails/outcomes/apply-outcomes.ts'],

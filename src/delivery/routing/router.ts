@@ -1,5 +1,5 @@
 import type { TlsPolicy } from '../ports/attempt-trace';
-import type { TlsaDemand } from '../smtp/tlsa';
+import type { TlsaDemand } from '../smtp/conversation/tlsa';
 
 /**
  * Why only encrypted connections to a host will do. `mta-sts`: with a certificate that is valid for its name. `dane`: with one

@@ -4,8 +4,8 @@ import { atMostBytes } from '../../common/bounded-cache';
 import { SingleFlight } from '../../common/async/promises';
 import { type Clock, MINUTE, SECOND } from '../../common/clock';
 import type { DnssecAnswer, DnssecResolver } from '../../common/dns/dnssec-resolver';
-import type { TlsaDemand, TlsaRecord } from '../smtp/tlsa';
-import { tlsaDemandOf } from '../smtp/tlsa';
+import type { TlsaDemand, TlsaRecord } from '../smtp/conversation/tlsa';
+import { tlsaDemandOf } from '../smtp/conversation/tlsa';
 
 /** `none`: the host has no TLSA records, or none that are proven. `unknown`: mail must wait until that is clear. */
 export type HostDane = TlsaDemand | 'none' | 'unknown';

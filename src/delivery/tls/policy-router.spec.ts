@@ -1,4 +1,4 @@
-import { tlsaDemandOf } from '../smtp/tlsa';
+import { tlsaDemandOf } from '../smtp/conversation/tlsa';
 import type { HostDane } from './dane.service';
 import type { MtaStsPolicy } from './mta-sts-policy';
 import { PolicyRouter, tlsDemandOf, withPolicies } from './policy-router';

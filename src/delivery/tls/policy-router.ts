@@ -9,7 +9,7 @@ import {
   Router,
   tlsaFailure,
 } from '../routing/router';
-import type { SmtpEndpoint } from '../smtp/smtp-endpoint';
+import type { SmtpEndpoint } from '../smtp/conversation/smtp-endpoint';
 import type { DanePolicies, HostDane } from './dane.service';
 import { allowsHost } from './mta-sts-policy';
 import type { MtaStsPolicies, MtaStsState } from './mta-sts.service';

@@ -1,7 +1,7 @@
 import type { AppConfig } from '../../config/config';
 import type { AttemptTrace, TlsFault, TlsPolicy } from '../ports/attempt-trace';
 import type { Settlement, SmtpFacts } from '../ports/outcome';
-import { tlsaDemandOf } from '../smtp/tlsa';
+import { tlsaDemandOf } from '../smtp/conversation/tlsa';
 import type { DanePolicies } from './dane.service';
 import type { MtaStsPolicies, MtaStsState } from './mta-sts.service';
 import { countedSessionOf, TlsSessionCounts } from './tls-session-counts';

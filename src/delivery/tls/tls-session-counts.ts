@@ -3,7 +3,7 @@ import { AppConfig } from '../../config/config';
 import type { AttemptTrace, Encryption, TlsPolicy } from '../ports/attempt-trace';
 import type { RecordedOutcome, Settlement, SmtpFacts } from '../ports/outcome';
 import type { CountedSession, SessionCount } from './tls.repository';
-import { textOfRecords } from '../smtp/tlsa';
+import { textOfRecords } from '../smtp/conversation/tlsa';
 import { DanePolicies, type HostDane } from './dane.service';
 import { allowsHost } from './mta-sts-policy';
 import { MtaStsPolicies, type MtaStsState } from './mta-sts.service';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { Route, Unroutable } from '../routing/router';
-import { Conversation } from '../smtp/smtp-connection';
+import { Conversation } from '../smtp/conversation/smtp-connection';
 import { type AttemptResult, AttemptService, RELEASED } from './attempts/attempt.service';
 import { ClaimPlanner, type Expected } from './claims/claim-plan';
 import type { PreparedMessage } from '../compose/message-composer';

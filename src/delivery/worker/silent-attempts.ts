@@ -1,7 +1,7 @@
 import { Tally } from '../../common/async/holder-turns';
 import { SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
-import type { Conversation } from '../smtp/smtp-connection';
+import type { Conversation } from '../smtp/conversation/smtp-connection';
 
 /** Few servers delay a reply for longer on purpose; the limits of SMTP hold as long as no other mail waits. */
 const SILENT_MS = 30 * SECOND;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { MINUTE } from '../../../src/common/clock';
 import { createServer, type Server } from 'node:net';
-import { SmtpConnection } from '../../../src/delivery/smtp/smtp-connection';
+import { SmtpConnection } from '../../../src/delivery/smtp/conversation/smtp-connection';
 import { AttemptDispatcher } from '../../../src/delivery/worker/attempt-dispatcher';
 import { ClaimPlanner } from '../../../src/delivery/worker/claims/claim-plan';
 import { DeliveryPipeline } from '../../../src/delivery/worker/delivery-pipeline';

@@ -1,7 +1,7 @@
 import { AddressFinder } from '../../../src/common/erasure/address-finder';
 import { bytesHold } from '../../../src/common/erasure/byte-search';
 import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
-import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../../../src/delivery/smtp/smtp-timeouts';
+import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../../../src/delivery/smtp/conversation/smtp-timeouts';
 import { parseReport } from '../../../src/modules/inbound-reports/parsing/parse-report';
 import { parseMessage, readHead, summarize } from '../../../src/modules/local-mailbox/message-reader';
 import { type HostileKind, hostileInputs } from '../../corpus/hostile-corpus';

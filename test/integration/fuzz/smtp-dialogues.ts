@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { newId } from '../../../src/common/ids';
-import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../../../src/delivery/smtp/smtp-timeouts';
+import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../../../src/delivery/smtp/conversation/smtp-timeouts';
 import type { ServerDialogue, SmugglingDialogue } from '../../corpus/smtp-dialogues';
 import { type ScriptedPeer, ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import type { RawSmtpClient } from '../inbound/raw-smtp-client';

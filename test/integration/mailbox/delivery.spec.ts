@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { SmtpPool } from '../../../src/delivery/smtp/smtp-pool';
+import { SmtpPool } from '../../../src/delivery/smtp/pool/smtp-pool';
 import { waitFor } from '../../setup/wait-for';
 import { RawSmtpClient } from '../inbound/raw-smtp-client';
 import { message, MailboxApp } from './mailbox-app';

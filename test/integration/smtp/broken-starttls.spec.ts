@@ -1,7 +1,7 @@
 import { MINUTE } from '../../../src/common/clock';
-import { SilentTls } from '../../../src/delivery/smtp/host-memory';
-import type { SmtpEndpoint } from '../../../src/delivery/smtp/smtp-endpoint';
-import { toSmtpFacts } from '../../../src/delivery/smtp/smtp-result';
+import { SilentTls } from '../../../src/delivery/smtp/conversation/host-memory';
+import type { SmtpEndpoint } from '../../../src/delivery/smtp/conversation/smtp-endpoint';
+import { toSmtpFacts } from '../../../src/delivery/smtp/conversation/smtp-result';
 import { FakeClock } from '../../doubles/fake-clock';
 import { type ScriptedPeer, ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SOON, SmtpClients, endpointOf, jobTo } from './smtp-client-kit';

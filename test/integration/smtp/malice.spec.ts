@@ -1,5 +1,5 @@
-import type { SmtpResult } from '../../../src/delivery/smtp/smtp-result';
-import type { SmtpTimeouts } from '../../../src/delivery/smtp/smtp-timeouts';
+import type { SmtpResult } from '../../../src/delivery/smtp/conversation/smtp-result';
+import type { SmtpTimeouts } from '../../../src/delivery/smtp/conversation/smtp-timeouts';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import type { SmtpScript } from '../../doubles/scripted-smtp-server';
 import { HUGE_MESSAGE, MESSAGE, SOON, SmtpClients, endpointOf, send } from './smtp-client-kit';

@@ -1,5 +1,5 @@
-import { toSmtpFacts } from '../../../src/delivery/smtp/smtp-result';
-import type { SmtpResult } from '../../../src/delivery/smtp/smtp-result';
+import { toSmtpFacts } from '../../../src/delivery/smtp/conversation/smtp-result';
+import type { SmtpResult } from '../../../src/delivery/smtp/conversation/smtp-result';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { waitFor } from '../../setup/wait-for';
 import { HELO_NAME, HUGE_MESSAGE, SOON, SmtpClients, endpointOf, envelopeTo, send } from './smtp-client-kit';

@@ -1,17 +1,17 @@
 import { AppError } from '../../../src/common/errors/app-error';
-import { MessageCap } from '../../../src/delivery/smtp/host-memory';
-import type { SmtpResult } from '../../../src/delivery/smtp/smtp-result';
+import { MessageCap } from '../../../src/delivery/smtp/conversation/host-memory';
+import type { SmtpResult } from '../../../src/delivery/smtp/conversation/smtp-result';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
-import type { SmtpEndpoint } from '../../../src/delivery/smtp/smtp-endpoint';
-import { toSmtpFacts } from '../../../src/delivery/smtp/smtp-result';
-import { TlsSessions } from '../../../src/delivery/smtp/host-memory';
+import type { SmtpEndpoint } from '../../../src/delivery/smtp/conversation/smtp-endpoint';
+import { toSmtpFacts } from '../../../src/delivery/smtp/conversation/smtp-result';
+import { TlsSessions } from '../../../src/delivery/smtp/conversation/host-memory';
 import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import type { SmtpSinkOptions } from '../../doubles/smtp-sink';
 import { waitFor } from '../../setup/wait-for';
 import { MINUTE, SystemClock } from '../../../src/common/clock';
-import { SmtpPool } from '../../../src/delivery/smtp/smtp-pool';
-import { NextHopPools } from '../../../src/delivery/smtp/next-hop-pools';
+import { SmtpPool } from '../../../src/delivery/smtp/pool/smtp-pool';
+import { NextHopPools } from '../../../src/delivery/smtp/pool/next-hop-pools';
 import { HELO_NAME, SOON, SmtpClients, endpointOf, jobTo } from './smtp-client-kit';
 
 const ACCEPTED = { kind: 'accepted' };

@@ -1,10 +1,10 @@
-import { SmtpConnection, type SmtpConnectionOptions } from '../../../src/delivery/smtp/smtp-connection';
-import type { SmtpEndpoint } from '../../../src/delivery/smtp/smtp-endpoint';
-import type { SmtpEnvelope } from '../../../src/delivery/smtp/smtp-envelope';
-import { SmtpPool } from '../../../src/delivery/smtp/smtp-pool';
-import type { SmtpJob } from '../../../src/delivery/smtp/smtp-job';
-import type { SmtpPoolOptions } from '../../../src/delivery/smtp/smtp-pool';
-import type { SmtpRefusal, SmtpResult } from '../../../src/delivery/smtp/smtp-result';
+import { SmtpConnection, type SmtpConnectionOptions } from '../../../src/delivery/smtp/conversation/smtp-connection';
+import type { SmtpEndpoint } from '../../../src/delivery/smtp/conversation/smtp-endpoint';
+import type { SmtpEnvelope } from '../../../src/delivery/smtp/conversation/smtp-envelope';
+import { SmtpPool } from '../../../src/delivery/smtp/pool/smtp-pool';
+import type { SmtpJob } from '../../../src/delivery/smtp/pool/smtp-job';
+import type { SmtpPoolOptions } from '../../../src/delivery/smtp/pool/smtp-pool';
+import type { SmtpRefusal, SmtpResult } from '../../../src/delivery/smtp/conversation/smtp-result';
 import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
 
 export const HELO_NAME = 'out.example.com';

@@ -1,6 +1,6 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import type { SmtpEndpoint } from '../../../src/delivery/smtp/smtp-endpoint';
-import { tlsaDemandOf } from '../../../src/delivery/smtp/tlsa';
+import type { SmtpEndpoint } from '../../../src/delivery/smtp/conversation/smtp-endpoint';
+import { tlsaDemandOf } from '../../../src/delivery/smtp/conversation/tlsa';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import type { SmtpSinkOptions } from '../../doubles/smtp-sink';

@@ -1,6 +1,6 @@
 import { BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../src/delivery/policy/classify-reply';
 import { MINUTE } from '../../../src/common/clock';
-import { Conversation } from '../../../src/delivery/smtp/smtp-connection';
+import { Conversation } from '../../../src/delivery/smtp/conversation/smtp-connection';
 import {
   releaseSignalOf,
   resolveOutcome,

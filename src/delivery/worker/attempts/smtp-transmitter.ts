@@ -7,15 +7,15 @@ import { ReplyClassifier } from '../../policy/classify-reply';
 import { isWorthAnotherHost, rejection, type TransmissionResult } from '../../policy/transmission-result';
 import type { ClaimedDelivery } from '../../ports/delivery';
 import { type Route, type RouteOptions, Router } from '../../routing/router';
-import { DeadAddresses } from '../../smtp/host-memory';
-import type { SmtpEndpoint, SmtpSource } from '../../smtp/smtp-endpoint';
-import type { SmtpEnvelope } from '../../smtp/smtp-envelope';
-import type { SmtpPool } from '../../smtp/smtp-pool';
-import { type SmtpResult, toSmtpFacts } from '../../smtp/smtp-result';
-import { SMTP_TIMEOUTS } from '../../smtp/smtp-timeouts';
-import { NextHopPools } from '../../smtp/next-hop-pools';
+import { DeadAddresses } from '../../smtp/conversation/host-memory';
+import type { SmtpEndpoint, SmtpSource } from '../../smtp/conversation/smtp-endpoint';
+import type { SmtpEnvelope } from '../../smtp/conversation/smtp-envelope';
+import type { SmtpPool } from '../../smtp/pool/smtp-pool';
+import { type SmtpResult, toSmtpFacts } from '../../smtp/conversation/smtp-result';
+import { SMTP_TIMEOUTS } from '../../smtp/conversation/smtp-timeouts';
+import { NextHopPools } from '../../smtp/pool/next-hop-pools';
 import { tlsDemandOf } from '../../tls/policy-router';
-import type { Conversation } from '../../smtp/smtp-connection';
+import type { Conversation } from '../../smtp/conversation/smtp-connection';
 import type { SignedMessage } from '../../compose/message-composer';
 
 /** Addresses tried within one attempt; more would keep a slot busy with a destination that is down. */

@@ -6,7 +6,7 @@ import { type SourceChoice, SourceChooser } from '../../egress/source-chooser';
 import { isWorthAnotherHost, type TransmissionResult } from '../../policy/transmission-result';
 import type { ClaimedDelivery } from '../../ports/delivery';
 import { SOURCE_SUSPENDED } from '../../ports/outcome';
-import { SMTP_TIMEOUTS } from '../../smtp/smtp-timeouts';
+import { SMTP_TIMEOUTS } from '../../smtp/conversation/smtp-timeouts';
 import type { SignedMessage } from '../../compose/message-composer';
 import { SmtpTransmitter, type Target, type Transmission } from './smtp-transmitter';
 import { WorkerSession } from '../session/worker-session';

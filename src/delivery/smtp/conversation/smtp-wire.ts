@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import { TLSSocket, type ConnectionOptions } from 'node:tls';
 import type { X509Certificate } from 'node:crypto';
 import { MAX_CHAIN } from './tlsa';
-import { connectMeasured } from '../../common/tls/measured-socket';
+import { connectMeasured } from '../../../common/tls/measured-socket';
 import { Deadline } from './smtp-timeouts';
 import { lastLine, type SmtpReply, SmtpReplyParser } from './smtp-reply';
-import type { Encryption } from '../ports/attempt-trace';
+import type { Encryption } from '../../ports/attempt-trace';
 import { ABORTED, CLOSED, faultOf, protocolFault, tlsFaultOf, type WireFault } from './smtp-result';
 
 /**

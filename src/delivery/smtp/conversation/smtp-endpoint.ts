@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { ConnectionOptions, SecureContext } from 'node:tls';
-import { AppError } from '../../common/errors/app-error';
-import { CLIENT_TLS } from '../../common/tls/client-handshakes';
-import type { TlsPolicy } from '../ports/attempt-trace';
+import { AppError } from '../../../common/errors/app-error';
+import { CLIENT_TLS } from '../../../common/tls/client-handshakes';
+import type { TlsPolicy } from '../../ports/attempt-trace';
 import type { TlsaDemand } from './tlsa';
 
 /**

@@ -1,6 +1,6 @@
-import { allowsPlaintext, inPlaintext, type SmtpEndpoint } from './smtp-endpoint';
-import type { SmtpResult } from './smtp-result';
-import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
+import { allowsPlaintext, inPlaintext, type SmtpEndpoint } from '../conversation/smtp-endpoint';
+import type { SmtpResult } from '../conversation/smtp-result';
+import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../conversation/smtp-timeouts';
 
 /** How a job is sent to its next hop. */
 export interface Try {

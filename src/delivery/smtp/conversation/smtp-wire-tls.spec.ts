@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import type { AddressInfo, Socket } from 'node:net';
 import { type ConnectionOptions, createServer, type Server, type TlsOptions, type TLSSocket } from 'node:tls';
-import { reset } from '../../../test/doubles/reset-socket';
-import { TEST_CERTIFICATE } from '../../../test/doubles/tls-certificate';
-import { TEST_CHAIN } from '../../../test/doubles/tls-chain';
-import { hostileChain } from '../../../test/factories/hostile-chain';
-import { waitFor } from '../../../test/setup/wait-for';
+import { reset } from '../../../../test/doubles/reset-socket';
+import { TEST_CERTIFICATE } from '../../../../test/doubles/tls-certificate';
+import { TEST_CHAIN } from '../../../../test/doubles/tls-chain';
+import { hostileChain } from '../../../../test/factories/hostile-chain';
+import { waitFor } from '../../../../test/setup/wait-for';
 import { tlsOptionsFor } from './smtp-endpoint';
 import { SmtpWire, type TlsProof } from './smtp-wire';
 

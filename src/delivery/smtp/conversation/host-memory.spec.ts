@@ -1,5 +1,5 @@
-import { FakeClock } from '../../../test/doubles/fake-clock';
-import { MINUTE } from '../../common/clock';
+import { FakeClock } from '../../../../test/doubles/fake-clock';
+import { MINUTE } from '../../../common/clock';
 import { DeadAddresses, SilentTls, TlsSessions } from './host-memory';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import { CUT_SHORT, type SmtpFailed, type SmtpResult } from './smtp-result';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../common/bounded-cache';
-import { type Clock, HOUR, MINUTE, SECOND, SystemClock } from '../../common/clock';
+import { atMost } from '../../../common/bounded-cache';
+import { type Clock, HOUR, MINUTE, SECOND, SystemClock } from '../../../common/clock';
 import { allowsPlaintext, demandOf, inPlaintext, type SmtpEndpoint } from './smtp-endpoint';
 import type { SmtpFailureCause, SmtpResult } from './smtp-result';
 import { SMTP_TIMEOUTS } from './smtp-timeouts';

@@ -1,5 +1,5 @@
-import { OUTGOING, piecesInTurns } from '../../common/async/fair-turns';
-import { AppError } from '../../common/errors/app-error';
+import { OUTGOING, piecesInTurns } from '../../../common/async/fair-turns';
+import { AppError } from '../../../common/errors/app-error';
 
 const DOT = 0x2e;
 const CR = 0x0d;

@@ -1,4 +1,4 @@
-import { AppError } from '../../common/errors/app-error';
+import { AppError } from '../../../common/errors/app-error';
 import { assertHeloName, tlsOptionsFor } from './smtp-endpoint';
 import type { SmtpEndpoint } from './smtp-endpoint';
 

@@ -1,6 +1,6 @@
-import { isLoopback } from '../../common/dns/public-address';
-import { CLIENT_HANDSHAKES } from '../../common/tls/client-handshakes';
-import type { SmtpPhase, TlsPolicy } from '../ports/attempt-trace';
+import { isLoopback } from '../../../common/dns/public-address';
+import { CLIENT_HANDSHAKES } from '../../../common/tls/client-handshakes';
+import type { SmtpPhase, TlsPolicy } from '../../ports/attempt-trace';
 import { NO_CAPABILITIES, readCapabilities } from './smtp-envelope';
 import { allowsPlaintext, policyOf, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
 import { isNegative, isPositive, type SmtpReply } from './smtp-reply';

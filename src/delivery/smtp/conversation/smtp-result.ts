@@ -1,5 +1,5 @@
-import type { ConversationTrace, SmtpPhase, TlsFault, TlsPolicy } from '../ports/attempt-trace';
-import type { SmtpFacts } from '../ports/outcome';
+import type { ConversationTrace, SmtpPhase, TlsFault, TlsPolicy } from '../../ports/attempt-trace';
+import type { SmtpFacts } from '../../ports/outcome';
 import { lastLine, wholeLines, type SmtpReply, printable } from './smtp-reply';
 
 /** Why a conversation ended without a reply to act on. */

@@ -1,5 +1,5 @@
-import { SECOND, SystemClock } from '../../common/clock';
-import type { SmtpPhase } from '../ports/attempt-trace';
+import { SECOND, SystemClock } from '../../../common/clock';
+import type { SmtpPhase } from '../../ports/attempt-trace';
 
 /** What has a limit: each phase of a conversation, and what is no phase of its own. */
 export type SmtpTimeLimit = Exclude<SmtpPhase, 'dns'> | 'firstTls' | 'block' | 'rset' | 'quit' | 'attempt';

@@ -1,4 +1,4 @@
-import { AppError } from '../../common/errors/app-error';
+import { AppError } from '../../../common/errors/app-error';
 import { stuffDotsInTurns } from './dot-stuffing';
 import { assertHeloName, type SmtpEndpoint } from './smtp-endpoint';
 import { assertSafeEnvelope, findLocalRefusal, type SmtpEnvelope } from './smtp-envelope';

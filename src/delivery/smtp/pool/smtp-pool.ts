@@ -1,11 +1,11 @@
-import { SECOND, SystemClock } from '../../common/clock';
-import { SmtpConnection } from './smtp-connection';
-import { MessageCap, SilentTls, type TlsSessions } from './host-memory';
+import { SECOND, SystemClock } from '../../../common/clock';
+import { SmtpConnection } from '../conversation/smtp-connection';
+import { MessageCap, SilentTls, type TlsSessions } from '../conversation/host-memory';
 import { givesUpTls, limitsOf, secondTry } from './second-try';
-import { assertHeloName, type SmtpEndpoint } from './smtp-endpoint';
+import { assertHeloName, type SmtpEndpoint } from '../conversation/smtp-endpoint';
 import { type Entry, isFor, secondsOf, type SmtpJob } from './smtp-job';
-import { type SmtpFailed, type SmtpResult, ABORTED } from './smtp-result';
-import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
+import { type SmtpFailed, type SmtpResult, ABORTED } from '../conversation/smtp-result';
+import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../conversation/smtp-timeouts';
 
 export interface SmtpPoolOptions {
   /** This host's name, for EHLO. */

@@ -1,8 +1,8 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import * as fc from 'fast-check';
-import { TEST_CERTIFICATE } from '../../../test/doubles/tls-certificate';
-import { TEST_ANCHORS } from '../../../test/doubles/tls-anchors';
-import { TEST_CHAIN } from '../../../test/doubles/tls-chain';
+import { TEST_CERTIFICATE } from '../../../../test/doubles/tls-certificate';
+import { TEST_ANCHORS } from '../../../../test/doubles/tls-anchors';
+import { TEST_CHAIN } from '../../../../test/doubles/tls-chain';
 import { proofByTlsa, type TlsaRecord, tlsaDemandOf } from './tlsa';
 
 const leaf = new X509Certificate(TEST_CHAIN.cert);

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { AppError } from '../../common/errors/app-error';
+import { AppError } from '../../../common/errors/app-error';
 import {
   assertSafeEnvelope,
   findLocalRefusal,

@@ -1,10 +1,10 @@
-import { SECOND, SystemClock } from '../../common/clock';
+import { SECOND, SystemClock } from '../../../common/clock';
 import type { Try } from './second-try';
-import type { Conversation, SmtpConnection } from './smtp-connection';
-import type { SmtpEndpoint } from './smtp-endpoint';
-import type { SmtpEnvelope } from './smtp-envelope';
-import type { SmtpResult } from './smtp-result';
-import type { SmtpHooks } from './smtp-transaction';
+import type { Conversation, SmtpConnection } from '../conversation/smtp-connection';
+import type { SmtpEndpoint } from '../conversation/smtp-endpoint';
+import type { SmtpEnvelope } from '../conversation/smtp-envelope';
+import type { SmtpResult } from '../conversation/smtp-result';
+import type { SmtpHooks } from '../conversation/smtp-transaction';
 
 /** One message for one recipient. */
 export interface SmtpJob {

@@ -1,4 +1,4 @@
-import type { SmtpPhase } from '../ports/attempt-trace';
+import type { SmtpPhase } from '../../ports/attempt-trace';
 import { finalDot, withFinalDot } from './dot-stuffing';
 import { mailCommand, rcptCommand, type SmtpEnvelope } from './smtp-envelope';
 import { isNegative, isPositive } from './smtp-reply';

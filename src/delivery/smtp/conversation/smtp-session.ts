@@ -1,5 +1,5 @@
-import { SystemClock } from '../../common/clock';
-import type { ConversationTrace, PhaseTimes, SmtpPhase } from '../ports/attempt-trace';
+import { SystemClock } from '../../../common/clock';
+import type { ConversationTrace, PhaseTimes, SmtpPhase } from '../../ports/attempt-trace';
 import { type LocalRefusal, NO_CAPABILITIES, type SmtpCapabilities } from './smtp-envelope';
 import { demandOf, policyOf, type SmtpEndpoint } from './smtp-endpoint';
 import { lastLine, printable, type SmtpReply } from './smtp-reply';

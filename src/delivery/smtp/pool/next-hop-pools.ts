@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../common/clock';
-import type { SmtpEndpoint } from './smtp-endpoint';
-import { MessageCap, SilentTls, TlsSessions } from './host-memory';
+import type { Clock } from '../../../common/clock';
+import type { SmtpEndpoint } from '../conversation/smtp-endpoint';
+import { MessageCap, SilentTls, TlsSessions } from '../conversation/host-memory';
 import { SmtpPool, type SmtpPoolOptions } from './smtp-pool';
 
 /** Hosts that unused connections are kept to; the longest unused are closed first. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { AppError } from '../../common/errors/app-error';
-import { loopTurnsOf } from '../../../test/setup/loop-turns';
+import { AppError } from '../../../common/errors/app-error';
+import { loopTurnsOf } from '../../../../test/setup/loop-turns';
 import { finalDot, stuffDots, stuffDotsInTurns, withFinalDot } from './dot-stuffing';
 
 const END_OF_DATA = '\r\n.\r\n';

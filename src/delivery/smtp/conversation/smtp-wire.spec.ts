@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { TEST_CERTIFICATE } from '../../../test/doubles/tls-certificate';
-import { waitFor } from '../../../test/setup/wait-for';
+import { TEST_CERTIFICATE } from '../../../../test/doubles/tls-certificate';
+import { waitFor } from '../../../../test/setup/wait-for';
 import { SmtpWire } from './smtp-wire';
 
 const LONG = 60;

@@ -1,4 +1,4 @@
-import { AppError } from '../../common/errors/app-error';
+import { AppError } from '../../../common/errors/app-error';
 import type { SmtpReply } from './smtp-reply';
 
 /** What the EHLO reply offers, as far as this client uses it. */
