@@ -9,11 +9,11 @@ export const AREAS = {
   },
   'smtp-replies': {
     mutate: ['src/delivery/smtp/conversation/smtp-reply.ts', 'src/delivery/smtp/conversation/smtp-envelope.ts'],
-    tests: ['src/delivery/smtp/conversation/smtp-reply.spec.ts', 'src/delivery/smtp/smtp-envelope*.spec.ts'],
+    tests: ['src/delivery/smtp/conversation/smtp-reply.spec.ts', 'src/delivery/smtp/conversation/smtp-envelope*.spec.ts'],
   },
   'smtp-wire': {
     mutate: ['src/delivery/smtp/conversation/smtp-wire.ts', 'src/delivery/smtp/conversation/dot-stuffing.ts'],
-    tests: ['src/delivery/smtp/smtp-wire*.spec.ts', 'src/delivery/smtp/conversation/dot-stuffing.spec.ts'],
+    tests: ['src/delivery/smtp/conversation/smtp-wire*.spec.ts', 'src/delivery/smtp/conversation/dot-stuffing.spec.ts'],
   },
   'outcome-fold': {
     mutate: ['src/modules/emails/outcomes/apply-outcomes.ts'],
