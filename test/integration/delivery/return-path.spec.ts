@@ -8,7 +8,7 @@ import type { SinkMessage } from '../../doubles/smtp-sink';
 import { verifyDkim } from '../../e2e/kit/verify-dkim';
 import { contextOf, type Core, processOf, testConfig } from '../../setup/core-context';
 import { DeliveryScene } from '../../setup/delivery-scene';
-import { RawSmtpClient } from '../inbound/raw-smtp-client';
+import { RawSmtpClient } from '../inbound-smtp/raw-smtp-client';
 
 const OWN = /^b\+[a-z2-7]{55}@mail\.waybill\.test$/;
 

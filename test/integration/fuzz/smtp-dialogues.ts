@@ -4,7 +4,7 @@ import { newId } from '../../../src/common/ids';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../../../src/delivery/smtp/conversation/smtp-timeouts';
 import type { ServerDialogue, SmugglingDialogue } from '../../corpus/smtp-dialogues';
 import { type ScriptedPeer, ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
-import type { RawSmtpClient } from '../inbound/raw-smtp-client';
+import type { RawSmtpClient } from '../inbound-smtp/raw-smtp-client';
 import { endpointOf, send, SmtpClients } from '../smtp/smtp-client-kit';
 
 const PATIENCE_MS = 60;

@@ -16,7 +16,7 @@ import { INBOUND_MESSAGE } from '../../factories/inbound-emails';
 import { addDomain } from '../../factories/tenants';
 import { waitFor } from '../../setup/wait-for';
 import { DomainsApp, type Owner } from '../domains/domains-app';
-import { RawSmtpClient } from '../inbound/raw-smtp-client';
+import { RawSmtpClient } from '../inbound-smtp/raw-smtp-client';
 
 interface Customer extends Owner {
   readonly domain: string;

@@ -5,7 +5,7 @@ import { Tracing } from '../../../src/common/tracing/tracing';
 import { OtlpReceiver, type ReceivedSpan } from '../../doubles/otlp-receiver';
 import { TenantFactory } from '../../e2e/kit/tenant';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
-import { RawSmtpClient } from '../inbound/raw-smtp-client';
+import { RawSmtpClient } from '../inbound-smtp/raw-smtp-client';
 import { waitFor } from '../../setup/wait-for';
 import { type RunningProcess, startProcess } from './service';
 

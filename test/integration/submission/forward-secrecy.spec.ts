@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { RSA_CERTIFICATE } from '../../doubles/rsa-certificate';
-import { InboundApp } from '../inbound/inbound-app';
-import { RawSmtpClient } from '../inbound/raw-smtp-client';
+import { InboundApp } from '../inbound-smtp/inbound-app';
+import { RawSmtpClient } from '../inbound-smtp/raw-smtp-client';
 import { SubmissionApp } from './submission-app';
 
 const folder = mkdtempSync(join(tmpdir(), 'waybill-rsa-'));

@@ -10,7 +10,7 @@ import { selfSigned } from '../../../src/common/tls/self-signed';
 import { ListenerCertificate } from '../../../src/common/tls/listener-certificate';
 import { SubmissionLogin } from '../../../src/modules/submission/submission-login';
 import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
-import { RawSmtpClient } from '../inbound/raw-smtp-client';
+import { RawSmtpClient } from '../inbound-smtp/raw-smtp-client';
 import { waitFor } from '../../setup/wait-for';
 import { peerCertificate, plain, SubmissionApp } from './submission-app';
 

@@ -14,7 +14,7 @@ import { contextOf, type Core, processOf, testConfig } from '../../setup/core-co
 import { createSigningTenant } from '../../setup/delivery-scene';
 import type { Tenant } from '../../factories/tenants';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
-import { RawSmtpClient } from '../inbound/raw-smtp-client';
+import { RawSmtpClient } from '../inbound-smtp/raw-smtp-client';
 
 export interface Sender extends Tenant {
   readonly key: string;

@@ -10,7 +10,7 @@ import { EventsService } from '../../../src/modules/events/events.service';
 import { readCounters } from '../../factories/stored-email';
 import { SuppressionListService } from '../../../src/modules/suppressions/suppression-list.service';
 import { SubmissionSmtpServer } from '../../../src/modules/submission/submission-smtp.server';
-import { RawSmtpClient } from '../inbound/raw-smtp-client';
+import { RawSmtpClient } from '../inbound-smtp/raw-smtp-client';
 import { plain, type Sender, SubmissionApp } from './submission-app';
 
 const QUEUED = /^250 2\.0\.0 queued as ([0-9a-f-]{36})$/;

@@ -20,7 +20,7 @@ import { MailboxSmtpServer } from '../../../src/modules/local-mailbox/mailbox-sm
 import { FakeClock } from '../../doubles/fake-clock';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { exchange } from '../http/raw-client';
-import { RawSmtpClient } from '../inbound/raw-smtp-client';
+import { RawSmtpClient } from '../inbound-smtp/raw-smtp-client';
 
 /** Stands for the guards of the service: callers have no key here. */
 @Injectable()

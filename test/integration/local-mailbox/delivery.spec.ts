@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { SmtpPool } from '../../../src/delivery/smtp/pool/smtp-pool';
 import { waitFor } from '../../setup/wait-for';
-import { RawSmtpClient } from '../inbound/raw-smtp-client';
+import { RawSmtpClient } from '../inbound-smtp/raw-smtp-client';
 import { message, MailboxApp } from './mailbox-app';
 
 const MIB = 1024 * 1024;

@@ -15,7 +15,7 @@ import { FakeClock } from '../../doubles/fake-clock';
 import { recordedOutcome } from '../../factories/outcomes';
 import { contextOf, type Core, processOf, testConfig } from '../../setup/core-context';
 import { DeliveryScene } from '../../setup/delivery-scene';
-import { RawSmtpClient } from './raw-smtp-client';
+import { RawSmtpClient } from '../inbound-smtp/raw-smtp-client';
 
 export const MAIL_HOST = 'mail.waybill.test';
 /** Nothing is sent there. */

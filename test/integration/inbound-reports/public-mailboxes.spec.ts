@@ -1,6 +1,6 @@
 import { DAY, HOUR } from '../../../src/common/clock';
-import { InboundApp, MAIL_HOST } from './inbound-app';
-import { RawSmtpClient } from './raw-smtp-client';
+import { InboundApp, MAIL_HOST } from '../inbound-smtp/inbound-app';
+import { RawSmtpClient } from '../inbound-smtp/raw-smtp-client';
 
 const MESSAGE = 'Subject: Complaint\r\n\r\nPlease stop.';
 const LIMITS = { maxFeedbackBytes: 4_096, maxFeedbackPerHour: 3, maxFeedbackInAll: 4 };

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { DAY } from '../../../src/common/clock';
 import { poolOf } from '../../../src/database/data-source';
 import { waitFor } from '../../setup/wait-for';
-import { EMAIL_ID, InboundApp, MAIL_HOST } from './inbound-app';
+import { EMAIL_ID, InboundApp, MAIL_HOST } from '../inbound-smtp/inbound-app';
 
 const REPORT = 'Subject: Undelivered\r\n\r\nNo such user.';
 

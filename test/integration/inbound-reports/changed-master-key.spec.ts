@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { deriveKey } from '../../../src/common/encryption/encryption';
 import { ReturnPath } from '../../../src/delivery/tokens/return-path';
-import { InboundApp, MAIL_HOST } from './inbound-app';
+import { InboundApp, MAIL_HOST } from '../inbound-smtp/inbound-app';
 
 const REPORT = 'Subject: Undelivered\r\n\r\nNo such user.';
 
