@@ -17,6 +17,8 @@ export class SubmissionLimits {
   readonly maxSessions: number = 500;
   /** Of one client address (of IPv6: one /64 network). Whole offices and clusters share one. */
   readonly maxSessionsOfClient: number = 100;
+  /** Without a login, after which a session gives way to another one of its client, when that has as many as it may. */
+  readonly contestedMs: number = 5 * SECOND;
   /** Logged in with keys of one organization: four fifths remain for the others. */
   readonly maxSessionsOfOrganization: number = 100;
   /** Time that a client has to log in. */
