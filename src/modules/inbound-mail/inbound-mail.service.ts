@@ -20,7 +20,7 @@ import { InboundRoutesRepository } from './routes/inbound-routes.repository';
 import { hasBoundedHeader } from './emails/named-addresses';
 import { type MailMark, marksOf, ownEmailId } from './emails/mail-marks';
 import { fromAddressOf, indexedAddresses, ofAuthor, readFields, showHeader } from './emails/read-envelope';
-import { domainsAbove, routesFor } from './routes/route-address';
+import { domainsAbove, hostsNamedBy, routesFor, withoutQuotes } from './routes/route-address';
 
 /** One route's share of a message. */
 type Share = RouteMatch & { readonly recipients: string[] };
@@ -41,13 +41,13 @@ export class InboundMailService {
   }
 
   /** Where the mail of a recipient goes. @throws UnavailableError */
-  async route(recipient: string): Promise<Routing> {
+  async route(address: string): Promise<Routing> {
+    const recipient = withoutQuotes(address);
     const wanted = routesFor(recipient);
-    if (!wanted) return 'foreign';
-    const routes = await this.routes.match(wanted);
+    const routes = wanted ? await this.routes.match(wanted) : [];
     if (routes.length > 0) return { recipient, routes };
-    if (!(await this.routes.isHosted(wanted.names))) return 'foreign';
-    return wanted.isPostmaster && (await this.routes.hasRoute(wanted)) ? 'postmaster' : 'unknown';
+    if (!(await this.routes.isHosted(wanted?.names ?? hostsNamedBy(recipient)))) return 'foreign';
+    return wanted?.isPostmaster && (await this.routes.hasRoute(wanted)) ? 'postmaster' : 'unknown';
   }
 
   /** Whether a host is that of a verified domain of any organization, or below one. @throws UnavailableError */

@@ -88,6 +88,21 @@ export class SubmissionSessions {
     return id;
   }
 
+  /**
+   * Forgets the client's oldest session without a login, for another one of the same client, unless it is from after a moment: it may
+   * be about to log in.
+   * @returns its id, if there is one
+   */
+  endOneOf(client: string, openedByMs: number): string | undefined {
+    for (const [id, session] of this.sessions) {
+      if (session.client !== client || session.login) continue;
+      if (session.openedMs > openedByMs) return undefined;
+      this.close(id);
+      return id;
+    }
+    return undefined;
+  }
+
   close(id: string): void {
     const session = this.sessions.get(id);
     if (!session) return;

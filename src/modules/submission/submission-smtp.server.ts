@@ -173,8 +173,7 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
   private connect(session: SMTPServerSession, secure: boolean, offersTls: boolean): Error | null {
     this.metrics.countConnection();
     const client = clientNetworkOf(session.remoteAddress);
-    const hasShare = this.sessions.ofClient(client) < this.limits.maxSessionsOfClient;
-    if (!hasShare || !this.makeRoom(client)) return this.counted(tooManySessions());
+    if (!this.makeRoom(client)) return this.counted(tooManySessions());
     const isPrivate = secure || (this.config.delivery.mode === 'local' && isLoopback(session.remoteAddress));
     const openedMs = this.clock.monotonicMs();
     const peer = peerOf(session);
@@ -184,10 +183,13 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     return null;
   }
 
-  /** When the listener is full, a session without a login gives way. */
+  /** When the listener is full, or the client has its share, a session without a login gives way. */
   private makeRoom(client: string): boolean {
-    if (this.sessions.size < this.limits.maxSessions) return true;
-    const other = this.sessions.endFor(client);
+    const { sessions, limits } = this;
+    const hasShare = sessions.ofClient(client) < limits.maxSessionsOfClient;
+    if (hasShare && sessions.size < limits.maxSessions) return true;
+    const contestedMs = this.clock.monotonicMs() - limits.contestedMs;
+    const other = hasShare ? sessions.endFor(client) : sessions.endOneOf(client, contestedMs);
     if (other !== undefined) this.cut(other, this.counted(tooManySessions()));
     return other !== undefined;
   }

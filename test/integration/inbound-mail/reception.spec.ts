@@ -149,6 +149,16 @@ describe('mail to inbound routes', () => {
     expect(taken).toBeUndefined();
   });
 
+  it('comes to a name in quotes as without them, and is not called relaying for a name that no route can have', async () => {
+    await route(acme, `*@${acme.domain}`);
+    const long = `${'a'.repeat(65)}@${acme.domain}`;
+    const unfit = [long, '"a"@elsewhere.example', `${'a'.repeat(65)}@elsewhere.example`];
+    const { admitted, taken } = await deliver([`"Ada.L"@${acme.domain}`, ...unfit]);
+    expect(admitted.map((reply) => reply.slice(0, 9))).toEqual(['250 Accep', ...['5.1.1', '5.7.1', '5.7.1'].map((code) => `550 ${code}`)]); // prettier-ignore
+    expect(taken).toMatch(/^250 /);
+    expect((await list(acme))[0].envelope.to).toEqual([`ada.l@${acme.domain}`]);
+  });
+
   it('is refused once its route is deleted, or its domain is verified no more', async () => {
     const { id } = await route(acme, `a@${acme.domain}`);
     await route(acme, `b@${acme.domain}`);

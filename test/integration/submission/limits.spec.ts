@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { X509Certificate } from 'node:crypto';
 import { createTransport } from 'nodemailer';
+import { Clock } from '../../../src/common/clock';
 import { selfSigned } from '../../../src/common/tls/self-signed';
 import { ListenerCertificate } from '../../../src/common/tls/listener-certificate';
 import { SubmissionLogin } from '../../../src/modules/submission/submission-login';
@@ -156,6 +157,31 @@ describe('the limits of submission', () => {
     expect(await silent[1]?.reply()).toMatch(/^421 4\.7\.0 /);
     expect(await app.submit(client, ['a@x.example'], MESSAGE)).toMatch(/^250/);
     for (const one of [client, ...silent]) one.close();
+    await app.close();
+  });
+
+  it('leave room beside sessions of the same address that do not log in, but not at the cost of those that may be about to', async () => {
+    const app = await SubmissionApp.start({}, { maxSessionsOfClient: 3, contestedMs: 1_000 });
+    const { key } = await app.sender('acme.example');
+    const clock = jest.spyOn(app.get(Clock), 'monotonicMs');
+    const atMs = app.get(Clock).monotonicMs();
+    clock.mockReturnValue(atMs);
+    const clients = [await app.session(key)];
+    const silent: RawSmtpClient[] = [];
+    for (const _each of [1, 2]) silent.push(await RawSmtpClient.greeted(app.ports.port));
+    const further = async () => {
+      const client = await RawSmtpClient.open(app.ports.port);
+      return client.reply().finally(() => client.close());
+    };
+    expect(await further()).toMatch(/^421 4\.7\.0 /);
+    clock.mockReturnValue(atMs + 1_000);
+    clients.push(await app.session(key));
+    expect(await silent[0]?.reply()).toMatch(/^421 4\.7\.0 /);
+    clients.push(await app.session(key));
+    expect(await silent[1]?.reply()).toMatch(/^421 4\.7\.0 /);
+    expect(await further()).toMatch(/^421 4\.7\.0 /);
+    for (const client of clients) expect(await app.submit(client, ['a@x.example'], MESSAGE)).toMatch(/^250/);
+    for (const one of [...clients, ...silent]) one.close();
     await app.close();
   });
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { domainsAbove, parseRouteAddress, routesFor } from './route-address';
+import { domainsAbove, parseRouteAddress, routesFor, withoutQuotes } from './route-address';
 
 describe('parseRouteAddress', () => {
   it.each([
@@ -29,5 +29,19 @@ describe('parseRouteAddress', () => {
 describe('domainsAbove', () => {
   it('goes up to the last name with a dot', () => {
     expect(domainsAbove('a.in.example.com')).toEqual(['a.in.example.com', 'in.example.com', 'example.com']);
+  });
+});
+
+describe('withoutQuotes', () => {
+  it.each([
+    ['"ada.l"@in.example.com', 'ada.l@in.example.com'],
+    ['"a\\d\\a"@in.example.com', 'ada@in.example.com'],
+    ['ada@in.example.com', 'ada@in.example.com'],
+    ['"a b"@in.example.com', '"a b"@in.example.com'],
+    ['"a@b"@in.example.com', '"a@b"@in.example.com'],
+    ['"a..b"@in.example.com', '"a..b"@in.example.com'],
+    ['""@in.example.com', '""@in.example.com'],
+  ])('%s', (recipient, plain) => {
+    expect(withoutQuotes(recipient)).toBe(plain);
   });
 });

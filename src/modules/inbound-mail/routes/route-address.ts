@@ -63,6 +63,21 @@ export function routesFor(recipient: string): RouteKeys | undefined {
   };
 }
 
+/** A local part in quotes that need not be there is the same without them (RFC 5321 section 4.1.2). */
+const QUOTED = /^"((?:[^"\\]|\\.){1,128})"(@[^"@]+)$/;
+
+/** A recipient without needless quotes; as it is written when they are needed, so that it is no address that a route can have. */
+export function withoutQuotes(recipient: string): string {
+  const [, quoted = '', domain = ''] = QUOTED.exec(recipient) ?? [];
+  const plain = quoted.replace(/\\(.)/g, '$1') + domain;
+  return parseAddress(plain).ok ? plain : recipient;
+}
+
+/** The host of what is not an address otherwise, and the names above it; none when it has no such host. */
+export function hostsNamedBy(recipient: string): readonly string[] {
+  return routesFor(`any${recipient.slice(recipient.lastIndexOf('@'))}`)?.names ?? [];
+}
+
 /** Of a route's address, or of a recipient's. */
 export function hostOf(address: string): string {
   return address.slice(address.indexOf('@') + 1);
