@@ -9,7 +9,10 @@ export const AREAS = {
   },
   'smtp-replies': {
     mutate: ['src/delivery/smtp/conversation/smtp-reply.ts', 'src/delivery/smtp/conversation/smtp-envelope.ts'],
-    tests: ['src/delivery/smtp/conversation/smtp-reply.spec.ts', 'src/delivery/smtp/conversation/smtp-envelope*.spec.ts'],
+    tests: [
+      'src/delivery/smtp/conversation/smtp-reply.spec.ts',
+      'src/delivery/smtp/conversation/smtp-envelope*.spec.ts',
+    ],
   },
   'smtp-wire': {
     mutate: ['src/delivery/smtp/conversation/smtp-wire.ts', 'src/delivery/smtp/conversation/dot-stuffing.ts'],

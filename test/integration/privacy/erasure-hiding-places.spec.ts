@@ -10,6 +10,7 @@ import { AuthenticationService } from '../../../src/modules/inbound-mail/authent
 import { InboundAddressesBackfill } from '../../../src/modules/inbound-mail/emails/inbound-addresses.backfill';
 import { InboundMailService } from '../../../src/modules/inbound-mail/inbound-mail.service';
 import { SubjectErasureService } from '../../../src/modules/emails/privacy/subject-erasure.service';
+import type { ClaimedMessage, SettledMessage } from '../../../src/modules/webhooks/queue/webhook-queue';
 import { WebhookMessagesRepository } from '../../../src/modules/webhooks/queue/webhook-messages.repository';
 import { MailboxRepository } from '../../../src/modules/local-mailbox/mailbox.repository';
 import { insertInboundEmail } from '../../factories/inbound-emails';
@@ -234,16 +235,18 @@ describe('whatever an address hides in', () => {
       );
       const [row] = await scene.db.query('select id from webhook_messages where email_id = $1', [underWay.id]);
       const message = { organizationId, mode: 'live', endpointId, id: row?.id, claimedUntil };
-      const ended = {
+      const ended: Omit<SettledMessage, 'message'> = {
         state: 'failed',
         isCharged: true,
         nextAttemptAt: null,
         status: 500,
         error: 'x',
+        response: answer,
         deliveredAt: null,
+        result: undefined,
       };
       await scene.worker.get(Database).transaction((tx) => {
-        scene.worker.get(WebhookMessagesRepository).settle([{ ...ended, message, answer } as never], tx);
+        scene.worker.get(WebhookMessagesRepository).settle([{ ...ended, message: message as ClaimedMessage }], tx);
         return Promise.resolve();
       });
       const left = await scene.db.query('select email_id, last_status, last_answer from webhook_messages');
