@@ -48,23 +48,4 @@ describe('logins over SMTP', () => {
     const ended = await guesses;
     expect(ended.every(({ status }) => status === 'rejected')).toBe(true);
   });
-
-  it('wait after a good one where another has just failed: guesses beside a good key must not skip their turns', async () => {
-    const keys = new SlowKeys();
-    const logins = new SubmissionLogin(keys as unknown as ApiKeyVerifier, new NoFailures(), new SubmissionLimits());
-    const logIn = (key: string) => logins.logIn('192.0.2.1', 'waybill', key);
-    const guess = logIn('guess');
-    await settle();
-    keys.refusals.shift()?.();
-    await expect(guess).rejects.toMatchObject({ responseCode: 535 });
-    await expect(logIn('good')).resolves.toBeDefined();
-    const guesses = Promise.allSettled([logIn('guess'), logIn('guess')]);
-    await settle();
-    expect(keys.refusals).toHaveLength(1);
-    for (let refuse = keys.refusals.shift(); refuse; refuse = keys.refusals.shift()) {
-      refuse();
-      await settle();
-    }
-    await guesses;
-  });
 });

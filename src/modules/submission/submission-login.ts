@@ -27,7 +27,7 @@ export class SubmissionLimits {
   readonly maxMessageBytes: number = 25 * 1024 * 1024;
   /** A client that exceeds the limit gets 552 after its end of data, up to this size; beyond it the connection closes. */
   readonly maxDataBytes: number = 50 * 1024 * 1024;
-  /** Wrong passwords of one client address, at all processes together, within `failureMinutes`; then further ones get 421. */
+  /** Wrong passwords of one client address, at all processes together, within `failureMinutes`; then every login gets 421. */
   readonly maxFailures: number = 10;
   readonly failureMinutes: number = 10;
   /** Without a byte from the client. */
@@ -50,7 +50,7 @@ export class SubmissionLogin {
   /** Failures by client, cached for two seconds. */
   private readonly known = new LRUCache<string, number>({ ...atMost(MAX_CLIENTS), ttl: 2 * SECOND });
 
-  /** Clients whose last login was good, and that none failed at just before: guesses of others do not delay their next ones. */
+  /** Clients whose last login was good: guesses of others do not delay their next ones. */
   private readonly trusted = new LRUCache<string, true>(atMost(MAX_CLIENTS));
   private readonly turns: FairLimit;
 
@@ -62,18 +62,13 @@ export class SubmissionLogin {
     this.turns = new FairLimit(AT_ONCE, { atATime: 1, waiting: limits.maxSessions });
   }
 
-  /**
-   * Owners of networks take turns. A good key logs in however many others at its address have failed: of a NAT, or of a load
-   * balancer in front, whole companies share one.
-   * @throws SubmissionRefusal
-   */
+  /** Owners of networks take turns. @throws SubmissionRefusal for a good key too, once the client has failed too often */
   async logIn(client: string, user: string, password: string): Promise<Principal> {
     const verify = () => this.verify(client, user, password);
     try {
       const isTrusted = this.trusted.has(client);
       const principal = await (isTrusted ? verify() : this.turns.run(ownedNetworkOf(client), verify));
-      // Where others have just failed, the next ones are more likely guesses.
-      if (!this.known.get(client)) this.trusted.set(client, true);
+      this.trusted.set(client, true);
       return principal;
     } catch (error) {
       this.trusted.delete(client);
@@ -83,6 +78,7 @@ export class SubmissionLogin {
 
   private async verify(client: string, user: string, password: string): Promise<Principal> {
     try {
+      if ((await this.failuresOf(client)) >= this.limits.maxFailures) throw locked();
       if (user !== SUBMISSION_USER) throw loginRefused(`The user name is ${SUBMISSION_USER}, the password an API key`);
       const principal = await this.keys.verify(password);
       if (!principal.scopes.has(SCOPE)) throw loginRefused(`This API key lacks the scope ${SCOPE}`);
@@ -116,7 +112,6 @@ export class SubmissionLogin {
     const isGuess = isRefused(error) || (error instanceof SubmissionRefusal && error.reason === 'authentication');
     if (!isGuess) return error instanceof SubmissionRefusal ? error : loginUnavailable();
     try {
-      if ((await this.failuresOf(client)) >= this.limits.maxFailures) return locked();
       this.known.set(client, await this.failures.add(client, this.limits.failureMinutes));
     } catch {
       return loginUnavailable();

@@ -290,7 +290,7 @@ describe('SMTP submission', () => {
     await client.untilClosed();
   });
 
-  it('refuses wrong logins, and ends the connections of a client after ten of them; a good key beside them logs in', async () => {
+  it('refuses wrong logins, and after ten of them the client', async () => {
     const own = await SubmissionApp.start();
     const sender = await own.sender('own.example');
     const reader = await own.keyOf(sender, { scopes: ['email:read'] });
@@ -300,17 +300,12 @@ describe('SMTP submission', () => {
       clients.push(client);
       expect(await client.command(attempts[n % 3]!)).toMatch(/^535 5\.7\.8 /);
     }
-    for (const attempt of attempts) {
-      const client = await RawSmtpClient.greeted(own.ports.port);
-      expect(await client.command(attempt)).toMatch(/^421 4\.7\.0 /);
-      await client.untilClosed();
-    }
-    (await own.session(sender.key)).close();
+    const client = await RawSmtpClient.greeted(own.ports.port);
+    expect(await client.command(plain(sender.key))).toMatch(/^421 4\.7\.0 /);
+    await client.untilClosed();
     await own.db.query("update throttle_hits set window_start = window_start - interval '10 minutes'");
     const later = await own.beside();
-    const client = await RawSmtpClient.greeted(later.ports.port);
-    clients.push(client);
-    expect(await client.command(plain('wb_live_wrong'))).toMatch(/^535 5\.7\.8 /);
+    (await later.session(sender.key)).close();
     await later.close();
     await own.close();
   });
@@ -324,18 +319,13 @@ describe('SMTP submission', () => {
       expect(await client.command(plain('wb_live_wrong'))).toMatch(n < 2 ? /^535 5\.7\.8 / : /^421 4\.7\.0 /);
       client.close();
     }
-    const guess = async ({ ports }: SubmissionApp) => {
-      const client = await RawSmtpClient.greeted(ports.port);
-      const reply = await client.command(plain('wb_live_wrong'));
-      client.close();
-      return reply;
-    };
     // Two are too few for its limit.
-    expect(await guess(second)).toMatch(/^535 5\.7\.8 /);
+    (await second.session(sender.key)).close();
     await own.db.query('update throttle_hits set hits = 10');
     const further = await own.beside();
-    expect(await guess(further)).toMatch(/^421 4\.7\.0 /);
-    (await further.session(sender.key)).close();
+    const client = await RawSmtpClient.greeted(further.ports.port);
+    expect(await client.command(plain(sender.key))).toMatch(/^421 4\.7\.0 /);
+    client.close();
     for (const each of [further, second, own]) await each.close();
   });
 

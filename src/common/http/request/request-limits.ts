@@ -30,8 +30,8 @@ export abstract class AuthenticationFailures {
 }
 
 /**
- * Failed logins of a client network over SMTP, of all processes together: one that has failed too often at one of them has at
- * all. throttling implements it.
+ * Failed logins of a client network over SMTP, of all processes together: one that is locked out at one of them is locked out
+ * at all. throttling implements it.
  */
 export abstract class LoginFailures {
   /** How many in the last minutes. @throws UnavailableError */
