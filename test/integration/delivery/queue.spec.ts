@@ -349,6 +349,18 @@ describe('the delivery queue', () => {
       const [row] = await db.query('select state, attempt, session_id, crashes from deliveries');
       expect(row).toEqual({ state: 'ready', attempt: 0, session_id: null, crashes: 0 });
     });
+
+    it('does not wait for the worker that has the claim since: each would wait for rows of the other', async () => {
+      const [outdated, own] = [await claimOne(), await claimOne()];
+      await db.query('update deliveries set claim_token = claim_token + 1 where email_id = $1', [outdated.emailId]);
+      await db.database.transaction(async (tx) => {
+        await tx.manager.query('select from deliveries where email_id = $1 for update', [outdated.emailId]);
+        await queue.release([outdated, own]);
+      });
+      expect(await db.query(`select email_id from deliveries where state = 'ready'`)).toEqual([
+        { email_id: own.emailId },
+      ]);
+    });
   });
 
   describe('withdraw', () => {

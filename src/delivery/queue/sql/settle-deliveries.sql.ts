@@ -110,20 +110,21 @@ export function putAsideDelivery(unstored: UnstoredDelivery): Statement<never> {
 }
 
 // Gives back claims whose attempt has not begun; it is not charged.
-// Writes: deliveries (primary key). Locks: rows in primary-key order. Rows: what a stopping worker had not started.
+// Writes: deliveries (primary key). Locks: rows in primary-key order, but for those whose claim has passed on: their worker may be
+// settling them, first those that have ended, and both would wait for each other. Rows: what a stopping worker had not started.
 // Not the ORM: fencing by token for a whole batch.
 const RELEASE = `
   with given as (
     select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::int[])
       as g (organization_id, mode, email_id, position, claim_token)
   ), locked as materialized (
-    select d.organization_id, d.mode, d.email_id, d.position, d.state, d.claim_token = g.claim_token as is_newest
+    select d.organization_id, d.mode, d.email_id, d.position, d.state
     from deliveries d
-    join given g using (organization_id, mode, email_id, position)
+    join given g using (organization_id, mode, email_id, position, claim_token)
     order by d.organization_id, d.mode, d.email_id, d.position
     for update of d
   ), held as materialized (
-    select * from locked where state = 'claimed' and is_newest
+    select * from locked where state = 'claimed'
   )
   update deliveries d
   set state = ${READY_STATE}, session_id = null, attempt = d.attempt - 1
