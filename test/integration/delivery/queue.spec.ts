@@ -353,13 +353,15 @@ describe('the delivery queue', () => {
     it('does not wait for the worker that has the claim since: each would wait for rows of the other', async () => {
       const [outdated, own] = [await claimOne(), await claimOne()];
       await db.query('update deliveries set claim_token = claim_token + 1 where email_id = $1', [outdated.emailId]);
+      const ready = () => db.query(`select email_id from deliveries where state = 'ready'`);
+      let released = Promise.resolve();
       await db.database.transaction(async (tx) => {
         await tx.manager.query('select from deliveries where email_id = $1 for update', [outdated.emailId]);
-        await queue.release([outdated, own]);
+        released = queue.release([outdated, own]);
+        await waitFor(async () => (await ready()).length === 1, { what: 'the release' });
       });
-      expect(await db.query(`select email_id from deliveries where state = 'ready'`)).toEqual([
-        { email_id: own.emailId },
-      ]);
+      await released;
+      expect(await ready()).toEqual([{ email_id: own.emailId }]);
     });
   });
 
