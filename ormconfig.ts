@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { dataSourceOptions } from './src/database/data-source';
+import { dataSourceOptions } from './src/database/pool/data-source';
 
 const url = process.env.DATABASE_URL ?? 'postgres://localhost:5432/waybill';
 

@@ -129,7 +129,7 @@ async function open({ databaseUrl }) {
   const services = await createServices(config, databaseUrl);
   const get = (file, name) => services.get(load(file)[name], { strict: false });
   return {
-    database: get('./database/database.service.js', 'Database'),
+    database: get('./database/pool/database.service.js', 'Database'),
     emails: get('./modules/emails/emails.service.js', 'EmailsService'),
     stats: get('./modules/stats/stats-report.service.js', 'StatsReportService'),
     retention: get('./modules/emails/retention/retention.repository.js', 'RetentionRepository'),

@@ -3,7 +3,7 @@ import { load } from './product.mjs';
 /** Migrates the schema and creates the tenant that all figures use, with the product's own services. */
 export async function provision(environment, databaseUrl) {
   const { loadConfig } = load('./config/load-config.js');
-  const { openDatabase } = load('./database/open-database.js');
+  const { openDatabase } = load('./database/start/open-database.js');
   const config = loadConfig(environment);
   await (await openDatabase(config, { log: () => undefined, migrate: true })).stop();
   return addTenant(environment, databaseUrl, 'bench');

@@ -6,7 +6,7 @@ const SCOPES = ['email:send', 'email:read', 'webhook:manage', 'webhook:read'];
  */
 export async function provision({ environment, databaseUrl, load }, count) {
   const { loadConfig } = load('./config/load-config.js');
-  const { openDatabase } = load('./database/open-database.js');
+  const { openDatabase } = load('./database/start/open-database.js');
   const { createServices } = load('./cli/session/cli-session.js');
   const config = loadConfig(environment);
   await (await openDatabase(config, { log: () => undefined, migrate: true })).stop();

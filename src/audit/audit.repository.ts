@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { And, type FindOptionsWhere, LessThan, MoreThanOrEqual, Raw, type Repository } from 'typeorm';
 import type { Tenant } from '../common/tenant';
-import { Database } from '../database/database.service';
-import type { Transaction } from '../database/transaction';
+import { Database } from '../database/pool/database.service';
+import type { Transaction } from '../database/statements/transaction';
 import { AuditEntry } from './audit-entry.entity';
-import type { Statement } from '../database/statement';
+import type { Statement } from '../database/statements/statement';
 
 // Deletes up to $2 entries from before a moment, oldest first.
 // Writes: audit_log (index audit_log_occurred_at; its triggers refuse changes and the deletion of young entries). Locks: the rows, skip locked.

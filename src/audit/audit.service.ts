@@ -3,8 +3,8 @@ import { Clock, SECOND } from '../common/clock';
 import { reasonOf } from '../common/errors/app-error';
 import { newId, NIL_ID } from '../common/ids';
 import { type Tenant, acrossTenants } from '../common/tenant';
-import { Database } from '../database/database.service';
-import type { Transaction } from '../database/transaction';
+import { Database } from '../database/pool/database.service';
+import type { Transaction } from '../database/statements/transaction';
 import type { AuditEntry } from './audit-entry.entity';
 import { type AuditFilter, AuditRepository, type OperatorAuditFilter } from './audit.repository';
 

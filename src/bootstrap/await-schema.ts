@@ -12,8 +12,8 @@ import type { Logger } from '../common/logging/logger';
 import { Metrics, startMetricsServer } from '../common/metrics/metrics';
 import { COMMIT, RELEASE } from '../common/release';
 import type { AppConfig } from '../config/config';
-import { untilReachable } from '../database/open-database';
-import { readSchemaState, type SchemaState } from '../database/schema-state';
+import { untilReachable } from '../database/start/open-database';
+import { readSchemaState, type SchemaState } from '../database/schema/schema-state';
 import { DatabaseProbe } from '../modules/health/database-probe';
 
 const RETRY_MS = SECOND;

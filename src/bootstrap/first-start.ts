@@ -10,8 +10,8 @@ import { NotFoundError } from '../common/errors/app-error';
 import type { Mode } from '../common/tenant';
 import type { AppConfig } from '../config/config';
 import { keepPrivate } from '../config/data-dir';
-import { withAdvisoryLock } from '../database/migrate';
-import { DatabaseUrl } from '../database/database.service';
+import { withAdvisoryLock } from '../database/start/migrate';
+import { DatabaseUrl } from '../database/pool/database.service';
 import { DomainsService } from '../modules/domains/domains.service';
 import { DomainVerificationService } from '../modules/domains/verification/domain-verification.service';
 

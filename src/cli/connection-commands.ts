@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { AppError } from '../common/errors/app-error';
-import { Database } from '../database/database.service';
+import { Database } from '../database/pool/database.service';
 import { type CliSession, numberUpTo } from './session/cli-session';
 import { CliError, type Report, table } from './session/output';
 

@@ -3,16 +3,16 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { JobLeases, JobStore } from '../common/jobs/periodic-jobs';
 import { AppConfig } from '../config/config';
-import { BackfillRun, MasterKeyInUse } from './installation.entity';
-import { BackfillRunsRepository, JobStoreRepository, MasterKeyRecord } from './installation.repository';
-import { BackfillsJob } from './backfills.job';
-import { ClockReadings, PoolMetrics } from './database.metrics';
-import { dataSourceOptions } from './data-source';
-import { Distribution } from './distribution.service';
-import { Database, DatabaseUrl } from './database.service';
-import { TenantDataSource, type TenantDataSourceOptions } from './tenant-data-source';
-import { PlannerStatistics } from './planner-statistics';
-import { ReadDatabase } from './read-database.service';
+import { BackfillRun, MasterKeyInUse } from './installation/installation.entity';
+import { BackfillRunsRepository, JobStoreRepository, MasterKeyRecord } from './installation/installation.repository';
+import { BackfillsJob } from './installation/backfills.job';
+import { ClockReadings, PoolMetrics } from './pool/database.metrics';
+import { dataSourceOptions } from './pool/data-source';
+import { Distribution } from './pool/distribution.service';
+import { Database, DatabaseUrl } from './pool/database.service';
+import { TenantDataSource, type TenantDataSourceOptions } from './pool/tenant-data-source';
+import { PlannerStatistics } from './pool/planner-statistics';
+import { ReadDatabase } from './pool/read-database.service';
 
 type OnPool = (pool: Promise<DataSource>) => void;
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants } from '../common/tenant';
-import { Database } from '../database/database.service';
+import { Database } from '../database/pool/database.service';
 import {
   addRecentHit,
   countRecentHits,

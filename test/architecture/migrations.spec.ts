@@ -51,7 +51,7 @@ function faultsOf(sql: string, large: readonly string[], made: readonly string[]
 }
 
 const FILES = sourcesNamed(/\/migrations\/\d{4}-/).toSorted((one, other) => (one.name < other.name ? -1 : 1));
-const LIST = sourcesNamed(/^database\/migrations\.ts$/)[0]?.text ?? '';
+const LIST = sourcesNamed(/^database\/schema\/migrations\.ts$/)[0]?.text ?? '';
 const MIGRATIONS = MIGRATION_SOURCES.map((source) => ({
   ...source,
   tables: [...source.text.matchAll(/create (?:unlogged )?table (\w+) \(/gi)].map((match) => match[1] ?? ''),
@@ -65,7 +65,7 @@ describe('migrations', () => {
   it('are all found', () => {
     const classes = FILES.flatMap(({ text }) => text.match(/\bextends \w+Migration\b/g) ?? []);
     expect(MIGRATIONS).toHaveLength(classes.length);
-    expect(FILES.filter(({ name }) => !LIST.includes(`'./${name.slice('database/'.length, -'.ts'.length)}'`))).toEqual(
+    expect(FILES.filter(({ name }) => !LIST.includes(`'../${name.slice('database/'.length, -'.ts'.length)}'`))).toEqual(
       [],
     );
   });

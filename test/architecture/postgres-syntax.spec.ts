@@ -101,8 +101,8 @@ const OF_DIRECT_CONNECTIONS = [
   'database/backup/restore-database.ts',
   'database/cluster/distribute.ts',
   // `LIFT_TIME_LIMITS`, for the others of this list and for backups.
-  'database/data-source.ts',
-  'database/migrate.ts',
+  'database/pool/data-source.ts',
+  'database/start/migrate.ts',
   'delivery/worker/session/work-signal.ts',
 ];
 

@@ -35,12 +35,12 @@ describe('row-level security', () => {
   it('sees every statement: only it takes connections from the pool', () => {
     const takers = SOURCES.filter(({ text }) => /\bpoolOf\(|\bcreateQueryRunner\(/.test(text)).map(({ name }) => name);
     expect(takers.sort()).toEqual([
-      'database/data-source.ts',
+      'database/pool/data-source.ts',
       // Counts them.
-      'database/database.metrics.ts',
-      'database/database.service.ts',
-      'database/migrate.ts',
-      'database/tenant-data-source.ts',
+      'database/pool/database.metrics.ts',
+      'database/pool/database.service.ts',
+      'database/pool/tenant-data-source.ts',
+      'database/start/migrate.ts',
     ]);
   });
 });

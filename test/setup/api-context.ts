@@ -5,7 +5,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../../src/api.module';
 import { ProcessModule } from '../../src/bootstrap/process.module';
 import { createHttpAdapter } from '../../src/common/http/server/http-server';
-import { translateDatabaseError } from '../../src/database/database-errors';
+import { translateDatabaseError } from '../../src/database/statements/database-errors';
 import { type Core, type CoreOptions, testConfig } from './core-context';
 
 export interface Api extends Pick<Core, 'get' | 'close'> {

@@ -1,7 +1,7 @@
 import { escapeLiteral, type PoolClient } from 'pg';
-import { beginWith, planningOf } from '../../src/database/data-source';
-import type { Statement } from '../../src/database/statement';
-import { TextArray } from '../../src/database/pg-array';
+import { beginWith, planningOf } from '../../src/database/pool/data-source';
+import type { Statement } from '../../src/database/statements/statement';
+import { TextArray } from '../../src/database/statements/pg-array';
 
 /** One node of a plan, with the names of `explain (format json)`. */
 export interface PlanNode {

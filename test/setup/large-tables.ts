@@ -15,7 +15,9 @@ export const SMALL_TABLES: readonly string[] = [
 export const INSTEAD = {
   index: 'extend BuildIndexesMigration (src/database/migrations/forward-only.ts): it builds while mail flows',
   constraint: 'add it `not valid` and validate it one release later, or leave it to the code',
-  rewrite: 'add a new column, fill it by a backfill (src/database/backfill.ts), and remove the old one a release later',
-  change: 'leave the rows to a backfill (src/database/backfill.ts), which takes them in batches and tells its progress',
+  rewrite:
+    'add a new column, fill it by a backfill (src/database/installation/backfill.ts), and remove the old one a release later',
+  change:
+    'leave the rows to a backfill (src/database/installation/backfill.ts), which takes them in batches and tells its progress',
   lock: 'find another way: whatever comes to the table waits behind it',
 } as const;

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
-import { createDataSource, type DataSourceSettings } from '../../src/database/data-source';
-import { Database } from '../../src/database/database.service';
-import type { Statement } from '../../src/database/statement';
+import { createDataSource, type DataSourceSettings } from '../../src/database/pool/data-source';
+import { Database } from '../../src/database/pool/database.service';
+import type { Statement } from '../../src/database/statements/statement';
 import { createTestDatabase } from './test-database';
 
 export interface OpenTestDatabase {

@@ -3,12 +3,12 @@ import { access, chmod, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
-import { createDataSource } from '../../src/database/data-source';
+import { createDataSource } from '../../src/database/pool/data-source';
 import { clusterPaths, findClusterFolder } from '../../src/database/embedded/cluster-location';
 import type { EmbeddedPostgres } from '../../src/database/embedded/embedded-postgres';
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres';
 import { isAlive, readPostmasterFile } from '../../src/database/embedded/postmaster-file';
-import { migrate } from '../../src/database/migrate';
+import { migrate } from '../../src/database/start/migrate';
 import { ADMINISTRATION, assertDisposable, TEMPLATE, withDatabase } from './test-database';
 
 const PREFIX = 'waybill-test-';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, LessThan, MoreThan, type Repository } from 'typeorm';
 import { acrossTenants } from '../../common/tenant';
-import type { Transaction } from '../../database/transaction';
+import type { Transaction } from '../../database/statements/transaction';
 import { ConsoleLink, ConsoleSession } from './console-session.entity';
 import { endOldestSessions } from './sql/console-sessions.sql';
 

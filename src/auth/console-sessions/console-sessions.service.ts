@@ -4,8 +4,8 @@ import { type AuditRecord, AuditService, INSTALLATION } from '../../audit/audit.
 import { Clock, SECOND } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
 import type { Operator, Principal } from '../../common/http/principal';
-import { Database } from '../../database/database.service';
-import type { Transaction } from '../../database/transaction';
+import { Database } from '../../database/pool/database.service';
+import type { Transaction } from '../../database/statements/transaction';
 import { ApiKeyVerifier } from '../keys/api-key-verifier.service';
 import { ApiKeysService } from '../keys/api-keys.service';
 import type { ConsoleSession } from './console-session.entity';

@@ -5,8 +5,8 @@ import { AppError, NotFoundError, ValidationError } from '../../common/errors/ap
 import { isUuid, newId } from '../../common/ids';
 import type { Scope } from '../../common/http/scopes';
 import type { Mode, Tenant } from '../../common/tenant';
-import { Database } from '../../database/database.service';
-import type { Transaction } from '../../database/transaction';
+import { Database } from '../../database/pool/database.service';
+import type { Transaction } from '../../database/statements/transaction';
 import type { ApiKey } from './api-key.entity';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { ApiKeysRepository, type KeyFilter, type RevokedKey } from './api-keys.repository';

@@ -1,4 +1,4 @@
-import type { Transaction } from '../../database/transaction';
+import type { Transaction } from '../../database/statements/transaction';
 
 /**
  * What lower layers need to know of domains: which organization owns one (for API keys bound to a domain) and what it

@@ -6,8 +6,8 @@ import { AppError, NotFoundError, ValidationError, reasonOf } from '../../common
 import type { Operator } from '../../common/http/principal';
 import { effectiveScopes, type OperatorScope } from '../../common/http/scopes';
 import { isUuid, newId } from '../../common/ids';
-import { Database } from '../../database/database.service';
-import type { Transaction } from '../../database/transaction';
+import { Database } from '../../database/pool/database.service';
+import type { Transaction } from '../../database/statements/transaction';
 import { hashKey, invalidKey, mintKey } from './key-format';
 import type { OperatorKey } from './api-key.entity';
 import { OperatorKeysRepository } from './api-keys.repository';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type FindOptionsWhere, ILike, In, Not, MoreThan, type Repository } from 'typeorm';
 import { isUuid } from '../../common/ids';
-import type { Transaction } from '../../database/transaction';
+import type { Transaction } from '../../database/statements/transaction';
 import { Organization, type OrganizationStatus } from './organization.entity';
 
 type Changeable = Pick<Organization, 'name' | 'status' | 'trackOpens' | 'trackClicks' | 'weight' | 'monthlyRecipients'>;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { masterKeyId } from '../../common/encryption/encryption';
 import type { AppConfig } from '../../config/config';
 import { readMasterKeyFrom, StoredMasterKey } from '../../config/master-key';
-import { MasterKeyRecord } from '../../database/installation.repository';
+import { MasterKeyRecord } from '../../database/installation/installation.repository';
 import { EncryptedDkimKeysService } from '../../modules/domains/dkim/encrypted-dkim-keys.service';
 import type { CliSession, Services } from '../session/cli-session';
 import { encryptedKinds } from '../session/encrypted-kinds';

@@ -3,7 +3,7 @@ import { readFile, statfs } from 'node:fs/promises';
 import { DAY } from '../../common/clock';
 import { nearestExisting } from '../../common/disk-space';
 import type { AppConfig } from '../../config/config';
-import { readSchemaState, type SchemaState } from '../../database/schema-state';
+import { readSchemaState, type SchemaState } from '../../database/schema/schema-state';
 import { CliError, toErrorReport } from '../session/output';
 
 /** `warning`: worth knowing, but nothing is wrong. `skipped`: could not be checked because of another problem. */

@@ -1,8 +1,8 @@
 import { Clock, DatabaseClock, MINUTE, SECOND } from '../../common/clock';
-import { BackfillsJob } from '../../database/backfills.job';
-import { Database, type ServerFacts } from '../../database/database.service';
-import { MasterKeyRecord } from '../../database/installation.repository';
-import type { DatabaseConnection } from '../../database/activity';
+import { BackfillsJob } from '../../database/installation/backfills.job';
+import { Database, type ServerFacts } from '../../database/pool/database.service';
+import { MasterKeyRecord } from '../../database/installation/installation.repository';
+import type { DatabaseConnection } from '../../database/statements/activity';
 import { QueueMeasures } from '../../delivery/queue/queue-measures.service';
 import type { QueueMeasure } from '../../delivery/queue/sql/view-queue.sql';
 import { EgressService } from '../../delivery/egress/egress.service';

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { AppError, type ErrorCode } from '../../common/errors/app-error';
 import { ConfigurationError } from '../../config/load-config';
-import { isUnavailable } from '../../database/database-errors';
+import { isUnavailable } from '../../database/statements/database-errors';
 
 /** The API's codes, and those of situations that only an operator meets. */
 export type CliErrorCode = ErrorCode | 'invalid_configuration' | 'unhealthy' | 'interrupted';

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import type { QueryRunner } from 'typeorm';
-import { MIGRATIONS } from '../migrations';
-import { MIGRATIONS_TABLE } from '../schema-state';
+import { MIGRATIONS } from '../schema/migrations';
+import { MIGRATIONS_TABLE } from '../schema/schema-state';
 import type { BackupHeader, BackupSequence, BackupTable } from './backup-format';
 
 /** In the schema of the service, and not an extension's. */

@@ -1,6 +1,6 @@
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
 import { AppError } from '../../common/errors/app-error';
-import { MIGRATION_LOCK } from '../migrate';
+import { MIGRATION_LOCK } from '../start/migrate';
 import { type ClusterState, readClusterState, TENANT_POLICY } from './cluster-state';
 
 /** One statement of what turns an ordinary database into a distributed one. */

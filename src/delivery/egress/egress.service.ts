@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../../common/errors/app-error';
 import { AppConfig } from '../../config/config';
-import { Database } from '../../database/database.service';
-import type { Transaction } from '../../database/transaction';
+import { Database } from '../../database/pool/database.service';
+import type { Transaction } from '../../database/statements/transaction';
 import { newId } from '../../common/ids';
 import { DestinationsRepository } from '../shaping/destinations.repository';
 import {

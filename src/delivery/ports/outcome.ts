@@ -1,4 +1,4 @@
-import type { Transaction } from '../../database/transaction';
+import type { Transaction } from '../../database/statements/transaction';
 import type { AttemptTrace, SmtpPhase, TlsFault, TlsPolicy } from './attempt-trace';
 import type { ClaimedDelivery, DeliveryKey } from './delivery';
 

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { Mailbox } from '../../common/mail-address';
-import type { Transaction } from '../../database/transaction';
+import type { Transaction } from '../../database/statements/transaction';
 import type { ClaimedDelivery, EmailKey } from './delivery';
 
 export interface MessageAttachment {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { domainOf } from '../../common/mail-address';
-import type { Transaction } from '../../database/transaction';
+import type { Transaction } from '../../database/statements/transaction';
 import type { EmailKey } from '../ports/delivery';
 import { type HeldBack, HeldDestinations } from '../shaping/held-destinations.service';
 import { DeliveryQueueRepository, type OpenDelivery } from './delivery-queue.repository';

@@ -2,10 +2,10 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Client } from 'pg';
 import { SECOND } from '../../common/clock';
 import { UnavailableError } from '../../common/errors/app-error';
-import { translateDatabaseError } from '../../database/database-errors';
-import { Database, DatabaseUrl } from '../../database/database.service';
-import { DriverClient } from '../../database/driver-client';
-import type { Statement } from '../../database/statement';
+import { translateDatabaseError } from '../../database/statements/database-errors';
+import { Database, DatabaseUrl } from '../../database/pool/database.service';
+import { DriverClient } from '../../database/statements/driver-client';
+import type { Statement } from '../../database/statements/statement';
 import {
   beginSession,
   boundLeases,

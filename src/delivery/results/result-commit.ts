@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { AppError, CommitUnknownError } from '../../common/errors/app-error';
-import { Database } from '../../database/database.service';
+import { Database } from '../../database/pool/database.service';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { asSending, type DeliveryOutcome, OutcomeSink, type RecordedOutcome, type Settlement } from '../ports/outcome';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';

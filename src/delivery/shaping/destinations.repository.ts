@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
-import { Database } from '../../database/database.service';
-import type { Statement } from '../../database/statement';
-import type { Transaction } from '../../database/transaction';
+import { Database } from '../../database/pool/database.service';
+import type { Statement } from '../../database/statements/statement';
+import type { Transaction } from '../../database/statements/transaction';
 import { DestinationRule, type RuleEffect } from './shaping.entity';
 import {
   type Rank,

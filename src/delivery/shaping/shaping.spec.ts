@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import type { AppConfig } from '../../config/config';
-import type { Database } from '../../database/database.service';
+import type { Database } from '../../database/pool/database.service';
 import type { DestinationsRepository, FoldedGroup, ListedRule } from './destinations.repository';
 import { DestinationsService } from './destinations.service';
 import { learnRule } from './destination-log';

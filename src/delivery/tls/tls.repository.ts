@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/database.service';
+import { Database } from '../../database/pool/database.service';
 import {
   addSessions,
   type CountedSession,

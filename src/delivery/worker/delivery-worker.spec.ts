@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { AppConfig } from '../../config/config';
-import { DatabaseUrl } from '../../database/database.service';
+import { DatabaseUrl } from '../../database/pool/database.service';
 import { waitFor } from '../../../test/setup/wait-for';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { DeliveryWorker } from './delivery-worker';

@@ -3,7 +3,7 @@ import { HOUR, SECOND } from '../../common/clock';
 import { reasonOf } from '../../common/errors/app-error';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { Metrics } from '../../common/metrics/metrics';
-import type { Transaction } from '../../database/transaction';
+import type { Transaction } from '../../database/statements/transaction';
 import { EgressPools } from '../egress/egress-pools';
 import { DEFAULT_POOL } from '../egress/pool-file';
 import { WarmUpVolumes } from '../egress/warm-up-volumes';

@@ -22,7 +22,7 @@ import { ApiErrors, PathId } from '../../common/http/dto/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { BodyBudget, holdUntilRead } from '../../common/http/request/request-body';
 import { RequireScope } from '../../common/http/scopes';
-import { translateDatabaseError } from '../../database/database-errors';
+import { translateDatabaseError } from '../../database/statements/database-errors';
 import { EmailContentService } from '../emails/email-content.service';
 import { InboundEmailsService } from '../inbound-mail/emails/inbound-emails.service';
 

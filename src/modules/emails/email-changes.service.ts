@@ -3,7 +3,7 @@ import { Clock } from '../../common/clock';
 import { AppError, NotFoundError, ValidationError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
 import type { Tenant } from '../../common/tenant';
-import { Database } from '../../database/database.service';
+import { Database } from '../../database/pool/database.service';
 import type { EmailKey } from '../../delivery/ports/delivery';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import { isSchedulable } from './accept/request/parse-send-request';

@@ -4,7 +4,7 @@ import { AppError, NotFoundError, ValidationError } from '../../common/errors/ap
 import { isUuid } from '../../common/ids';
 import { parseAddress } from '../../common/mail-address';
 import type { Tenant } from '../../common/tenant';
-import { Database } from '../../database/database.service';
+import { Database } from '../../database/pool/database.service';
 import type { RecordedOutcome } from '../../delivery/ports/outcome';
 import { OpenDeliveries } from '../../delivery/queue/open-deliveries.service';
 import type { Waiting } from '../../delivery/queue/waiting';

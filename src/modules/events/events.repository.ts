@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { expandEvents, MOST_LEADS } from './event-rows';
 import { idPlus } from '../../common/ids';
 import { groupByTenant, acrossTenants } from '../../common/tenant';
-import { Database } from '../../database/database.service';
+import { Database } from '../../database/pool/database.service';
 import type { EventKey, FeedEvent, FeedRow, FeedStream } from './feed-event';
 import {
   findFeedEvents,

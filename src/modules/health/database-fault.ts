@@ -1,5 +1,5 @@
 import { AppError } from '../../common/errors/app-error';
-import { databaseErrorCode, NO_TABLE } from '../../database/database-errors';
+import { databaseErrorCode, NO_TABLE } from '../../database/statements/database-errors';
 
 /** read_only_sql_transaction */
 export const READ_ONLY = '25006';

@@ -1,8 +1,8 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Client } from 'pg';
 import { type Clock, SECOND } from '../../common/clock';
-import { NO_TABLE } from '../../database/database-errors';
-import { DriverClient } from '../../database/driver-client';
+import { NO_TABLE } from '../../database/statements/database-errors';
+import { DriverClient } from '../../database/statements/driver-client';
 import { type DatabaseFault, databaseFault, READ_ONLY } from './database-fault';
 
 const TIMEOUT_MS = 2 * SECOND;

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
 import { Clock } from '../../common/clock';
-import { DatabaseUrl } from '../../database/database.service';
+import { DatabaseUrl } from '../../database/pool/database.service';
 import { DeliveryQueueModule } from '../../delivery/delivery.module';
 import { DatabaseProbe } from './database-probe';
 import { HealthController } from './health.controller';

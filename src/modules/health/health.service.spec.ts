@@ -5,7 +5,7 @@ import { Clock, DatabaseClock } from '../../common/clock';
 import { DiskSpace } from '../../common/disk-space';
 import { UnavailableError } from '../../common/errors/app-error';
 import { Draining } from '../../common/http/server/draining';
-import { Database } from '../../database/database.service';
+import { Database } from '../../database/pool/database.service';
 import { AppConfig } from '../../config/config';
 import { HeldDestinations, HeldLookup } from '../../delivery/shaping/held-destinations.service';
 import { QueueMeasures } from '../../delivery/queue/queue-measures.service';

@@ -2,9 +2,9 @@ import { Injectable, ServiceUnavailableException } from '@nestjs/common';
 import { HealthCheckService } from '@nestjs/terminus';
 import { Clock } from '../../common/clock';
 import type { DiskHealth } from '../../common/disk-space';
-import type { RowSecurity } from '../../database/row-security';
+import type { RowSecurity } from '../../database/statements/row-security';
 import type { DatabaseHealth } from './database-probe';
-import type { ReplicaHealth } from '../../database/read-database.service';
+import type { ReplicaHealth } from '../../database/pool/read-database.service';
 import {
   type ClockHealth,
   DatabaseHealthIndicator,

@@ -4,7 +4,7 @@ import { type AppError, NotFoundError } from '../../common/errors/app-error';
 import { sendErrorPage } from '../../common/http/responses/error-page';
 import { ErrorFilter, toAppError } from '../../common/http/responses/error-response';
 import { escapeHtml } from '../../common/http/responses/html-page';
-import { translateDatabaseError } from '../../database/database-errors';
+import { translateDatabaseError } from '../../database/statements/database-errors';
 import { layout, PAGE_POLICY } from './page-layout';
 
 /** There is no mailbox for this client: it learns no more than from any other unknown path. */

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type FindOptionsWhere, Raw, type Repository } from 'typeorm';
 import { concatInTurns } from '../../common/mime/body-parts';
-import { Database } from '../../database/database.service';
-import type { Transaction } from '../../database/transaction';
+import { Database } from '../../database/pool/database.service';
+import type { Transaction } from '../../database/statements/transaction';
 import { MailboxMessage, type NewMailboxMessage } from './mailbox-message.entity';
 import {
   deleteCopies,

@@ -3,7 +3,7 @@ import type { AddressFinder } from '../../common/erasure/address-finder';
 import { bytesHold } from '../../common/erasure/byte-search';
 import { NotFoundError } from '../../common/errors/app-error';
 import { withInlineImages } from '../../common/mime/inline-images';
-import type { Transaction } from '../../database/transaction';
+import type { Transaction } from '../../database/statements/transaction';
 import type { MailboxMessage } from './mailbox-message.entity';
 import { type CopiesPage, MailboxRepository } from './mailbox.repository';
 import { type HeaderField, type MessageContent, type MessagePart, parseMessage, readHead } from './message-reader';

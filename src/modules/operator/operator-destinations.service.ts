@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService, INSTALLATION } from '../../audit/audit.service';
-import type { Transaction } from '../../database/transaction';
+import type { Transaction } from '../../database/statements/transaction';
 import { EgressService, type ShownAddress } from '../../delivery/egress/egress.service';
 import {
   type Destination,

@@ -6,7 +6,7 @@ import { reasonOf } from '../../common/errors/app-error';
 import { deleteInBatches, PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { InstallationGauges } from '../../common/jobs/installation-gauges';
 import { Metrics } from '../../common/metrics/metrics';
-import { PlannerStatistics } from '../../database/planner-statistics';
+import { PlannerStatistics } from '../../database/pool/planner-statistics';
 import { ErasureHandler } from './erasure/erasure-handler.service';
 import { ExportHandler } from './export/export-handler.service';
 import type { PrivacyRequestType } from './requests/privacy-request.entity';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Tenant } from '../../common/tenant';
-import { Database } from '../../database/database.service';
-import { ReadDatabase } from '../../database/read-database.service';
-import type { Transaction } from '../../database/transaction';
+import { Database } from '../../database/pool/database.service';
+import { ReadDatabase } from '../../database/pool/read-database.service';
+import type { Transaction } from '../../database/statements/transaction';
 import type { HourlyDelta, Period, SentAmounts } from './stat-delta';
 import {
   type CountedHour,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, DAY } from '../../common/clock';
 import type { Tenant } from '../../common/tenant';
-import type { Transaction } from '../../database/transaction';
+import type { Transaction } from '../../database/statements/transaction';
 import { EmailCounts } from './email-counts';
 import { type Period, type SentAmounts, type StatDelta, sumDeltas } from './stat-delta';
 import { type Reputation, REPUTATION_DAYS, reputationOf } from './reputation';

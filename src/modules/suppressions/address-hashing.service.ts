@@ -4,7 +4,7 @@ import { Clock } from '../../common/clock';
 import { Keyring, type MasterKeys } from '../../common/encryption/encryption';
 import { type EncryptedRecords, masterKeysAfter } from '../../common/encryption/re-encrypt';
 import { AppConfig } from '../../config/config';
-import type { Transaction } from '../../database/transaction';
+import type { Transaction } from '../../database/statements/transaction';
 import {
   type AddressLookup,
   type EncryptedHashKey,

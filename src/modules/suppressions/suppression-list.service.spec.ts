@@ -1,8 +1,8 @@
 import type { AuditService } from '../../audit/audit.service';
 import { SystemClock } from '../../common/clock';
 import { DiskSpace } from '../../common/disk-space';
-import type { Database } from '../../database/database.service';
-import type { Transaction } from '../../database/transaction';
+import type { Database } from '../../database/pool/database.service';
+import type { Transaction } from '../../database/statements/transaction';
 import type { AddressHashing } from './address-hashing.service';
 import { SuppressionListService } from './suppression-list.service';
 import type { SuppressionsRepository } from './suppressions.repository';

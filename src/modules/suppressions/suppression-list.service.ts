@@ -6,8 +6,8 @@ import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
 import { addressKey } from '../../common/mail-address';
 import { clientGone, type Tenant } from '../../common/tenant';
-import { Database } from '../../database/database.service';
-import type { Transaction } from '../../database/transaction';
+import { Database } from '../../database/pool/database.service';
+import type { Transaction } from '../../database/statements/transaction';
 import { type AuditRecord, AuditService, OPERATOR } from '../../audit/audit.service';
 import { AddressHashing } from './address-hashing.service';
 import {

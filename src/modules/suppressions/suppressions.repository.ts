@@ -3,8 +3,8 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, MoreThan, type Repository } from 'typeorm';
 import { NIL_ID } from '../../common/ids';
 import type { Tenant } from '../../common/tenant';
-import { Database } from '../../database/database.service';
-import type { Transaction } from '../../database/transaction';
+import { Database } from '../../database/pool/database.service';
+import type { Transaction } from '../../database/statements/transaction';
 import { MissingDomain, SoftBounces, Suppression, SuppressionHashKey } from './suppression.entity';
 import {
   addSuppressions,

@@ -3,8 +3,8 @@ import { Clock } from '../../common/clock';
 import { hasForms } from '../../common/address-forms';
 import { addressKey } from '../../common/mail-address';
 import type { Tenant } from '../../common/tenant';
-import { databaseErrorCode } from '../../database/database-errors';
-import type { Transaction } from '../../database/transaction';
+import { databaseErrorCode } from '../../database/statements/database-errors';
+import type { Transaction } from '../../database/statements/transaction';
 import { AddressHashing } from './address-hashing.service';
 import type { SuppressedAddress } from './sql/suppression-entries.sql';
 import {

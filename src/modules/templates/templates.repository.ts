@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Any, In, LessThanOrEqual, MoreThan, type Repository } from 'typeorm';
 import type { NamedSlice } from '../../common/ids';
-import { lockList } from '../../database/sql/locks.sql';
-import type { Transaction } from '../../database/transaction';
+import { lockList } from '../../database/statements/locks.sql';
+import type { Transaction } from '../../database/statements/transaction';
 import { totalTemplateBytes } from './sql/stored-bytes.sql';
 import { Template, TemplateVersion } from './template.entity';
 

@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
 import { UnavailableError, reasonOf } from '../../common/errors/app-error';
-import { translateDatabaseError } from '../../database/database-errors';
+import { translateDatabaseError } from '../../database/statements/database-errors';
 import { HitWriter, TrackingMetrics } from './hit-writer.service';
 import { BURST_MS, type Hit } from './hit-history';
 

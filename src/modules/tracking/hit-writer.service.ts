@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
 import { Metrics } from '../../common/metrics/metrics';
-import { Database } from '../../database/database.service';
+import { Database } from '../../database/pool/database.service';
 import type { DeliveryOutcome, RecordedOutcome } from '../../delivery/ports/outcome';
 import { EmailLookupService, type MailRecipient } from '../emails/email-lookup.service';
 import { OutcomeRecorder } from '../emails/outcomes/outcome-recorder.service';

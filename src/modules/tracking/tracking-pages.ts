@@ -6,7 +6,7 @@ import { sendErrorPage } from '../../common/http/responses/error-page';
 import { statusOf, toAppError } from '../../common/http/responses/error-response';
 import { escapeHtml, type Markup, PAGE_HEADERS, pageFrame } from '../../common/http/responses/html-page';
 import { describeErrors } from '../../common/http/dto/openapi.decorators';
-import { translateDatabaseError } from '../../database/database-errors';
+import { translateDatabaseError } from '../../database/statements/database-errors';
 import type { Subscription } from './tracking.service';
 
 /** Responds to a broken tracked link with an HTML page: links are opened in browsers, where the error envelope is not readable. */

@@ -9,7 +9,7 @@ import { FairLimit } from '../../common/async/fair-turns';
 import { NotFoundError } from '../../common/errors/app-error';
 import { domainOf, maskAddress } from '../../common/mail-address';
 import { clientGone } from '../../common/tenant';
-import { Database } from '../../database/database.service';
+import { Database } from '../../database/pool/database.service';
 import type { RecordedOutcome } from '../../delivery/ports/outcome';
 import { OutcomeRecorder } from '../emails/outcomes/outcome-recorder.service';
 import { EmailLookupService, type MailRecipient } from '../emails/email-lookup.service';

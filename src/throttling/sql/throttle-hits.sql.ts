@@ -1,5 +1,5 @@
 // The rate limit counters that all processes share.
-import type { Statement } from '../../database/statement';
+import type { Statement } from '../../database/statements/statement';
 
 export interface Hits {
   readonly key: string;

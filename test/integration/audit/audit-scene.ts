@@ -1,7 +1,7 @@
 import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import type { Mode } from '../../../src/common/tenant';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { AuditService } from '../../../src/audit/audit.service';
 import { DomainsApp, type Owner } from '../domains/domains-app';
 

@@ -6,7 +6,7 @@ import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { HOUR } from '../../../src/common/clock';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import type { Mode } from '../../../src/common/tenant';
-import { poolOf } from '../../../src/database/data-source';
+import { poolOf } from '../../../src/database/pool/data-source';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { type Answer, ApiClient } from '../../e2e/kit/api-client';
 import { DomainsApp } from '../domains/domains-app';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { MIGRATIONS } from '../../../src/database/migrations';
+import { MIGRATIONS } from '../../../src/database/schema/migrations';
 import { waitFor } from '../../setup/wait-for';
 import { query } from '../embedded/support';
 import { CliKit, runWith } from './cli-kit';

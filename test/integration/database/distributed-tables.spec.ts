@@ -1,4 +1,4 @@
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { EventsService } from '../../../src/modules/events/events.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';

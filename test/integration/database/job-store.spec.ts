@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { UnavailableError } from '../../../src/common/errors/app-error';
-import { Database } from '../../../src/database/database.service';
-import { JobStoreRepository } from '../../../src/database/installation.repository';
+import { Database } from '../../../src/database/pool/database.service';
+import { JobStoreRepository } from '../../../src/database/installation/installation.repository';
 import { type Core, startCore } from '../../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 

@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { Pool } from 'pg';
-import { dataSourceOptions } from '../../../src/database/data-source';
+import { dataSourceOptions } from '../../../src/database/pool/data-source';
 
 /** A message of the protocol (PostgreSQL documentation, "Message Formats"). */
 function message(type: string, body: Buffer): Buffer {

@@ -1,7 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import { ProcessModule } from '../../../src/bootstrap/process.module';
 import { loadConfig } from '../../../src/config/load-config';
-import { MasterKeyRecord } from '../../../src/database/installation.repository';
+import { MasterKeyRecord } from '../../../src/database/installation/installation.repository';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 
 const keyOf = (name: string) => Buffer.alloc(32, name).toString('base64');

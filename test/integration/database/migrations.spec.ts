@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { createDataSource, dataSourceOptions } from '../../../src/database/data-source';
-import { migrate } from '../../../src/database/migrate';
-import { MIGRATIONS } from '../../../src/database/migrations';
+import { createDataSource, dataSourceOptions } from '../../../src/database/pool/data-source';
+import { migrate } from '../../../src/database/start/migrate';
+import { MIGRATIONS } from '../../../src/database/schema/migrations';
 import { BuildIndexesMigration, ForwardOnlyMigration } from '../../../src/database/migrations/forward-only';
 import { fillWithAnyRows } from '../../factories/any-rows';
 import { INSTEAD, RELEASED, SMALL_TABLES } from '../../setup/large-tables';

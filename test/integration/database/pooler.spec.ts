@@ -1,5 +1,5 @@
-import { Database } from '../../../src/database/database.service';
-import { openDatabase } from '../../../src/database/open-database';
+import { Database } from '../../../src/database/pool/database.service';
+import { openDatabase } from '../../../src/database/start/open-database';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { SmtpSink } from '../../doubles/smtp-sink';

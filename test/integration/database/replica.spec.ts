@@ -6,7 +6,7 @@ import { SendEmailsService } from '../../../src/modules/emails/accept/send-email
 import { StatsReportService } from '../../../src/modules/stats/stats-report.service';
 import { StatsModule } from '../../../src/modules/stats/stats.module';
 import { EmailsModule } from '../../../src/modules/emails/emails.module';
-import { ReadDatabase } from '../../../src/database/read-database.service';
+import { ReadDatabase } from '../../../src/database/pool/read-database.service';
 import { TcpProxy } from '../../doubles/tcp-proxy';
 import { sendBody } from '../../factories/send-requests';
 import { createTenant, type Tenant } from '../../factories/tenants';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { createDataSource, dataSourceOptions, poolOf } from '../../../src/database/data-source';
-import { databaseErrorCode } from '../../../src/database/database-errors';
+import { createDataSource, dataSourceOptions, poolOf } from '../../../src/database/pool/data-source';
+import { databaseErrorCode } from '../../../src/database/statements/database-errors';
 import { UnavailableError } from '../../../src/common/errors/app-error';
 import { withinTenants } from '../../../src/common/tenant';
 import { newId } from '../../../src/common/ids';
-import { migrate } from '../../../src/database/migrate';
-import { TenantDataSource } from '../../../src/database/tenant-data-source';
+import { migrate } from '../../../src/database/start/migrate';
+import { TenantDataSource } from '../../../src/database/pool/tenant-data-source';
 import { fillWithRowsOf, rowOf, type TenantTable, tenantTables } from '../../factories/tenant-rows';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
@@ -14,7 +14,7 @@ import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-d
 const REFUSED = '42501';
 
 const ADVICE =
-  'its migration says "organization_id uuid not null" and nothing of policies: src/database/row-security.ts adds the policy ' +
+  'its migration says "organization_id uuid not null" and nothing of policies: src/database/statements/row-security.ts adds the policy ' +
   '`tenant` and the rights of requests at the end of `migrate`';
 
 it('reports a database without a free connection as unavailable, within a scope and without', async () => {

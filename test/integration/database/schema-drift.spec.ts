@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DataSource, getMetadataArgsStorage } from 'typeorm';
-import { createDataSource } from '../../../src/database/data-source';
+import { createDataSource } from '../../../src/database/pool/data-source';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 
 /**

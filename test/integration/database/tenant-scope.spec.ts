@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { AcrossTenants, Public, RequireScope } from '../../../src/common/http/scopes';
 import { withinTenants } from '../../../src/common/tenant';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { DomainsRepository } from '../../../src/modules/domains/registry/domains.repository';
 import { Email } from '../../../src/modules/emails/email.entity';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import type { DataSource } from 'typeorm';
 import { CommitUnknownError, UnavailableError } from '../../../src/common/errors/app-error';
-import { Database } from '../../../src/database/database.service';
-import { createDataSource, poolOf } from '../../../src/database/data-source';
-import { TextArray } from '../../../src/database/pg-array';
-import type { Transaction } from '../../../src/database/transaction';
+import { Database } from '../../../src/database/pool/database.service';
+import { createDataSource, poolOf } from '../../../src/database/pool/data-source';
+import { TextArray } from '../../../src/database/statements/pg-array';
+import type { Transaction } from '../../../src/database/statements/transaction';
 import { type OpenTestDatabase, openTestDatabase, statement } from '../../setup/open-test-database';
 import { waitFor } from '../../setup/wait-for';
 import { anyCharacter } from '../../factories/any-character';

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import { NIL_ID } from '../../../src/common/ids';
-import { poolOf } from '../../../src/database/data-source';
-import type { Statement } from '../../../src/database/statement';
+import { poolOf } from '../../../src/database/pool/data-source';
+import type { Statement } from '../../../src/database/statements/statement';
 import { takeDueDomains } from '../../../src/modules/domains/registry/sql/domains.sql';
 import { insertReports } from '../../../src/modules/inbound-reports/queue/sql/append-reports.sql';
 import { claimInboundReports } from '../../../src/modules/inbound-reports/queue/sql/process-reports.sql';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { MIGRATIONS } from '../../../src/database/migrations';
+import { MIGRATIONS } from '../../../src/database/schema/migrations';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 
 const ROOT = path.join(__dirname, '../../..');

@@ -4,7 +4,7 @@ import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { WorkerWaker } from '../../../src/delivery/queue/worker-waker.service';
-import { type Database, DatabaseUrl } from '../../../src/database/database.service';
+import { type Database, DatabaseUrl } from '../../../src/database/pool/database.service';
 import { Claimer } from '../../../src/delivery/worker/claims/claimer';
 import { ClaimPlanner } from '../../../src/delivery/worker/claims/claim-plan';
 import { WorkerSlots } from '../../../src/delivery/worker/slots/worker-slots';

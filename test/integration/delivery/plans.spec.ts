@@ -5,8 +5,8 @@ import { HOUR } from '../../../src/common/clock';
 import { plainEvents } from '../../../src/modules/events/event-rows';
 import { firstIdAt, newId, timeOfId } from '../../../src/common/ids';
 import { groupByTenant, type Tenant, type TenantGroup } from '../../../src/common/tenant';
-import { beginWith, createDataSource, poolOf } from '../../../src/database/data-source';
-import type { Statement } from '../../../src/database/statement';
+import { beginWith, createDataSource, poolOf } from '../../../src/database/pool/data-source';
+import type { Statement } from '../../../src/database/statements/statement';
 import type { ClaimedDelivery, EmailKey } from '../../../src/delivery/ports/delivery';
 import {
   deleteDeadSessions,

@@ -6,7 +6,7 @@ import { QueueMeasures } from '../../../src/delivery/queue/queue-measures.servic
 import type { NewDelivery } from '../../../src/delivery/queue/sql/open-deliveries.sql';
 import type { HeldDestinations } from '../../../src/delivery/shaping/held-destinations.service';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
-import type { Transaction } from '../../../src/database/transaction';
+import type { Transaction } from '../../../src/database/statements/transaction';
 import { type ClaimRound, claimRound, fillQueue, keyOf, newDelivery } from '../../factories/deliveries';
 import { testConfig } from '../../setup/core-context';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';

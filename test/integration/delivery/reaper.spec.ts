@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HOUR } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { OutcomeSink } from '../../../src/delivery/ports/outcome';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { HOUR } from '../../../src/common/clock';
 import { CommitUnknownError } from '../../../src/common/errors/app-error';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { type DeliveryOutcome, OutcomeSink } from '../../../src/delivery/ports/outcome';
 import { Claimer } from '../../../src/delivery/worker/claims/claimer';
 import { JournalTakeover } from '../../../src/delivery/results/journal-takeover';

@@ -1,7 +1,7 @@
 import { MINUTE } from '../../../src/common/clock';
 import { UnavailableError } from '../../../src/common/errors/app-error';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { MessageSource } from '../../../src/delivery/ports/sources';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { FixedRouter } from '../../../src/delivery/routing/create-router';

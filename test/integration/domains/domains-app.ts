@@ -8,7 +8,7 @@ import { OrganizationsService } from '../../../src/auth/organizations/organizati
 import { type Modules, ProcessModule } from '../../../src/bootstrap/process.module';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import { createHttpAdapter } from '../../../src/common/http/server/http-server';
-import { translateDatabaseError } from '../../../src/database/database-errors';
+import { translateDatabaseError } from '../../../src/database/statements/database-errors';
 import { buildOpenApiDocument, setUpDocs } from '../../../src/openapi/docs';
 import { type DnsRecords, DnsServer } from '../../doubles/dns-server';
 import { FakeClock } from '../../doubles/fake-clock';

@@ -1,4 +1,4 @@
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { AuditService } from '../../../src/audit/audit.service';
 import { type Counter, StatsService } from '../../../src/modules/stats/stats.service';
 import { FakeClock } from '../../doubles/fake-clock';

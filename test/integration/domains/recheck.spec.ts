@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { poolOf } from '../../../src/database/data-source';
+import { poolOf } from '../../../src/database/pool/data-source';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import type { Domain } from '../../../src/modules/domains/registry/domain.entity';
 import { DomainRecheckJob } from '../../../src/modules/domains/domains.job';

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import { HOUR } from '../../../src/common/clock';
-import { poolOf } from '../../../src/database/data-source';
-import type { Statement } from '../../../src/database/statement';
+import { poolOf } from '../../../src/database/pool/data-source';
+import type { Statement } from '../../../src/database/statements/statement';
 import { countRestricted } from '../../../src/modules/domains/restrictions/sql/restrictions.sql';
 import { type DomainOwner, findDomainsAbove } from '../../../src/modules/stats/sql/live-sums.sql';
 import { explainBoth } from '../../setup/explain';

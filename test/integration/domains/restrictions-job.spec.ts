@@ -1,5 +1,5 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { RestrictionsService } from '../../../src/modules/domains/restrictions/restrictions.service';
 import { RestrictionsJob } from '../../../src/modules/domains/restrictions/restrictions.job';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import { poolOf } from '../../../src/database/data-source';
+import { poolOf } from '../../../src/database/pool/data-source';
 import { deleteExpiredDkimKeys } from '../../../src/modules/domains/dkim/sql/dkim-keys.sql';
 import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { SECOND } from '../../../src/common/clock';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { DkimKeysRepository } from '../../../src/modules/domains/dkim/dkim-keys.repository';
 import { DkimKeysService } from '../../../src/modules/domains/dkim/dkim-keys.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';

@@ -1,7 +1,7 @@
 import { HOUR } from '../../../src/common/clock';
 import type { AppError } from '../../../src/common/errors/app-error';
 import type { Mode } from '../../../src/common/tenant';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { DomainDetailsService } from '../../../src/modules/domains/domain-details.service';
 import { DomainRegistrationService } from '../../../src/modules/domains/domain-registration.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';

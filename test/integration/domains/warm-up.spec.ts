@@ -1,6 +1,6 @@
 import { DAY, HOUR } from '../../../src/common/clock';
 import { type AppError, UnavailableError } from '../../../src/common/errors/app-error';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { DomainRegistrationService } from '../../../src/modules/domains/domain-registration.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { WarmUpService } from '../../../src/modules/domains/restrictions/warm-up.service';

@@ -1,5 +1,5 @@
-import type { Backfill } from '../../../src/database/backfill';
-import { BackfillsJob } from '../../../src/database/backfills.job';
+import type { Backfill } from '../../../src/database/installation/backfill';
+import { BackfillsJob } from '../../../src/database/installation/backfills.job';
 import { DAY } from '../../../src/common/clock';
 import { firstIdAt } from '../../../src/common/ids';
 import { EventPhasesBackfill } from '../../../src/modules/emails/outcomes/event-phases.backfill';

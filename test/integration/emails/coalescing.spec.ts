@@ -1,8 +1,8 @@
 import { DataSource } from 'typeorm';
 import type { AppError } from '../../../src/common/errors/app-error';
 import { newId } from '../../../src/common/ids';
-import { poolOf } from '../../../src/database/data-source';
-import { Database } from '../../../src/database/database.service';
+import { poolOf } from '../../../src/database/pool/data-source';
+import { Database } from '../../../src/database/pool/database.service';
 import { AcceptCommit } from '../../../src/modules/emails/accept/commit/accept-commit.service';
 import { organizationsOf } from '../../../src/modules/emails/accept/commit/screen-submissions';
 import { AcceptService } from '../../../src/modules/emails/accept/commit/accept.service';

@@ -1,6 +1,6 @@
 import { HOUR, MINUTE } from '../../../src/common/clock';
 import { timeOfId } from '../../../src/common/ids';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { EmailListService, type ListPage } from '../../../src/modules/emails/email-list.service';
 import type { Tenant as TenantKey } from '../../../src/common/tenant';
 import type { EmailFilter } from '../../../src/modules/emails/email-list.service';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { MINUTE } from '../../../src/common/clock';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import type { DeliveryOutcome, RecordedOutcome } from '../../../src/delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';

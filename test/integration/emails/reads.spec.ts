@@ -1,7 +1,7 @@
 import { newId } from '../../../src/common/ids';
 import { fromCursor } from '../../../src/common/http/dto/pagination';
 import { HOUR } from '../../../src/common/clock';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { toContentDto, toDetailDto, toListDto } from '../../../src/modules/emails/dto/email.mapper';
 import { ListEmailsQuery } from '../../../src/modules/emails/dto/email.dto';
 import type { Tenant as TenantKey } from '../../../src/common/tenant';

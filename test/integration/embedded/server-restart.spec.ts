@@ -1,6 +1,6 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres';
-import { openDatabase, type OpenDatabase } from '../../../src/database/open-database';
+import { openDatabase, type OpenDatabase } from '../../../src/database/start/open-database';
 import { waitFor } from '../../setup/wait-for';
 import { EmbeddedWorkshop, postmasterOf, query } from './support';
 

@@ -7,7 +7,7 @@ import { Draining } from '../../../src/common/http/server/draining';
 import { ErrorFilter } from '../../../src/common/http/responses/error-response';
 import { createHttpAdapter } from '../../../src/common/http/server/http-server';
 import { loadConfig } from '../../../src/config/load-config';
-import { translateDatabaseError } from '../../../src/database/database-errors';
+import { translateDatabaseError } from '../../../src/database/statements/database-errors';
 import { HealthModule } from '../../../src/modules/health/health.module';
 
 const FILTER = { provide: APP_FILTER, useClass: ErrorFilter };

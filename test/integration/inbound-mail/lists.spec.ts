@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import { LAST_ID, newId } from '../../../src/common/ids';
-import { poolOf } from '../../../src/database/data-source';
+import { poolOf } from '../../../src/database/pool/data-source';
 import { InboundMailLimits } from '../../../src/modules/inbound-mail/emails/inbound-mail-limits';
 import {
   listInboundEmails,

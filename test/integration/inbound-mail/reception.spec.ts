@@ -11,7 +11,7 @@ import { BodyBudget } from '../../../src/common/http/request/request-body';
 import { LAST_ID, NIL_ID } from '../../../src/common/ids';
 import { DAY } from '../../../src/common/clock';
 import { AppConfig } from '../../../src/config/config';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { INBOUND_MESSAGE } from '../../factories/inbound-emails';
 import { addDomain } from '../../factories/tenants';
 import { waitFor } from '../../setup/wait-for';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { InboundMailLimits } from '../../../src/modules/inbound-mail/emails/inbound-mail-limits';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { InboundRoutesRepository } from '../../../src/modules/inbound-mail/routes/inbound-routes.repository';
 import { InboundMailService } from '../../../src/modules/inbound-mail/inbound-mail.service';
 import { waitFor } from '../../setup/wait-for';

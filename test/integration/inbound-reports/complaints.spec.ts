@@ -1,4 +1,4 @@
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { InboundReportsService } from '../../../src/modules/inbound-reports/queue/inbound-reports.service';
 import { readCounters } from '../../factories/stored-email';

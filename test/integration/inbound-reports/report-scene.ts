@@ -3,7 +3,7 @@ import { Clock, DAY } from '../../../src/common/clock';
 import { deriveKey } from '../../../src/common/encryption/encryption';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { AppConfig } from '../../../src/config/config';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import type { DeliveryOutcome } from '../../../src/delivery/ports/outcome';
 import { ReturnPath, type ReturnPathTarget } from '../../../src/delivery/tokens/return-path';
 import { DomainsModule } from '../../../src/modules/domains/domains.module';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Client } from 'pg';
 import { DAY } from '../../../src/common/clock';
-import { poolOf } from '../../../src/database/data-source';
+import { poolOf } from '../../../src/database/pool/data-source';
 import { waitFor } from '../../setup/wait-for';
 import { EMAIL_ID, InboundApp, MAIL_HOST } from '../inbound-smtp/inbound-app';
 

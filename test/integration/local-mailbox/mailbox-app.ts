@@ -14,7 +14,7 @@ import { ErrorFilter } from '../../../src/common/http/responses/error-response';
 import { createHttpAdapter } from '../../../src/common/http/server/http-server';
 import { DtoPipe } from '../../../src/common/http/dto/validate-dto';
 import { loadConfig } from '../../../src/config/load-config';
-import { translateDatabaseError } from '../../../src/database/database-errors';
+import { translateDatabaseError } from '../../../src/database/statements/database-errors';
 import { LocalMailboxModule } from '../../../src/modules/local-mailbox/local-mailbox.module';
 import { MailboxSmtpServer } from '../../../src/modules/local-mailbox/mailbox-smtp.server';
 import { FakeClock } from '../../doubles/fake-clock';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { newId } from '../../../src/common/ids';
 import { parseAddress } from '../../../src/common/mail-address';
 import { PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';

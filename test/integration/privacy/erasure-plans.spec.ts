@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import { newId } from '../../../src/common/ids';
-import { poolOf } from '../../../src/database/data-source';
-import type { Statement } from '../../../src/database/statement';
+import { poolOf } from '../../../src/database/pool/data-source';
+import type { Statement } from '../../../src/database/statements/statement';
 import { withdrawRecipients } from '../../../src/delivery/queue/sql/settle-deliveries.sql';
 import { AddressFinder } from '../../../src/common/erasure/address-finder';
 import { readContent } from '../../../src/modules/emails/privacy/sql/erase-contents.sql';

@@ -1,6 +1,6 @@
 import { newId } from '../../../src/common/ids';
 import type { Mode } from '../../../src/common/tenant';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import type { DeliveryOutcome } from '../../../src/delivery/ports/outcome';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';

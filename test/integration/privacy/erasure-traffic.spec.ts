@@ -1,14 +1,14 @@
 import { ErasableEmailsRepository } from '../../../src/modules/emails/privacy/subject-emails.repository';
 import { Claimer } from '../../../src/delivery/worker/claims/claimer';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { MINUTE, SECOND } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { ErasureHandler } from '../../../src/modules/privacy/erasure/erasure-handler.service';
 import { ERASURE } from '../../../src/modules/privacy/requests/privacy-requests.service';
 import { LeaseLostError, PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
-import type { Transaction } from '../../../src/database/transaction';
+import type { Transaction } from '../../../src/database/statements/transaction';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { OutcomesRepository } from '../../../src/modules/emails/outcomes/outcomes.repository';
 import { MailboxRepository } from '../../../src/modules/local-mailbox/mailbox.repository';

@@ -1,5 +1,5 @@
 import { timeOfId } from '../../../src/common/ids';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import type { DeliveryOutcome, RecordedOutcome } from '../../../src/delivery/ports/outcome';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { type Month, monthOf, MONTHLY_TABLES, type MonthlyTable } from '../../../src/modules/emails/retention/months';

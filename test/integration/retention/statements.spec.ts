@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import { DAY } from '../../../src/common/clock';
 import { firstIdAt } from '../../../src/common/ids';
-import { poolOf } from '../../../src/database/data-source';
+import { poolOf } from '../../../src/database/pool/data-source';
 import { deleteContents } from '../../../src/modules/emails/retention/sql/retention.sql';
 import { removeEmails } from '../../../src/modules/stats/sql/write-counters.sql';
 import { loadSkewedData } from '../../factories/skewed-data';

@@ -1,4 +1,4 @@
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { ClearSuppressionsJob } from '../../../src/modules/suppressions/clear-suppressions.job';

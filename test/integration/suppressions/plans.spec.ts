@@ -2,10 +2,10 @@ import type { PoolClient } from 'pg';
 import type { EntityManager, Logger } from 'typeorm';
 import { DAY } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
-import { createDataSource, poolOf } from '../../../src/database/data-source';
-import { Database } from '../../../src/database/database.service';
-import type { Statement } from '../../../src/database/statement';
-import type { Transaction } from '../../../src/database/transaction';
+import { createDataSource, poolOf } from '../../../src/database/pool/data-source';
+import { Database } from '../../../src/database/pool/database.service';
+import type { Statement } from '../../../src/database/statements/statement';
+import type { Transaction } from '../../../src/database/statements/transaction';
 import { SoftBounces, Suppression, SuppressionHashKey } from '../../../src/modules/suppressions/suppression.entity';
 import {
   deleteExpired,

@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/common/clock';
 import type { Principal } from '../../../src/common/http/principal';
 import { newId } from '../../../src/common/ids';
-import { Database } from '../../../src/database/database.service';
+import { Database } from '../../../src/database/pool/database.service';
 import type { WebhookMessage } from '../../../src/modules/webhooks/queue/webhook.entity';
 import { WebhookMessagesRepository } from '../../../src/modules/webhooks/queue/webhook-messages.repository';
 import { WebhooksService } from '../../../src/modules/webhooks/endpoints/webhooks.service';

@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg';
 import { DAY, MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
-import { poolOf } from '../../../src/database/data-source';
-import type { Statement } from '../../../src/database/statement';
+import { poolOf } from '../../../src/database/pool/data-source';
+import type { Statement } from '../../../src/database/statements/statement';
 import type { ClaimedMessage, EndpointKey } from '../../../src/modules/webhooks/queue/webhook-queue';
 import { bringForward } from '../../../src/modules/webhooks/queue/sql/endpoint-health.sql';
 import { claimMessages, settleMessages } from '../../../src/modules/webhooks/queue/sql/message-claims.sql';

@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg';
 import { DAY } from '../../../src/common/clock';
 import { newId, NIL_ID } from '../../../src/common/ids';
-import { poolOf } from '../../../src/database/data-source';
-import type { Statement } from '../../../src/database/statement';
+import { poolOf } from '../../../src/database/pool/data-source';
+import type { Statement } from '../../../src/database/statements/statement';
 import {
   clearRemoved,
   listEncryptedSecrets,

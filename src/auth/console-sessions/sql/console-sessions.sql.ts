@@ -1,4 +1,4 @@
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 
 // Ends the oldest sessions of a key, all but the newest $3.
 // Writes: console_sessions (index console_sessions_key). Locks: the rows it deletes, oldest first. Rows: mostly none.

@@ -1,5 +1,5 @@
 import type { Mode } from '../../../common/tenant';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 
 // The frequent statements on keys: they find every request's key, by itself or by a cookie's session, and record its use.
 

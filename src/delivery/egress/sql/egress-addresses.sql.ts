@@ -1,4 +1,4 @@
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 
 // Our source addresses: which receivers refuse them, as any worker has met it, and what block lists say of them.
 

@@ -1,5 +1,5 @@
 // How far the addresses of the pools are with their warm-up, and what they have sent today.
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 
 // Pools that an installation has when this table comes count as warm: the migration leaves a row for that, which the first
 // worker takes away.

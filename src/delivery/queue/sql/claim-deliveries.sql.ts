@@ -5,7 +5,7 @@
 // category, due_at, …): the cost follows the number of pairs, not the depth of the queue.
 // Locks: the claimed rows, skip locked. Rows: up to the sum of the quotas.
 // Not the ORM: SKIP LOCKED inside an update; 25,000–40,000 rows/s in batches of 100.
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import type { ClaimedDelivery } from '../../ports/delivery';
 
 /** A `ClaimedDelivery`, from the updated row `d`. */

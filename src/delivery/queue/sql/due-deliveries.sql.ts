@@ -1,4 +1,4 @@
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import { type ClaimedDelivery, SUSPECT_CRASHES } from '../../ports/delivery';
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 import { NIL_ID } from '../../../common/ids';

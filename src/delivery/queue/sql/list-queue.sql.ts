@@ -1,6 +1,6 @@
 import { lowerForms, lowerInSql } from '../../../common/address-forms';
 import type { Mode } from '../../../common/tenant';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import type { DeliveryKey } from '../../ports/delivery';
 import type { Delivery } from '../queue.entity';
 

@@ -1,5 +1,5 @@
 import type { Mode } from '../../../common/tenant';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import type { DeliveryKey, EmailKey, MailCategory } from '../../ports/delivery';
 import type { TraceContext } from '../../../common/tracing/tracing';
 

@@ -2,7 +2,7 @@
 import { lowerForms, lowerInSql } from '../../../common/address-forms';
 import { LAST_ID } from '../../../common/ids';
 import type { Mode } from '../../../common/tenant';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import type { DeliveryKey } from '../../ports/delivery';
 import type { QueueAction, QueueActionKind } from '../queue.entity';
 import { READY_STATE } from './suspect-deliveries.sql';

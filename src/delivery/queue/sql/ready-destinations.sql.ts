@@ -1,4 +1,4 @@
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 
 // The destinations of organizations that have ready work, of each from its cursor on and then from the start. A part of it is shared
 // with the walk round the organizations.

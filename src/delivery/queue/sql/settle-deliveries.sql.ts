@@ -1,4 +1,4 @@
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import { type ClaimedDelivery, type DeliveryKey, SUSPECT_CRASHES, type EmailKey } from '../../ports/delivery';
 import { READY_STATE } from './suspect-deliveries.sql';
 

@@ -1,4 +1,4 @@
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 
 // The queue of every organization, for operators, health and metrics. Nothing here is hot.
 

@@ -1,5 +1,5 @@
 import { RELEASE } from '../../../common/release';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import { type ClaimedDelivery, type DeliveryKey, SUSPECT_CRASHES } from '../../ports/delivery';
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 import { READY_STATE } from './suspect-deliveries.sql';

@@ -1,5 +1,5 @@
 // Findings about groups of destinations that workers share with each other and with operators.
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import type { DestinationRule } from '../shaping.entity';
 
 /** One worker's report on one group. */

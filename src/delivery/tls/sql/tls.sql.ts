@@ -1,4 +1,4 @@
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 
 // TLS: policies of receiving domains, as any worker has fetched them, and connections to domains that ask for reports.
 

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { SECOND } from '../../../common/clock';
-import { DatabaseUrl } from '../../../database/database.service';
-import { DriverClient } from '../../../database/driver-client';
+import { DatabaseUrl } from '../../../database/pool/database.service';
+import { DriverClient } from '../../../database/statements/driver-client';
 import { isCallFor, parseCall, type WorkCall, type WorkerRank } from '../../queue/work-call';
 import { WORK_CHANNEL, WorkerWaker } from '../../queue/worker-waker.service';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../../../common/errors/app-error';
-import type { Transaction } from '../../../database/transaction';
+import type { Transaction } from '../../../database/statements/transaction';
 import {
   type DmarcRecommendation,
   type DmarcRecord,

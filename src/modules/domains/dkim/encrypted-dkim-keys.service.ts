@@ -4,7 +4,7 @@ import { Clock, MINUTE, SECOND } from '../../../common/clock';
 import { type EncryptedRecords, masterKeysAfter } from '../../../common/encryption/re-encrypt';
 import { OperatorError, UnavailableError } from '../../../common/errors/app-error';
 import { AppConfig } from '../../../config/config';
-import { MasterKeyRecord } from '../../../database/installation.repository';
+import { MasterKeyRecord } from '../../../database/installation/installation.repository';
 import { DkimKeyring } from './dkim-keyring';
 import { DkimKeysRepository, type EncryptedKeyRow } from './dkim-keys.repository';
 

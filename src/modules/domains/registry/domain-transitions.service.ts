@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type AuditRecord, AuditService } from '../../../audit/audit.service';
 import { Clock } from '../../../common/clock';
 import { NotFoundError, UnavailableError } from '../../../common/errors/app-error';
-import { Database } from '../../../database/database.service';
+import { Database } from '../../../database/pool/database.service';
 import type { Domain } from './domain.entity';
 import { type DomainChange, DomainsRepository, type ExpectedState } from './domains.repository';
 

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { And, Any, Equal, type FindOptionsWhere, In, IsNull, MoreThan, Not, Raw, type Repository } from 'typeorm';
 import { acrossTenants } from '../../../common/tenant';
-import { Database } from '../../../database/database.service';
-import { lockList } from '../../../database/sql/locks.sql';
-import type { Transaction } from '../../../database/transaction';
+import { Database } from '../../../database/pool/database.service';
+import { lockList } from '../../../database/statements/locks.sql';
+import type { Transaction } from '../../../database/statements/transaction';
 import { DomainCheck } from './domain-check.entity';
 import {
   Domain,

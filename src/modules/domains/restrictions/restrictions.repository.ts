@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, LessThan, type Repository } from 'typeorm';
 import { acrossTenants } from '../../../common/tenant';
-import { Database } from '../../../database/database.service';
-import type { Transaction } from '../../../database/transaction';
+import { Database } from '../../../database/pool/database.service';
+import type { Transaction } from '../../../database/statements/transaction';
 import { Domain, WarmUpUsage } from '../registry/domain.entity';
 import {
   countRestricted,

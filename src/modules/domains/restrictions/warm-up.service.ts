@@ -3,7 +3,7 @@ import { OPERATOR } from '../../../audit/audit.service';
 import { Clock } from '../../../common/clock';
 import { CommitUnknownError, reasonOf } from '../../../common/errors/app-error';
 import { AppConfig } from '../../../config/config';
-import type { Transaction } from '../../../database/transaction';
+import type { Transaction } from '../../../database/statements/transaction';
 import { DomainTransitionsService } from '../registry/domain-transitions.service';
 import type { Domain, PauseReason } from '../registry/domain.entity';
 import { RestrictionsRepository, type UnusedReservation } from './restrictions.repository';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../../database/database.service';
+import { Database } from '../../../database/pool/database.service';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import { RAW_PART, readRawPart, readRawSizes } from './sql/raw-parts.sql';
 

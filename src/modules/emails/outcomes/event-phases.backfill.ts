@@ -3,9 +3,9 @@ import { OrganizationsService } from '../../../auth/organizations/organizations.
 import { Clock } from '../../../common/clock';
 import { firstIdAt, NIL_ID } from '../../../common/ids';
 import { MODES } from '../../../common/tenant';
-import type { Backfill, BackfillBatch } from '../../../database/backfill';
-import { BackfillsJob } from '../../../database/backfills.job';
-import type { Transaction } from '../../../database/transaction';
+import type { Backfill, BackfillBatch } from '../../../database/installation/backfill';
+import { BackfillsJob } from '../../../database/installation/backfills.job';
+import type { Transaction } from '../../../database/statements/transaction';
 import { FORMER_PHASES } from '../../events/event-rows';
 import { OutcomesRepository } from './outcomes.repository';
 import type { EventPosition } from './sql/stored-events.sql';

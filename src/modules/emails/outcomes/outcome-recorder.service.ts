@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
-import type { Transaction } from '../../../database/transaction';
+import type { Transaction } from '../../../database/statements/transaction';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import { OutcomeSink, type RecordedOutcome } from '../../../delivery/ports/outcome';
 import { RecentStreams } from '../../events/recent-streams.service';

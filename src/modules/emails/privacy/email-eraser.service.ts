@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import { idsOf } from '../../events/event-rows';
-import type { Transaction } from '../../../database/transaction';
+import type { Transaction } from '../../../database/statements/transaction';
 import { erasedAddress } from '../outcomes/erased-recipient';
 import { eraseContent, eraseEventData, eraseHead, type SubjectIn } from './erase-texts';
 import { ErasableEmailsRepository } from './subject-emails.repository';

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { expandEvents } from '../../events/event-rows';
 import { lowerForms } from '../../../common/address-forms';
 import type { Tenant } from '../../../common/tenant';
-import { Database } from '../../../database/database.service';
-import { ReadDatabase } from '../../../database/read-database.service';
-import type { Transaction } from '../../../database/transaction';
+import { Database } from '../../../database/pool/database.service';
+import { ReadDatabase } from '../../../database/pool/read-database.service';
+import type { Transaction } from '../../../database/statements/transaction';
 import { lockEmails } from '../outcomes/sql/lock-emails.sql';
 import {
   countRawParts,

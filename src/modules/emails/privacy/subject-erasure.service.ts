@@ -3,7 +3,7 @@ import { Clock } from '../../../common/clock';
 import { AddressFinder } from '../../../common/erasure/address-finder';
 import { lowerForms } from '../../../common/address-forms';
 import type { Tenant } from '../../../common/tenant';
-import type { Transaction } from '../../../database/transaction';
+import type { Transaction } from '../../../database/statements/transaction';
 import type { DeliveryKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';

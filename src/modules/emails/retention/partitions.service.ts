@@ -3,7 +3,7 @@ import { OrganizationsService } from '../../../auth/organizations/organizations.
 import { Clock } from '../../../common/clock';
 import { deleteInBatches } from '../../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../../config/config';
-import { Database } from '../../../database/database.service';
+import { Database } from '../../../database/pool/database.service';
 import { StatsService } from '../../stats/stats.service';
 import { distinctMonths, type Month, MONTHLY_TABLES, type MonthlyTable, monthOf, spanOf } from './months';
 import { type DefaultRows, RetentionRepository, type TableMonth } from './retention.repository';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../../database/database.service';
-import type { Transaction } from '../../../database/transaction';
+import { Database } from '../../../database/pool/database.service';
+import type { Transaction } from '../../../database/statements/transaction';
 import type { Month, MonthlyTable } from './months';
 import {
   type Added,

@@ -1,5 +1,5 @@
 import type { Tenant } from '../../../common/tenant';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { EmailEvent } from '../email.entity';
 

@@ -1,6 +1,6 @@
 import { lowerForms, lowerFormsInIndex, lowerInSql } from '../../../common/address-forms';
 import type { Mode } from '../../../common/tenant';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import type { DeliveryKey } from '../../../delivery/ports/delivery';
 
 // Finds what was sent to an address, by any organization.

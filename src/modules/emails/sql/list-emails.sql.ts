@@ -6,7 +6,7 @@
 // limit the planner to the partitions of their months: with all partitions of a year it took 1.1 ms more.
 import { lowerForms, lowerFormsInIndex, lowerInSql } from '../../../common/address-forms';
 import type { Tenant } from '../../../common/tenant';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import type { IdRange } from '../id-range';
 
 export interface Page {

@@ -5,7 +5,7 @@
 // One tenant per statement, and lateral subqueries, as in lock-emails.
 // Not the ORM: a batch of keys joined across two partitioned tables in one round trip.
 import type { Tenant } from '../../../common/tenant';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import type { DeliveryKey, EmailKey } from '../../../delivery/ports/delivery';
 import type { Addressees } from '../email.entity';
 

@@ -5,7 +5,7 @@
 // Not the ORM: two tables joined in the order of one index; many streams in one round trip.
 import { INBOUND_RECEIVED } from '../../../common/event-types';
 import type { Tenant } from '../../../common/tenant';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { EventKey, FeedRow, FeedStream } from '../feed-event';
 

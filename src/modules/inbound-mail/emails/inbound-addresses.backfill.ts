@@ -1,8 +1,8 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { NIL_ID } from '../../../common/ids';
-import type { Backfill, BackfillBatch } from '../../../database/backfill';
-import { BackfillsJob } from '../../../database/backfills.job';
-import type { Transaction } from '../../../database/transaction';
+import type { Backfill, BackfillBatch } from '../../../database/installation/backfill';
+import { BackfillsJob } from '../../../database/installation/backfills.job';
+import type { Transaction } from '../../../database/statements/transaction';
 import { InboundEmailsRepository } from './inbound-emails.repository';
 import { indexedAddresses } from './read-envelope';
 

@@ -7,7 +7,7 @@ import { addressKeys } from '../../../common/address-forms';
 import { parseAddress } from '../../../common/mail-address';
 import { type ReadMessage, readFile, readMessage } from '../../../common/mime/message-view';
 import { clientGone, type Tenant } from '../../../common/tenant';
-import { Database } from '../../../database/database.service';
+import { Database } from '../../../database/pool/database.service';
 import type { InboundEmail } from './inbound-email.entity';
 import { InboundEmailsRepository, type InboundSearch, type Page } from './inbound-emails.repository';
 import { InboundMailLimits } from './inbound-mail-limits';

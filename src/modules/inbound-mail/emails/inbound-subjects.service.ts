@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { addressKeys } from '../../../common/address-forms';
 import type { Tenant } from '../../../common/tenant';
-import type { Transaction } from '../../../database/transaction';
+import type { Transaction } from '../../../database/statements/transaction';
 import type { InboundEmail } from './inbound-email.entity';
 import type { IdRange } from './inbound-email';
 import { InboundEmailsRepository } from './inbound-emails.repository';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
-import { Database } from '../../../database/database.service';
+import { Database } from '../../../database/pool/database.service';
 import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
 import type { ClaimedReport } from '../queue/inbound-report.entity';
 import { InboundReportsRepository } from '../queue/inbound-reports.repository';

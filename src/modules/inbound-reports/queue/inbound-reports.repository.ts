@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { firstIdAt } from '../../../common/ids';
-import { Database } from '../../../database/database.service';
-import type { Transaction } from '../../../database/transaction';
+import { Database } from '../../../database/pool/database.service';
+import type { Transaction } from '../../../database/statements/transaction';
 import type { DeliveryKey } from '../../../delivery/ports/delivery';
 import {
   type Appended,

@@ -6,7 +6,7 @@ import { deriveKey } from '../../../common/encryption/encryption';
 import { NotFoundError } from '../../../common/errors/app-error';
 import { newId } from '../../../common/ids';
 import { AppConfig } from '../../../config/config';
-import type { Transaction } from '../../../database/transaction';
+import type { Transaction } from '../../../database/statements/transaction';
 import type { DeliveryKey } from '../../../delivery/ports/delivery';
 import { ReturnPath, type ReturnPathTarget } from '../../../delivery/tokens/return-path';
 import { readBounceAddress } from './bounce-address';

@@ -1,5 +1,5 @@
 // Writes to the mailbox: received messages are inserted, old ones and those of erased persons are deleted.
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import type { NewMailboxMessage } from '../mailbox-message.entity';
 
 export interface CopiesPage {

@@ -1,7 +1,7 @@
 import { FakeClock } from '../../../../test/doubles/fake-clock';
 import type { AuditService } from '../../../audit/audit.service';
 import { SECOND } from '../../../common/clock';
-import type { Database } from '../../../database/database.service';
+import type { Database } from '../../../database/pool/database.service';
 import type { PrivacyKeyring } from '../requests/privacy-keyring.service';
 import type { PrivacyRequestsRepository, RequestChanges } from '../requests/privacy-requests.repository';
 import type { WebhookDeliveriesService } from '../../webhooks/deliveries/webhook-deliveries.service';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, DAY, MINUTE, SECOND } from '../../../common/clock';
-import { Database } from '../../../database/database.service';
-import type { Transaction } from '../../../database/transaction';
+import { Database } from '../../../database/pool/database.service';
+import type { Transaction } from '../../../database/statements/transaction';
 import { SuppressionErasure, type SuppressionReason } from '../../suppressions/address-hashing.service';
 import { WebhookDeliveriesService } from '../../webhooks/deliveries/webhook-deliveries.service';
 import type { ShownRequest } from '../requests/privacy-requests.service';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Transaction } from '../../../database/transaction';
+import type { Transaction } from '../../../database/statements/transaction';
 import {
   type ErasedCounts,
   type ErasedSubject,

@@ -1,6 +1,6 @@
 // Sums of domains' live mail, for the evaluation of their sending.
 import { NIL_ID } from '../../../common/ids';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 
 export interface DomainWindow {
   readonly organizationId: string;

@@ -1,5 +1,5 @@
 import type { Tenant } from '../../../common/tenant';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import { type Counter, COUNTERS, type Period, PROVIDER_COUNTERS } from '../stat-delta';
 
 // Sums the counters of a period: in total, by domain, by hour, or by both.

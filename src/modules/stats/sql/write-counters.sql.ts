@@ -1,4 +1,4 @@
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import { COUNTERS, type HourlyDelta, type Period, PROVIDER_COUNTERS, type SentAmounts } from '../stat-delta';
 
 // All statements that write counters: commits append deltas, a job folds them into hours, retention subtracts emails.

@@ -2,7 +2,7 @@
 // and DNS checks that find no such domain are counted first.
 import { addressKey } from '../../../common/mail-address';
 import { newId } from '../../../common/ids';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import type { MissingDomainLookup, NewSuppression, SoftBounce } from '../suppression';
 
 /**

@@ -1,5 +1,5 @@
 import type { Tenant } from '../../../common/tenant';
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 import type { Suppression } from '../suppression.entity';
 import type { AddressLookup, EncryptedHashKey, MailLookup, SuppressionReason } from '../suppression';
 

@@ -1,4 +1,4 @@
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../database/statements/statement';
 
 // The bytes that an organization's templates hold; counts those that are not counted yet, from before there was a count.
 // Reads: templates (primary key, one organization's), template_versions (primary key, of the uncounted). Writes: templates, those once.

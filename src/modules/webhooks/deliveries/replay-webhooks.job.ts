@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, SECOND } from '../../../common/clock';
 import { OrganizationRing } from '../../../common/jobs/organization-ring';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
-import { Database } from '../../../database/database.service';
+import { Database } from '../../../database/pool/database.service';
 import { EventsService } from '../../events/events.service';
 import { type OpenReplay, WebhookReplaysRepository } from '../queue/webhook-endpoints.repository';
 import { WebhookMessagesRepository } from '../queue/webhook-messages.repository';

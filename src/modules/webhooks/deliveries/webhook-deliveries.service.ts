@@ -4,7 +4,7 @@ import { AppError, type FieldErrors, NotFoundError, ValidationError } from '../.
 import type { Principal } from '../../../common/http/principal';
 import { firstIdAt, newId } from '../../../common/ids';
 import type { Tenant } from '../../../common/tenant';
-import type { Transaction } from '../../../database/transaction';
+import type { Transaction } from '../../../database/statements/transaction';
 import { EventsService } from '../../events/events.service';
 import { WebhookChangesService } from '../endpoints/webhook-changes.service';
 import type { WebhookEndpoint, WebhookMessage } from '../queue/webhook.entity';

@@ -4,7 +4,7 @@ import { MicroBatcher } from '../../../common/async/micro-batcher';
 import { SingleFlight } from '../../../common/async/promises';
 import { Clock, DAY, MINUTE, SECOND } from '../../../common/clock';
 import { reasonOf } from '../../../common/errors/app-error';
-import { Database } from '../../../database/database.service';
+import { Database } from '../../../database/pool/database.service';
 import type { AddressResult, EndpointChange } from '../queue/sql/endpoint-health.sql';
 import { WebhookEndpointsRepository } from '../queue/webhook-endpoints.repository';
 import { WebhookMessagesRepository } from '../queue/webhook-messages.repository';

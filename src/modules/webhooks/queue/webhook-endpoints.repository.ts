@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, LessThan, type Repository } from 'typeorm';
 import type { Tenant } from '../../../common/tenant';
-import { Database } from '../../../database/database.service';
-import { lockList } from '../../../database/sql/locks.sql';
-import type { Transaction } from '../../../database/transaction';
+import { Database } from '../../../database/pool/database.service';
+import { lockList } from '../../../database/statements/locks.sql';
+import type { Transaction } from '../../../database/statements/transaction';
 import { endFailure, type EndpointChange, type HealthInput, recordHealth } from './sql/endpoint-health.sql';
 import {
   advanceFollowers,

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LessThan, type Repository } from 'typeorm';
 import type { Tenant } from '../../../common/tenant';
-import { Database } from '../../../database/database.service';
-import type { Transaction } from '../../../database/transaction';
+import { Database } from '../../../database/pool/database.service';
+import type { Transaction } from '../../../database/statements/transaction';
 import { bringForward } from './sql/endpoint-health.sql';
 import {
   deleteOldMessages,

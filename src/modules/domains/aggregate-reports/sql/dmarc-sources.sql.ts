@@ -1,5 +1,5 @@
 // The DMARC reports of receivers.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { DmarcPolicy, DmarcReport, DmarcSource, DomainOfReport, ReportLimits } from '../aggregate-report';
 
 // Adds the sources of one report, once, however often it arrives: none when the domain has had $13 reports within a day, and

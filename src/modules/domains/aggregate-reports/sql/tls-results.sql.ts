@@ -1,5 +1,5 @@
 // The TLS reports of senders (RFC 8460).
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { DomainOfReport, ReportLimits, TlsReport, TlsResult } from '../aggregate-report';
 
 // Adds the results of one report on a domain, once, however often it arrives: none when the domain has had $11 reports within a

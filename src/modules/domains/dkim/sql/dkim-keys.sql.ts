@@ -1,5 +1,5 @@
 import { NIL_ID } from '../../../../common/ids';
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 
 // Public keys are read without an organization: the owner is what is asked for, and the keys are public.
 export interface KnownKey {

@@ -1,4 +1,4 @@
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 
 // Statements on the table `domains` that the ORM cannot express.
 export interface DueDomain {

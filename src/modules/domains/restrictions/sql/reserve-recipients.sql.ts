@@ -6,7 +6,7 @@
 // The commit is asynchronous: an accept commits after its reservation, and a commit flushes the log before it, so a
 // reservation can only be lost together with the emails it was made for.
 // Not the ORM: an upsert that returns what was granted.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { PauseReason, SendingState, WarmingStatus } from '../../registry/domain.entity';
 
 export interface ReservationRow {

@@ -1,4 +1,4 @@
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 
 // Statements of background jobs on the table `domains`, over all organizations.
 export interface RestrictedCounts {

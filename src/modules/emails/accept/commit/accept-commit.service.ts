@@ -4,8 +4,8 @@ import { type AppError, UnavailableError } from '../../../../common/errors/app-e
 import { timeOfId } from '../../../../common/ids';
 import { Metrics } from '../../../../common/metrics/metrics';
 import { withinTenants } from '../../../../common/tenant';
-import { Database } from '../../../../database/database.service';
-import type { Transaction } from '../../../../database/transaction';
+import { Database } from '../../../../database/pool/database.service';
+import type { Transaction } from '../../../../database/statements/transaction';
 import { type WantedRecipients, type WarmUpBudget, WarmUpService } from '../../../domains/restrictions/warm-up.service';
 import { type StatDelta, StatsService } from '../../../stats/stats.service';
 import {

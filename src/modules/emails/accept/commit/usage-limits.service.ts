@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, DAY, SECOND } from '../../../../common/clock';
 import { AppError } from '../../../../common/errors/app-error';
 import { AppConfig } from '../../../../config/config';
-import type { Transaction } from '../../../../database/transaction';
+import type { Transaction } from '../../../../database/statements/transaction';
 import { StatsService } from '../../../stats/stats.service';
 import { AcceptRepository } from './accept.repository';
 import type { AcceptedEmail } from '../request/send-request';

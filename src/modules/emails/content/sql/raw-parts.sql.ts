@@ -1,7 +1,7 @@
 // Reads a raw message, which is stored in email_attachments, in consecutive parts of 1 MiB.
 // Reads: email_attachments (primary key). Locks: none. Rows: the parts of one message without their bytes, or one with them.
 // Not the ORM: two small reads of one message; entities would add nothing.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { EmailKey } from '../../../../delivery/ports/delivery';
 
 /** Name and type of these rows. Attachments of composed emails cannot have this type, since the API refuses it. */

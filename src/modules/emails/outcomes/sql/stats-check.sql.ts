@@ -2,7 +2,7 @@
 // bounce marked as a duplicate does not count, and of opens and clicks only the first that is not automated counts.
 // Reads: email_events (index email_events_feed; primary key for earlier events), emails (primary key). Locks: none.
 // Rows: one page of events. Not the ORM: an aggregate over earlier rows.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { RecountedRow, RecountPage } from '../stats-counts';
 
 const EVENTS = `

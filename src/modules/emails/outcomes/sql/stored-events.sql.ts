@@ -1,5 +1,5 @@
 import type { Tenant } from '../../../../common/tenant';
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 
 // Renames former names of phases in stored events, batch by batch (docs/upgrading.md, backfills).
 // Tables: email_events (primary key; each batch one range of one organization and mode). Locks: the rows it changes. Rows: a batch.

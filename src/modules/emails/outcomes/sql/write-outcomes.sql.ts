@@ -7,8 +7,8 @@
 // Not the ORM: two tables for a whole batch in one round trip.
 import type { AsRow } from '../../../events/event-rows';
 import type { Tenant } from '../../../../common/tenant';
-import { TextArray } from '../../../../database/pg-array';
-import type { Statement } from '../../../../database/statement';
+import { TextArray } from '../../../../database/statements/pg-array';
+import type { Statement } from '../../../../database/statements/statement';
 import type { EmailKey } from '../../../../delivery/ports/delivery';
 import type { EmailChanges, NewEvent } from '../email-state';
 import { packTrace } from '../stored-trace';

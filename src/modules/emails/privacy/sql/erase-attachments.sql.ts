@@ -1,4 +1,4 @@
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { ErasedSubject } from './erased.sql';
 
 // Finds the next attachment of an email that is not empty, and returns it without its bytes.

@@ -2,7 +2,7 @@
 // Writes: email_contents, email_attachments (primary keys). Locks: the rows; the emails are locked. Rows: one batch of an erasure,
 // each email with up to 10 attachments or 25 parts of a raw message.
 // Not the ORM: two tables by a batch of keys.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { Addressees } from '../../email.entity';
 import type { ErasedSubject } from './erased.sql';
 

@@ -1,7 +1,7 @@
 // Reads the personal data of emails outside their contents, before a subject is removed.
 // Reads: emails (primary key). Locks: none; lock-emails has locked them. Rows: one batch of an erasure.
 // Not the ORM: a batch of keys.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { ErasedSubject } from './erased.sql';
 
 /** Named like the columns, as the statement returns them. */

@@ -3,7 +3,7 @@
 // Not the ORM: a position in each email's events.
 import type { CompactEvent } from '../../../events/event-rows';
 import type { EventType } from '../../../../common/event-types';
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { ErasedSubject } from './erased.sql';
 import { hashedKey } from '../../accept/request/idempotency';
 

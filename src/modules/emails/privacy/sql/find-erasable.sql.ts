@@ -4,7 +4,7 @@
 // for several at once the index gives no order, and a generic plan would scan all rows of the tenant by the primary key. What the
 // index finds by a form may be another person's.
 import { lowerFormsInIndex, lowerInSql } from '../../../../common/address-forms';
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import { type ErasedSubject, IS_PLACEHOLDER } from './erased.sql';
 
 export interface ReceivedRow {

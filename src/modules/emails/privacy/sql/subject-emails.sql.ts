@@ -5,7 +5,7 @@
 import type { CompactEvent } from '../../../events/event-rows';
 import { lowerForms, lowerFormsInIndex, lowerInSql } from '../../../../common/address-forms';
 import type { Mode, Tenant } from '../../../../common/tenant';
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { EmailStatus } from '../../outcomes/email-state';
 
 export interface SubjectScope {

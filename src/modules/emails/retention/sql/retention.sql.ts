@@ -1,5 +1,5 @@
 import type { Mode } from '../../../../common/tenant';
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import { idsOf, type Month, MONTHLY_TABLES, type MonthlyTable } from '../months';
 
 // Deletes the contents of emails that reached their final state by $6, among the next $5 of a tenant.

@@ -1,5 +1,5 @@
 // How inbound mail goes: with its age, by its customer, or with the person that it names.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import { type InboundEmailKey, ROW_BYTES } from '../inbound-email';
 
 /** What messages took of their organizations' room is free again. */

@@ -1,6 +1,6 @@
 // Which people inbound mail names: found by their addresses, and read again by a backfill.
 import type { Mode } from '../../../../common/tenant';
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import { type IdRange, INDEXED_ADDRESSES, type InboundEmailKey } from '../inbound-email';
 
 /** By the index of addresses: with an order and a limit the planner would read all of a tenant's mail. */

@@ -1,5 +1,5 @@
 // Inbound mail: how it is stored and read, in parts of 1 MiB.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import {
   type InboundCapacity,
   type InboundEmailKey,

@@ -1,7 +1,7 @@
 // The ids of a page of inbound emails, newest first: of all of a tenant's, or of those that a search finds.
 // Not the ORM: a search is bounded before it filters, whatever the planner knows.
 import type { Tenant } from '../../../../common/tenant';
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 
 export interface Page {
   readonly offset: number;

@@ -1,5 +1,5 @@
 // Which routes take the mail of a recipient, and which domain a route belongs to.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { RouteMatch } from '../../emails/inbound-email';
 import type { RouteKeys } from '../route-address';
 

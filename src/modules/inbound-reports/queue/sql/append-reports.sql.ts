@@ -1,6 +1,6 @@
 // How mail comes into the two tables of reports: from a return path, or to an address that anyone may write to.
 import { ownedNetworkOf } from '../../../../common/network';
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { Appended, NewFeedbackReport, NewInboundReport } from '../inbound-report.entity';
 
 // Appends one message as a report on each delivery that it was addressed to; one that is there already stays as it is. One

@@ -1,5 +1,5 @@
 // How reports go: when their time is over, or with the person they are about.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { DeliveryKey } from '../../../../delivery/ports/delivery';
 
 // Deletes up to $2 reports with an id below $1 (ids sort by arrival), oldest first.

@@ -1,5 +1,5 @@
 // The queue that the stored reports are: claimed, ended, measured.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { ClaimedReport, PublicMailbox, ReportTarget } from '../inbound-report.entity';
 
 export interface ClaimedRow {

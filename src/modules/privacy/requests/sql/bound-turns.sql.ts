@@ -1,4 +1,4 @@
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 
 // Requests whose turn would come later than any lease, or any pause, puts it: the database's clock has been set back since. They would wait
 // until that time comes again, and so would the other requests of an organization behind a lease. One without a worker is due at once; a

@@ -1,5 +1,5 @@
 import { NIL_ID } from '../../../../common/ids';
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { PartKey, PrivacyRequestType, RequestKey } from '../privacy-request.entity';
 
 // Statements on several requests.

@@ -1,5 +1,5 @@
 // Effects of attempts on their endpoints.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { DisabledReason } from '../webhook.entity';
 import type { EndpointKey, EndpointResult } from '../webhook-queue';
 

@@ -1,5 +1,5 @@
 // The claim of messages by a process, and how it ends.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { ClaimedMessage, FreeSlots, OrganizationShare, SettledMessage } from '../webhook-queue';
 
 // Claims due messages for one process, a few of each enabled endpoint: one endpoint of every organization, in no fixed order,

@@ -1,5 +1,5 @@
 import type { Tenant } from '../../../../common/tenant';
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import { NO_RESPONSE } from './message-claims.sql';
 
 // What waits to be sent and how many endpoints there are, of the whole installation. Messages of removed endpoints, which

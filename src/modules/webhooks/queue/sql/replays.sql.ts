@@ -1,5 +1,5 @@
 // Sending events once more.
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { WebhookEndpoint, WebhookMessage } from '../webhook.entity';
 
 // Of each of the next organizations after $2 the replay that has waited longest, with what its endpoint subscribes to.

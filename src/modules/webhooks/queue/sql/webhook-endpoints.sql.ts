@@ -1,6 +1,6 @@
 import { NIL_ID } from '../../../../common/ids';
 import type { Tenant } from '../../../../common/tenant';
-import type { Statement } from '../../../../database/statement';
+import type { Statement } from '../../../../database/statements/statement';
 import type { WebhookEndpoint } from '../webhook.entity';
 import type { Advance, EndpointKey, Follower, NewMessage } from '../webhook-queue';
 

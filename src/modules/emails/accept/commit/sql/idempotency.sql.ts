@@ -2,7 +2,7 @@
 // not delay the rest of the batch. They end with the transaction.
 // Reads and writes: idempotency_keys (primary key). Locks: advisory, per key. Rows: the keyed requests of one batch.
 // Not the ORM: try-locks and batches.
-import type { Statement } from '../../../../../database/statement';
+import type { Statement } from '../../../../../database/statements/statement';
 import { hashedKey, type IdempotencyClaim } from '../../request/idempotency';
 import type { ItemResult, KeyedResponse } from '../../request/send-request';
 

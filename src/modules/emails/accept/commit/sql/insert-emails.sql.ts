@@ -3,8 +3,8 @@
 // Rows: the emails of one coalesced batch, 1 to some hundreds.
 // Not the ORM: 100 emails with all their rows in one round trip (18,000–25,000 emails/s; the ORM reached 1,600).
 import { timeOfId } from '../../../../../common/ids';
-import { arrayLiteral, TextArray } from '../../../../../database/pg-array';
-import type { Statement } from '../../../../../database/statement';
+import { arrayLiteral, TextArray } from '../../../../../database/statements/pg-array';
+import type { Statement } from '../../../../../database/statements/statement';
 import { RAW_PART } from '../../../content/sql/raw-parts.sql';
 import type { AcceptedEmail } from '../../request/send-request';
 

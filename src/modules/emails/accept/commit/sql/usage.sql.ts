@@ -1,4 +1,4 @@
-import type { Statement } from '../../../../../database/statement';
+import type { Statement } from '../../../../../database/statements/statement';
 
 // Counts the recipients that organizations with a limit have used in a month, within the accept transaction.
 // Reads and writes: monthly_usage (primary key). Locks: the organizations' rows, in key order. Rows: one per organization with a

@@ -1,10 +1,10 @@
 import 'reflect-metadata';
 import type { Pool, PoolClient } from 'pg';
 import { DataSource, type DataSourceOptions, type EntityManager, type EntitySchema } from 'typeorm';
-import { DriverClient } from './driver-client';
-import { MIGRATIONS } from './migrations';
-import { MIGRATIONS_TABLE } from './schema-state';
-import type { Statement } from './statement';
+import { DriverClient } from '../statements/driver-client';
+import { MIGRATIONS } from '../schema/migrations';
+import { MIGRATIONS_TABLE } from '../schema/schema-state';
+import type { Statement } from '../statements/statement';
 
 type PostgresOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 type EntityClass = new () => object;

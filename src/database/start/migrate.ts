@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataSource, QueryRunner } from 'typeorm';
-import { SECOND } from '../common/clock';
-import { ConfigurationError } from '../config/load-config';
-import { LIFT_TIME_LIMITS } from './data-source';
-import { databaseErrorCode } from './database-errors';
-import { DriverClient } from './driver-client';
-import { applyRowSecurity } from './row-security';
-import { findMisplaced, type Reader, readApplied, recordOrigin } from './schema-state';
+import { SECOND } from '../../common/clock';
+import { ConfigurationError } from '../../config/load-config';
+import { LIFT_TIME_LIMITS } from '../pool/data-source';
+import { databaseErrorCode } from '../statements/database-errors';
+import { DriverClient } from '../statements/driver-client';
+import { applyRowSecurity } from '../statements/row-security';
+import { findMisplaced, type Reader, readApplied, recordOrigin } from '../schema/schema-state';
 
 /** Any fixed number: two processes that start at once must not migrate at once. */
 export const MIGRATION_LOCK = 7_241_920_045;

@@ -1,5 +1,5 @@
-import type { WorkCondition } from '../../common/jobs/periodic-jobs';
-import type { Statement } from '../statement';
+import type { WorkCondition } from '../../../common/jobs/periodic-jobs';
+import type { Statement } from '../../statements/statement';
 
 // The leases of background jobs that two processes must not run at a time.
 // Writes: job_leases (primary key). Locks: one row. Rows: one.

@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { masterKeyId } from '../common/encryption/encryption';
-import { UnavailableError } from '../common/errors/app-error';
-import { newId } from '../common/ids';
-import { JobStore, type WorkCondition } from '../common/jobs/periodic-jobs';
-import { AppConfig } from '../config/config';
+import { masterKeyId } from '../../common/encryption/encryption';
+import { UnavailableError } from '../../common/errors/app-error';
+import { newId } from '../../common/ids';
+import { JobStore, type WorkCondition } from '../../common/jobs/periodic-jobs';
+import { AppConfig } from '../../config/config';
 import type { BackfillBatch } from './backfill';
 import { BackfillRun, MasterKeyInUse } from './installation.entity';
-import { databaseErrorCode } from './database-errors';
-import { Database } from './database.service';
+import { databaseErrorCode } from '../statements/database-errors';
+import { Database } from '../pool/database.service';
 import { findWork, releaseJobLease, takeJobLease } from './sql/jobs.sql';
 import { recordMasterKeyId } from './sql/master-key.sql';
-import type { Transaction } from './transaction';
+import type { Transaction } from '../statements/transaction';
 
 /** Leases in the table `job_leases`, of which each process is one holder; the conditions are the jobs' own. */
 @Injectable()

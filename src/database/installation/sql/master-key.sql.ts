@@ -1,4 +1,4 @@
-import type { Statement } from '../statement';
+import type { Statement } from '../../statements/statement';
 
 // Writes: master_key_record. Locks: its one row. Rows: one, or none when another key is recorded.
 // Not the ORM: two processes with different keys may start at once, and the first one decides.

@@ -1,12 +1,8 @@
-import { ConfigurationError } from '../config/load-config';
-import { COMMAND_CONNECT_TIMEOUT_MS } from './data-source';
-import { unlessDenied } from './database-errors';
-import { DriverClient } from './driver-client';
-
-/** The same on a primary and its standbys, and at each way to them: the server's identifier, and the database's number within it. */
-export const IDENTITY = `
-  select system_identifier || '/' || (select oid from pg_database where datname = current_database()) as identity
-  from pg_control_system()`;
+import { ConfigurationError } from '../../config/load-config';
+import { COMMAND_CONNECT_TIMEOUT_MS } from '../pool/data-source';
+import { IDENTITY } from '../pool/replica-lag';
+import { unlessDenied } from '../statements/database-errors';
+import { DriverClient } from '../statements/driver-client';
 
 /** What failed at DATABASE_DIRECT_URL; any other failure is one at DATABASE_URL. */
 export class AtDirectUrl extends Error {

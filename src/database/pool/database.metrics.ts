@@ -1,9 +1,9 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Clock, DatabaseClock, MINUTE, SECOND } from '../common/clock';
-import { useClockForIds } from '../common/ids';
-import { Metrics } from '../common/metrics/metrics';
-import { AppConfig } from '../config/config';
+import { Clock, DatabaseClock, MINUTE, SECOND } from '../../common/clock';
+import { useClockForIds } from '../../common/ids';
+import { Metrics } from '../../common/metrics/metrics';
+import { AppConfig } from '../../config/config';
 import { poolOf } from './data-source';
 import { Database } from './database.service';
 

@@ -1,21 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { unlessAborted } from '../common/async/promises';
-import { SECOND, SystemClock } from '../common/clock';
-import { UnavailableError } from '../common/errors/app-error';
-import { parseUrl } from '../common/network';
-import type { AppConfig, DatabaseConfig } from '../config/config';
-import { noDatabaseIn } from '../config/data-dir';
-import { ConfigurationError } from '../config/load-config';
-import { createDataSource, COMMAND_CONNECT_TIMEOUT_MS } from './data-source';
-import { ConnectError, databaseErrorCode, DENIED, isRefusal, isTlsFault, isUnavailable } from './database-errors';
+import { unlessAborted } from '../../common/async/promises';
+import { SECOND, SystemClock } from '../../common/clock';
+import { UnavailableError } from '../../common/errors/app-error';
+import { parseUrl } from '../../common/network';
+import type { AppConfig, DatabaseConfig } from '../../config/config';
+import { noDatabaseIn } from '../../config/data-dir';
+import { ConfigurationError } from '../../config/load-config';
+import { createDataSource, COMMAND_CONNECT_TIMEOUT_MS } from '../pool/data-source';
+import {
+  ConnectError,
+  databaseErrorCode,
+  DENIED,
+  isRefusal,
+  isTlsFault,
+  isUnavailable,
+} from '../statements/database-errors';
 import { assertUsable, AtDirectUrl, atDirectUrl } from './external-database';
-import { findClusterFolder } from './embedded/cluster-location';
+import { findClusterFolder } from '../embedded/cluster-location';
 import {
   attachEmbeddedPostgres,
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
-} from './embedded/embedded-postgres';
-import { limitLogRegularly, ServerMonitor, type Restart } from './embedded/server-monitor';
+} from '../embedded/embedded-postgres';
+import { limitLogRegularly, ServerMonitor, type Restart } from '../embedded/server-monitor';
 import { migrate } from './migrate';
 
 export interface OpenDatabaseOptions {

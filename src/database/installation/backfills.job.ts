@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { Clock, SECOND } from '../common/clock';
-import { PeriodicJobs } from '../common/jobs/periodic-jobs';
-import { Database } from './database.service';
+import { Clock, SECOND } from '../../common/clock';
+import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { Database } from '../pool/database.service';
 import type { Backfill } from './backfill';
 import type { BackfillRun } from './installation.entity';
 import { BackfillRunsRepository } from './installation.repository';

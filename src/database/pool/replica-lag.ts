@@ -1,7 +1,11 @@
 import type { Database } from './database.service';
-import { unlessDenied } from './database-errors';
-import { IDENTITY } from './external-database';
-import type { Statement } from './statement';
+import { unlessDenied } from '../statements/database-errors';
+import type { Statement } from '../statements/statement';
+
+/** The same on a primary and its standbys, and at each way to them: the server's identifier, and the database's number within it. */
+export const IDENTITY = `
+  select system_identifier || '/' || (select oid from pg_database where datname = current_database()) as identity
+  from pg_control_system()`;
 
 // Reads: no table. Locks: none. Rows: one. Not the ORM: functions of the server.
 

@@ -1,4 +1,4 @@
-import { isOlderRelease } from '../common/release';
+import { isOlderRelease } from '../../common/release';
 import { evaluateSchema } from './schema-state';
 
 const build = { known: ['A', 'B'], release: '1.4.0' };

@@ -1,10 +1,10 @@
 import type { PoolClient } from 'pg';
 import { DataSource, type DataSourceOptions, type QueryRunner, type ReplicationMode } from 'typeorm';
-import { HolderTurns, leavingOthers } from '../common/async/holder-turns';
-import { clientGone, type CurrentRequest, currentRequest, currentScope, type TenantScope } from '../common/tenant';
+import { HolderTurns, leavingOthers } from '../../common/async/holder-turns';
+import { clientGone, type CurrentRequest, currentRequest, currentScope, type TenantScope } from '../../common/tenant';
 import { DEFAULT_POOL_SIZE } from './data-source';
-import { translateDatabaseError } from './database-errors';
-import { examineRowSecurity, type RowSecurity } from './row-security';
+import { translateDatabaseError } from '../statements/database-errors';
+import { examineRowSecurity, type RowSecurity } from '../statements/row-security';
 
 export type TenantDataSourceOptions = DataSourceOptions & {
   /** False: every statement runs as the user of the connection. */

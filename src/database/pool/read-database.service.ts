@@ -1,13 +1,13 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { within } from '../common/async/promises';
-import { SECOND } from '../common/clock';
-import { Metrics } from '../common/metrics/metrics';
-import { AppConfig, type DatabaseConfig } from '../config/config';
+import { within } from '../../common/async/promises';
+import { SECOND } from '../../common/clock';
+import { Metrics } from '../../common/metrics/metrics';
+import { AppConfig, type DatabaseConfig } from '../../config/config';
 import { dataSourceOptions } from './data-source';
 import { Database } from './database.service';
 import { readLag, readLogEnd, ReplicaOrigin } from './replica-lag';
-import type { Statement } from './statement';
+import type { Statement } from '../statements/statement';
 import { TenantDataSource } from './tenant-data-source';
 
 const EVERY_MS = 2 * SECOND;

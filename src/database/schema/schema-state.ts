@@ -1,6 +1,6 @@
-import { SECOND } from '../common/clock';
-import { isOlderRelease, RELEASE } from '../common/release';
-import { DriverClient } from './driver-client';
+import { SECOND } from '../../common/clock';
+import { isOlderRelease, RELEASE } from '../../common/release';
+import { DriverClient } from '../statements/driver-client';
 import { MIGRATIONS, OLDEST_RELEASE } from './migrations';
 
 /** The table in which TypeORM records applied migrations. */

@@ -1,4 +1,4 @@
-import { UnavailableError } from '../common/errors/app-error';
+import { UnavailableError } from '../../common/errors/app-error';
 import { isUnavailable, translateDatabaseError } from './database-errors';
 
 describe('isUnavailable', () => {

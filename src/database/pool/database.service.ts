@@ -4,15 +4,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
-import { CommitUnknownError } from '../common/errors/app-error';
+import { CommitUnknownError } from '../../common/errors/app-error';
 import { beginWith, managerOn, planningOf, poolOf } from './data-source';
-import { isRetryable, isUnavailable, translateCommitError, translateDatabaseError } from './database-errors';
-import { arrayText } from './pg-array';
-import type { RowSecurity } from './row-security';
-import { type DatabaseConnection, endConnection, readActivity } from './activity';
-import type { Statement } from './statement';
+import {
+  isRetryable,
+  isUnavailable,
+  translateCommitError,
+  translateDatabaseError,
+} from '../statements/database-errors';
+import { arrayText } from '../statements/pg-array';
+import type { RowSecurity } from '../statements/row-security';
+import { type DatabaseConnection, endConnection, readActivity } from '../statements/activity';
+import type { Statement } from '../statements/statement';
 import { TenantDataSource } from './tenant-data-source';
-import type { Transaction } from './transaction';
+import type { Transaction } from '../statements/transaction';
 
 const MAX_ATTEMPTS = 5;
 const MIN_PAUSE_MS = 10;

@@ -1,5 +1,5 @@
 import { Client, type ClientConfig } from 'pg';
-import { endsWithin } from '../common/async/promises';
+import { endsWithin } from '../../common/async/promises';
 import { ConnectError } from './database-errors';
 
 /** Milliseconds. */

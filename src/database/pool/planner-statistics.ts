@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { MINUTE } from '../common/clock';
+import { MINUTE } from '../../common/clock';
 import { LIFT_TIME_LIMITS } from './data-source';
-import { translateDatabaseError } from './database-errors';
+import { translateDatabaseError } from '../statements/database-errors';
 import { Database, DatabaseUrl } from './database.service';
-import { DriverClient } from './driver-client';
-import type { Statement } from './statement';
+import { DriverClient } from '../statements/driver-client';
+import type { Statement } from '../statements/statement';
 
 // Finds a table with personal data whose statistics for the planner are older than a moment, or of unknown age. Partitions by
 // themselves; the table that they make up, first, if it has statistics of its own, which autovacuum never renews.

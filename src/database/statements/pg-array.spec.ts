@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { arrayText, TextArray } from './pg-array';
-import { anyCharacter } from '../../test/factories/any-character';
+import { anyCharacter } from '../../../test/factories/any-character';
 
 describe('arrayText', () => {
   it('writes ids, numbers, booleans, times and nulls', () => {

@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { MINUTE } from '../common/clock';
+import { MINUTE } from '../../common/clock';
 import { Database } from './database.service';
 
 /** A process that was not stopped while the tables were distributed continues after that. */

@@ -1,4 +1,4 @@
-import { AppError, CommitUnknownError, UnavailableError } from '../common/errors/app-error';
+import { AppError, CommitUnknownError, UnavailableError } from '../../common/errors/app-error';
 
 /** SQLSTATE (PostgreSQL appendix A) or Node's error code, of the error or of the driver's error inside it. */
 export function databaseErrorCode(error: unknown): string | undefined {

@@ -1,4 +1,4 @@
-import type { Transaction } from './transaction';
+import type { Transaction } from '../statements/transaction';
 
 /** What one batch came to. */
 export interface BackfillBatch {

@@ -1,4 +1,4 @@
-import type { Statement } from '../statement';
+import type { Statement } from './statement';
 
 // Makes additions to a list follow one another, so that their number can be limited.
 // Takes no table: an advisory lock until the end of the transaction. Lists whose hashes meet merely wait for each other. Rows: 1.
