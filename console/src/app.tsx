@@ -133,9 +133,9 @@ function Pages({ kind }: { kind: Kind }) {
 
 function NotFound() {
   return (
-    <Page title="Nothing here">
-      <Empty icon="search" title="This address leads nowhere" action={<ButtonLink to="/">Overview</ButtonLink>}>
-        The page may have moved, or the link is not whole.
+    <Page title="Not found">
+      <Empty icon="search" title="There is no such page" action={<ButtonLink to="/">Overview</ButtonLink>}>
+        The page may have moved, or the link is incomplete.
       </Empty>
     </Page>
   );
@@ -162,7 +162,7 @@ class Broken extends Component<{ path: string; children: ReactNode }, { error: u
           title="The console has a new release"
           action={<Button onClick={() => window.location.reload()}>Load the new release</Button>}
         >
-          This page belongs to the one before.
+          This page belongs to the previous release.
         </Empty>
       );
     }

@@ -92,14 +92,10 @@ const away = (code: string, message: string, suggestion: string) =>
   new ApiError({ status: 0, code, message, suggestion });
 /** There is no response: the network or the service is away. */
 export const unreachable = (): ApiError =>
-  away('unreachable', 'The service does not answer', 'Check the network, then try again');
+  away('unreachable', 'The service does not respond', 'Check the network, then try again');
 /** A proxy has answered, or the network's own page to sign in. */
 const foreign = (): ApiError =>
-  away(
-    'no_json',
-    'Something other than the service has responded',
-    'Look for a proxy, or a network that asks to sign in',
-  );
+  away('no_json', 'The response did not come from the service', 'Look for a proxy, or a network that asks to sign in');
 
 async function request(method: string, path: string, options: CallOptions): Promise<Response> {
   const { query, body, signal, accept, idempotencyKey } = options;
@@ -148,7 +144,7 @@ function toError({ status, headers }: Response, answer: unknown, endsSession: bo
   return new ApiError({
     status,
     code: textOf(error.code, `http_${status}`),
-    message: textOf(error.message, `The service answered with status ${status}`),
+    message: textOf(error.message, `The service responded with status ${status}`),
     suggestion: textOf(error.suggestion, '') || undefined,
     details: (error.details ?? {}) as Record<string, unknown>,
     requestId: headers.get('x-request-id') ?? undefined,

@@ -147,7 +147,7 @@ const notKept = (): ApiError =>
   new ApiError({
     status: 0,
     code: 'no_cookie',
-    message: 'The browser has not kept the session',
+    message: 'The browser did not store the session',
     suggestion: 'Allow its cookie. With a PUBLIC_URL of https, open the console over https',
   });
 

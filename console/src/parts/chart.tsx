@@ -79,7 +79,7 @@ export function Chart({ summary, times, series, partial, formatTime, formatTick 
       {hasPeak && (
         <div className="row">
           <Segmented label="Scale" value={scale} options={SCALES} onChange={setScale} />
-          <span className="hint">One time is far above the others: a logarithmic scale shows the others too.</span>
+          <span className="hint">One value is far above the others: a logarithmic scale shows the others too.</span>
         </div>
       )}
       <ul className="chart-legend">

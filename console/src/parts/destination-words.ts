@@ -19,31 +19,31 @@ export function adviceFor(destination: Destination): Advice {
   const own = rules.find(({ source, cause: said }) => source === 'operator' && said === cause);
   switch (state) {
     case 'open':
-      return { why: 'It takes mail as fast as it answers.', what: 'Nothing is to be done.' };
+      return { why: 'Mail to it is not limited.', what: 'No action is needed.' };
     case 'probing':
       return {
-        why: `It was paused${quoted(cause)}. A few mails are sent to see whether it takes them again.`,
-        what: 'Nothing is to be done: it opens by itself when they are taken, and is paused for longer when not.',
+        why: `It was paused${quoted(cause)}. A few emails are sent to check whether it accepts mail again.`,
+        what: 'No action is needed: it opens automatically if they are accepted, and is paused for longer if not.',
       };
     case 'paused':
       return own
         ? {
             why: `An operator has paused it${quoted(cause)}${until(end)}.`,
-            what: 'Resume it when the reason is gone. What waits ends as failed four days after it was due.',
+            what: 'Resume it once the reason is gone. Waiting mail fails four days after it was due.',
           }
         : {
-            why: `Attempts there fail again and again${quoted(cause)}. It is left alone${until(end)}.`,
-            what: 'It is tried again by itself. Where the answer names a block list or a policy, ask its operator to lift it first: resumed earlier, it refuses again and is paused for longer.',
+            why: `Attempts keep failing${quoted(cause)}. It is paused${until(end)}.`,
+            what: 'It is tried again automatically. If the reply names a block list or a policy, ask its operator to lift it first: resumed too early, the destination refuses again and is paused for longer.',
           };
     case 'slowed':
       return own
         ? {
             why: `An operator has limited it${quoted(cause)}${until(end)}.`,
-            what: 'Remove the limit when the reason is gone.',
+            what: 'Remove the limit once the reason is gone.',
           }
         : {
-            why: `Its servers have asked for less at a time${quoted(cause)}.`,
-            what: 'Nothing is to be done: it gets faster by itself while mail is taken. A limit of your own avoids the next refusal.',
+            why: `Its servers asked for less mail at a time${quoted(cause)}.`,
+            what: 'No action is needed: it speeds up automatically while mail is accepted. A limit of your own avoids the next refusal.',
           };
   }
 }
@@ -57,8 +57,8 @@ export function adviceForPool({ addresses, pool }: EgressPool): Advice {
   return {
     why: `${plural(refused.length, 'address is', 'addresses are')} refused for ${refused.length === 1 ? 'its' : 'their'} reputation: ${names}.`,
     what: isAll
-      ? 'Mail to those receivers waits: ask them to take the addresses off their lists, and look for the sender of the mail they complain of.'
-      : 'Mail to those receivers leaves from the other addresses meanwhile. Ask them to take the address off their lists, and look for the sender of the mail they complain of.',
+      ? 'Mail to those receivers waits. Ask them to delist the addresses, and find the sender of the mail that they complain about.'
+      : 'Mail to those receivers leaves from the other addresses in the meantime. Ask them to delist the address, and find the sender of the mail that they complain about.',
   };
 }
 
@@ -70,5 +70,5 @@ function adviceForAccepted(pool: string, addresses: number): Advice {
     };
   }
   if (addresses === 0) return { why: 'It has no addresses.', what: 'Give it addresses in EGRESS_POOLS.' };
-  return { why: 'No receiver refuses any of them.', what: 'Nothing is to be done.' };
+  return { why: 'No receiver refuses them.', what: 'No action is needed.' };
 }

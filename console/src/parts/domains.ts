@@ -75,7 +75,7 @@ export function domainOptions(
 
 /** Why a domain may not send as it likes. */
 export const CAUSES: Readonly<Record<string, string>> = {
-  bounces: 'too many of its mails have bounced',
-  complaints: 'too many recipients have reported its mail as spam',
-  operator: 'the operator has decided so',
+  bounces: 'too many of its emails bounced',
+  complaints: 'too many recipients reported its mail as spam',
+  operator: 'an operator restricted it',
 };

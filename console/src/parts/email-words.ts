@@ -15,25 +15,26 @@ export interface Waiting {
 
 const REASONS: Readonly<Record<string, string>> = {
   scheduled: 'It is scheduled',
-  retry: 'The last attempt was put off',
-  turn: 'It waits for its turn among all mail that is ready',
-  destination_slowed: 'Its destination asked to be sent to more slowly',
+  retry: 'The last attempt was deferred',
+  turn: 'It waits for its turn',
+  destination_slowed: 'Its destination asked for mail at a slower rate',
   destination_paused: 'Sending to its destination is paused',
   domain_paused: 'Sending from its domain is paused',
-  warming_up: 'The addresses that it leaves from are new to its receiver, and have sent enough to it today',
-  held: 'The operator holds it back',
+  warming_up: 'The source addresses are new to the receiver and have used their volume for today',
+  held: 'An operator holds it',
   sending: 'A worker is sending it right now',
 };
 
 /** What the reader can do; mostly that no action is needed. */
 const ADVICE: Readonly<Record<string, string>> = {
   scheduled: 'Until then it can be cancelled.',
-  retry: 'Nothing to do: it is tried again by itself.',
-  turn: 'Nothing to do: it goes out as soon as a worker is free.',
-  destination_slowed: 'Nothing to do: it goes out as fast as the receiver takes it.',
-  destination_paused: 'It goes on by itself. If it lasts, ask the operator: the page “Destinations” says what helps.',
-  domain_paused: 'The page of the domain says what has stopped it, and what brings it back.',
-  warming_up: 'Nothing to do: it goes on by itself as its receiver comes to know them.',
+  retry: 'No action is needed: it is retried automatically.',
+  turn: 'No action is needed: it is sent as soon as a worker is free.',
+  destination_slowed: 'No action is needed: it is sent as fast as the receiver accepts it.',
+  destination_paused:
+    'It continues automatically. If it takes long, ask the operator: their page “Destinations” says what helps.',
+  domain_paused: 'The page of the domain says why it is paused, and how to resume it.',
+  warming_up: 'No action is needed: it continues as the daily volume grows.',
   held: 'Ask the operator: only they can release it.',
 };
 
@@ -87,11 +88,11 @@ function derived(
 ): Why {
   const last = events.findLast(({ eventType, eventData }) => eventType === 'deferred' && eventData.recipient === email);
   if (last && nextAttemptAt) {
-    return { because: sentence(`Attempt ${attempts} was put off${reply(last)}`), until: nextAttemptAt };
+    return { because: sentence(`Attempt ${attempts} was deferred${reply(last)}`), until: nextAttemptAt };
   }
   if (status === 'scheduled' && scheduledFor) return { because: 'It is scheduled.', until: scheduledFor };
   if (status === 'sending') return { because: 'A worker is sending it right now.' };
-  if (status === 'sent') return { because: 'The next server has taken it, and has not said yet whether it arrived.' };
+  if (status === 'sent') return { because: 'The next server has accepted it, and has not reported its delivery yet.' };
   return { because: 'It is ready and waits for its turn.' };
 }
 
@@ -151,14 +152,14 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
 const SENTENCES: Readonly<Record<string, string>> = {
   queued: 'Accepted and stored',
   scheduled: 'Accepted for later',
-  sending: 'Taken up by a worker',
-  sent: 'Handed to the next server',
-  delivered: "Taken by the recipient's server",
-  deferred: 'Put off; it is tried again',
-  unknown: 'Whether it arrived is not known; it is tried again',
-  bounced: 'Refused for good',
-  hard_bounce: 'Came back: the address does not exist',
-  soft_bounce: 'Came back: not possible for now',
+  sending: 'Sending has begun',
+  sent: 'Accepted by the next server',
+  delivered: "Accepted by the recipient's server",
+  deferred: 'Deferred; it will be retried',
+  unknown: 'No reply: whether it arrived is unknown; it will be retried',
+  bounced: 'Refused permanently',
+  hard_bounce: 'Bounced: the address does not exist',
+  soft_bounce: 'Bounced: not deliverable for now',
   opened: 'Opened',
   clicked: 'A link was clicked',
   unsubscribed: 'Unsubscribed',

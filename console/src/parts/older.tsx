@@ -59,10 +59,10 @@ export function NoneYet({ list, turn, isOlder, hint }: Turns & { readonly isOlde
       icon="search"
       title={
         next === undefined
-          ? 'No older email is like that'
+          ? 'No older matching emails'
           : isOlder
-            ? 'Nothing is found yet'
-            : 'None of the newest 50,000 emails is like that'
+            ? 'Nothing found yet'
+            : 'No match among the newest 50,000 emails'
       }
       action={
         <div className="row">

@@ -23,10 +23,10 @@ export function RequiresRight({ scope, children }: { scope: string; children: Re
   const may = useMay();
   if (rights(scope) || !may(scope)) return <Requires scope={scope}>{children}</Requires>;
   return (
-    <Page title="Not open to this key">
+    <Page title="Not available to this key">
       <NoPermission
         scope=""
-        message="It is bound to one domain, and this page is about all of them. Sign in with a key that is bound to none."
+        message="It is bound to one domain, and this page covers all of them. Sign in with a key that is not bound to a domain."
       />
     </Page>
   );

@@ -223,7 +223,7 @@ function Who() {
           <p>
             {key.sessionOnly
               ? 'Ends every session that a sign-in link has opened here, in all browsers. Another link signs you in again.'
-              : 'Ends every session of this key, in all browsers. The key itself goes on working for programs.'}
+              : 'Ends every session of this key, in all browsers. The key itself keeps working for programs.'}
           </p>
         </Confirm>
       )}

@@ -117,7 +117,7 @@ export function InlineError({ error }: { error: unknown }) {
 
 export function NoPermission({ scope, message }: { scope: string; message?: string }) {
   return (
-    <Empty icon="keys" title="Your key does not open this page">
+    <Empty icon="keys" title="Your key cannot open this page">
       {scope ? (
         <>
           It lacks the scope <code>{scope}</code>. Sign in with a key that has it.
@@ -133,7 +133,7 @@ export function NoPermission({ scope, message }: { scope: string; message?: stri
 export function Requires({ scope, children }: { scope: string; children: ReactNode }) {
   if (useMay()(scope)) return children;
   return (
-    <Page title="Not open to this key">
+    <Page title="Not available to this key">
       <NoPermission scope={scope} />
     </Page>
   );

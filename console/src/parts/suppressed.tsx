@@ -8,12 +8,12 @@ import { useRights } from './rights';
 import { Foreign } from './text';
 
 const WHY: Readonly<Record<string, string>> = {
-  spam_complaint: 'its owner has reported mail as spam',
-  hard_bounce: 'its server has said that it does not exist',
+  spam_complaint: 'its owner reported mail as spam',
+  hard_bounce: 'its server said that it does not exist',
   blocklist: 'the operator keeps it there',
   manual: 'it was added by hand',
   unsubscribe: 'its owner has unsubscribed',
-  soft_bounce: 'it has bounced again and again, which ends by itself',
+  soft_bounce: 'it bounced repeatedly; the entry expires automatically',
 };
 
 /** Says of an address that it is on the suppression list: mail to it is refused at the send, or left out, so that no email shows it. */

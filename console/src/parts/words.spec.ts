@@ -87,7 +87,7 @@ describe('why a recipient waits', () => {
   it('follows from its events else', () => {
     const until = '2026-03-04T12:00:00Z';
     expect(whyItWaits({ events: [deferred] }, { ...recipient, nextAttemptAt: until })).toEqual({
-      ...{ because: 'Attempt 2 was put off: the server said “450 4.2.1 busy”.', until },
+      ...{ because: 'Attempt 2 was deferred: the server said “450 4.2.1 busy”.', until },
     });
     expect(whyItWaits({ events: [] }, recipient)).toEqual({ because: 'It is ready and waits for its turn.' });
     expect(whyItWaits({ events: [], scheduledFor: until }, { ...recipient, status: 'scheduled' })).toEqual({
@@ -109,7 +109,7 @@ describe('why a copy has ended without arriving', () => {
 
   it('is what the service says of this recipient, or else what happened', () => {
     expect(of('a@x.example', 'bounced')).toBe('There is no such mailbox.');
-    expect(of('b@x.example', 'bounced')).toBe('Refused for good.');
+    expect(of('b@x.example', 'bounced')).toBe('Refused permanently.');
     expect(of('c@x.example', 'bounced')).toBeUndefined();
   });
 
@@ -220,18 +220,18 @@ describe('what is said of a destination', () => {
   const rule = (source: 'operator' | 'reply', effect: string, cause: string) => ({ id: '1', source, effect, cause });
 
   it('names the cause, why, until when, and what to do', () => {
-    expect(adviceFor(open).what).toBe('Nothing is to be done.');
+    expect(adviceFor(open).what).toBe('No action is needed.');
     const until = '2026-03-04T12:00:00Z';
     const paused = { ...open, state: 'paused' as const, cause: 'Their maintenance', until };
     const own = adviceFor({ ...paused, rules: [rule('operator', 'paused', 'Their maintenance')] });
     expect(own.why).toMatch(/^An operator has paused it: “Their maintenance”, until .*2026/);
     expect(own.what).toContain('Resume it');
     const met = adviceFor({ ...paused, cause: '554 blocked' });
-    expect(met.why).toMatch(/^Attempts there fail again and again: “554 blocked”/);
+    expect(met.why).toMatch(/^Attempts keep failing: “554 blocked”/);
     expect(met.what).toContain('block list');
     const slowed = { ...open, state: 'slowed' as const, cause: '421 too many' };
     expect(adviceFor({ ...slowed, rules: [rule('reply', '5 max connections', '421 too many')] }).why).toContain(
-      'have asked for less',
+      'asked for less',
     );
     expect(adviceFor({ ...slowed, rules: [rule('operator', '5 max connections', '421 too many')] }).why).toContain(
       'An operator has limited it',
@@ -245,7 +245,7 @@ describe('what is said of a destination', () => {
     const pool = (...addresses: EgressPool['addresses']) => ({ pool: 'p', addresses, organizations: [] });
     expect(adviceForPool(pool()).what).toContain('Give it addresses');
     expect(adviceForPool({ ...pool(address('active', 'default')), pool: 'default' }).why).toContain('system chooses');
-    expect(adviceForPool(pool(address('active', '192.0.2.1'))).why).toBe('No receiver refuses any of them.');
+    expect(adviceForPool(pool(address('active', '192.0.2.1'))).why).toBe('No receiver refuses them.');
     const some = adviceForPool(pool(address('active', '192.0.2.1'), address('suspended', '192.0.2.2')));
     expect(some.why).toBe('1 address is refused for its reputation: 192.0.2.2.');
     expect(some.what).toContain('other addresses');

@@ -25,14 +25,14 @@ export function failureStories(sceneOf: () => ConsoleScene): void {
       );
     await loseOnce('/v1/emails');
     await button(page, /^Send$/).click();
-    await page.getByRole('alert').getByText('The service does not answer').waitFor();
+    await page.getByRole('alert').getByText('The service does not respond').waitFor();
     await button(page, /^Send$/).click();
     await heading(page, 'Sent once').waitFor();
     await page.locator('.page-head').getByText('Delivered').waitFor();
     await loseOnce('/resend');
     await button(page, 'Send as new').click();
     await button(page, 'Send it again').click();
-    await page.getByRole('alert').getByText('The service does not answer').waitFor();
+    await page.getByRole('alert').getByText('The service does not respond').waitFor();
     await button(page, 'Send it again').click();
     await page.getByText('Sent again from').waitFor();
     expect(statuses).toEqual([202, 202]);

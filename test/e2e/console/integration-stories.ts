@@ -57,7 +57,7 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     expect(await page.getByTestId('secret').textContent()).not.toBe(secret);
     await button(page, 'I have it').click();
     await button(page, 'Replay').click();
-    await page.getByRole('dialog').getByText('It cannot be stopped').waitFor();
+    await page.getByRole('dialog').getByText('A replay cannot be stopped').waitFor();
     const from = await field(page, 'From').inputValue();
     await field(page, 'From').fill('');
     expect(await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).isDisabled()).toBe(true);
@@ -68,7 +68,7 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await page.getByText('Nothing is sent to it.').waitFor();
     await button(page, 'Remove').click();
     await button(page, 'Remove the webhook').click();
-    await page.getByText('No endpoint yet').waitFor();
+    await page.getByText('No webhooks yet').waitFor();
   });
 
   it('writes a template, fills it in, makes a new version, and deletes it', async () => {
@@ -80,7 +80,7 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await field(page, 'HTML').fill('<p>Hello {{ user.name }');
     await page.getByRole('link', { name: 'Templates' }).first().click();
     await page.locator('.page-head').getByRole('link', { name: 'Write a template' }).click();
-    await page.getByText('This is your draft from before').waitFor();
+    await page.getByText('This is your earlier draft').waitFor();
     await button(page, 'Save').click();
     await page.locator('.field-error').waitFor();
     await field(page, 'HTML').fill('<p>Hello {{ user.name }}</p>');
@@ -168,7 +168,7 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await notices.getByText('203 domains are not verified yet').waitFor();
     // The worst first.
     expect(await notices.count()).toBe(3);
-    expect(await notices.first().textContent()).toContain('is not verified any more');
+    expect(await notices.first().textContent()).toContain('is no longer verified');
     await page.getByRole('link', { name: 'See the domains' }).click();
     await page.getByText('203 domains · page 1 of 3').waitFor();
     const search = page.getByLabel('Name', { exact: true });
@@ -177,7 +177,7 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await page.getByText('11 domains').waitFor();
     await search.fill('none');
     await search.press('Enter');
-    await page.getByText('No domain is like that').waitFor();
+    await page.getByText('No matching domains').waitFor();
     await search.press('Escape');
     await page.getByLabel('Ownership').selectOption('');
     await page.getByText('206 domains · page 1 of 3').waitFor();
@@ -192,7 +192,7 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
       [organizationId],
     );
     await scene.visit(page, '/');
-    const restricted = notices.filter({ hasText: '10 domains may not send' });
+    const restricted = notices.filter({ hasText: '10 domains are paused or slowed' });
     await restricted.getByRole('link', { name: 'See the domains' }).click();
     await page.getByText('10 domains', { exact: true }).waitFor();
     expect(await page.getByRole('row', { name: /Paused/ }).count()).toBe(10);

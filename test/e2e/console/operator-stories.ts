@@ -24,7 +24,7 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await page.getByRole('row').nth(1).waitFor();
     await page.getByRole('link', { name: 'Egress' }).click();
     await page.getByText('out1.acme.example').waitFor();
-    await page.getByText('No receiver refuses any of them.').waitFor();
+    await page.getByText('No receiver refuses them.').waitFor();
   });
 
   it('gets from the number of restricted domains to whose they are, why, and their history', async () => {
@@ -49,7 +49,7 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
       await scene.visit(page, '/');
       const notice = page.locator('.notice', { hasText: /slowed or paused\./ });
       await notice.getByRole('link', { name: 'See them' }).click();
-      const domain = page.getByRole('row', { name: /acme\.example.*too many of its mails have bounced/ });
+      const domain = page.getByRole('row', { name: /acme\.example.*too many of its emails bounced/ });
       await domain.getByText('1,200 a day').waitFor();
       await domain.getByRole('link', { name: 'Owner of acme.example' }).waitFor();
       await domain.getByRole('link', { name: 'History of acme.example' }).click();
@@ -105,12 +105,12 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await button(page, 'Close').click();
     await row.getByText('Held').waitFor();
     await button(page, 'Fail').click();
-    await dialog().getByText('There is no way back').waitFor();
+    await dialog().getByText('This cannot be undone').waitFor();
     await field(page, 'Reason').fill('Not wanted any more');
     await dialog().getByRole('button', { name: 'Fail them' }).click();
     await dialog().getByText('2 changed of 2').waitFor();
     await button(page, 'Close').click();
-    await page.getByText('No delivery is like that').waitFor();
+    await page.getByText('No matching deliveries').waitFor();
     await scene.visit(page, `/queue?organization=${scene.acme.organizationId}`);
     await page.getByRole('button', { name: 'Retry now', exact: true }).click();
     await dialog().getByText('Owner of acme.example').waitFor();
@@ -156,7 +156,7 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await dialog().getByRole('progressbar', { name: 'Under way' }).waitFor();
     expect(await dialog().textContent()).not.toContain('0 changed of 0');
     await page.unroute(progress);
-    await heading(page, 'What has been done').waitFor();
+    await heading(page, 'Result').waitFor();
     await dialog().getByText('1 changed of 1').waitFor();
   });
 

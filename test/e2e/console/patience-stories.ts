@@ -113,7 +113,7 @@ export function patienceStories(sceneOf: () => ConsoleScene): void {
     await page.goto(`${scene.base}/console`);
     await page.getByLabel('API key').fill(scene.acme.liveKey);
     await button(page, 'Sign in').click();
-    await page.getByRole('alert').getByText('The browser has not kept the session').waitFor();
+    await page.getByRole('alert').getByText('The browser did not store the session').waitFor();
     expect(await page.getByText('Your session has ended').count()).toBe(0);
     await page.unroute('**/console/session');
     await button(page, 'Sign in').click();

@@ -135,13 +135,13 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
     const portal = { contentType: 'text/html', body: '<!doctype html><title>Sign in to the network</title>' };
     await page.route('**/v1/emails', (route) => route.fulfill(portal), { times: 1 });
     await button(page, /^Send$/).click();
-    await page.getByRole('alert').getByText('Something other than the service has responded').waitFor();
+    await page.getByRole('alert').getByText('The response did not come from the service').waitFor();
     await button(page, /^Send$/).click();
     await heading(page, 'Behind a proxy').waitFor();
     expect(keys).toEqual([expect.any(String), keys[0]]);
     await page.route('**/v1/domains*', (route) => route.fulfill(portal));
     await scene.turnTo(page, '/domains');
-    await page.getByRole('alert').getByText('Something other than the service has responded').waitFor();
+    await page.getByRole('alert').getByText('The response did not come from the service').waitFor();
     await page.unroute('**/v1/domains*');
     await page.getByRole('link', { name: 'acme.example' }).waitFor();
   });
@@ -186,7 +186,7 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
       const page = await scene.open();
       await page.clock.install();
       await page.goto(scene.base + (await scene.tenants.signInLink(quiet.organizationId)));
-      await page.getByText('Nothing waits: all mail has come to its end.').waitFor();
+      await page.getByText('Nothing is waiting: all mail has been processed.').waitFor();
       let asked = 0;
       page.on('request', (request) => {
         if (new URL(request.url()).pathname.startsWith('/v1/')) asked += 1;
@@ -314,7 +314,7 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
       expect(await rows.first().textContent()).toContain('r1683@x.example');
       // Of a type that is seldom it looks further back by itself.
       await page.getByLabel('Type').selectOption('bounced');
-      await page.getByText('of the newest 1,000 events').waitFor();
+      await page.getByText('among the newest 1,000 events. The API').waitFor();
       expect(await rows.count()).toBe(2);
       await page.getByLabel('Type').selectOption('clicked');
       await page.getByText('No “Clicked” among the newest 1,000 events').waitFor();
@@ -344,14 +344,14 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
         await route.fulfill({ json: { data: isThere ? [found] : [], pagination: { ...pagination, ...next } } });
       });
       await scene.visit(page, '/emails?q=very%20old');
-      await heading(page, 'None of the newest 50,000 emails is like that').waitFor();
+      await heading(page, 'No match among the newest 50,000 emails').waitFor();
       await button(page, 'Search older emails').click();
       await page.getByRole('link', { name: 'Very old' }).waitFor();
       expect(cursors).toEqual(['0', '1', '2']);
       await button(page, 'Next').click();
-      await heading(page, 'No older email is like that').waitFor();
+      await heading(page, 'No older matching emails').waitFor();
       await button(page, 'Back to the newest').click();
-      await heading(page, 'None of the newest 50,000 emails is like that').waitFor();
+      await heading(page, 'No match among the newest 50,000 emails').waitFor();
       await button(page, 'Search older emails').click();
       await page.getByRole('link', { name: 'Very old' }).click();
       await heading(page, 'Very old').waitFor();
@@ -390,14 +390,14 @@ export function readingStories(sceneOf: () => ConsoleScene): void {
   it('tells a key that may only send why it sees nothing', async () => {
     const page = await scene.signedIn(await scene.acme.key('live', ['email:send']));
     await scene.visit(page, '/');
-    await page.getByText('Your key shows neither mail nor figures').waitFor();
+    await page.getByText('Your key can see neither mail nor statistics').waitFor();
     await page.getByRole('link', { name: 'Send a test mail' }).last().click();
     await field(page, 'To').fill('grace@example.org');
     const from = page.getByLabel('From');
     if ((await from.inputValue()) === '') await from.fill('hello@acme.example');
     await field(page, 'Subject').fill('Not read');
     await button(page, /^Send$/).click();
-    await page.getByText('What becomes of it is not shown to this key').waitFor();
+    await page.getByText('This key cannot see what happens to it').waitFor();
     await page.getByRole('link', { name: 'Send another' }).click();
     await heading(page, 'Send a test mail').waitFor();
   });

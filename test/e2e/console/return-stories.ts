@@ -90,7 +90,7 @@ export function returnStories(sceneOf: () => ConsoleScene): void {
     await page.context().setOffline(true);
     try {
       await page.getByRole('link', { name: 'Privacy' }).click();
-      await page.getByRole('alert').getByText('The service does not answer').waitFor();
+      await page.getByRole('alert').getByText('The service does not respond').waitFor();
       await page.getByText('Check the network, then try again').waitFor();
     } finally {
       await page.context().setOffline(false);
@@ -134,7 +134,7 @@ export function returnStories(sceneOf: () => ConsoleScene): void {
       .first()
       .waitFor();
     expect(await page.getByRole('row', { name: new RegExp(other) }).count()).toBe(0);
-    await field(page, 'What it was done to (id)').fill('');
+    await field(page, 'Target (id)').fill('');
     await page.keyboard.press('Enter');
     await page.getByRole('row', { name: new RegExp(other) }).waitFor();
   });

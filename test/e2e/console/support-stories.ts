@@ -21,7 +21,7 @@ export function supportStories(sceneOf: () => ConsoleScene): void {
     await scene.visit(page, `/emails/${id}`);
     const why = page.getByRole('region', { name: 'Why it did not arrive' });
     await why.getByText(`${address}: There is no mailbox of that name (simulated).`).waitFor();
-    await why.getByText('on the suppression list, because its server has said that it does not exist').waitFor();
+    await why.getByText('on the suppression list, because its server said that it does not exist').waitFor();
     expect(await why.getByText('delivered@').count()).toBe(0);
     await why.getByRole('link', { name: 'See its entries' }).click();
     await page.getByRole('row', { name: new RegExp(address.replace('+', '\\+')) }).waitFor();
@@ -63,7 +63,7 @@ export function supportStories(sceneOf: () => ConsoleScene): void {
     await entry('The server replied 250 to DATA.').getByText('It ended before the message was sent (DATA).').waitFor();
     const closed = entry('It ended when the recipient was named (RCPT).');
     await closed.getByText('No reply: The server closed <img src=x onerror="pwned = 1"> ⟨U+202E⟩gpj').waitFor();
-    const taken = entry("Taken by the recipient's server");
+    const taken = entry("Accepted by the recipient's server");
     expect(await taken.getByText('550-19').isVisible()).toBe(false);
     await taken.getByText('The whole reply').click();
     await taken.getByText('550-19').waitFor();
@@ -141,7 +141,7 @@ export function supportStories(sceneOf: () => ConsoleScene): void {
       await route.fulfill({ response, json: { data: { ...data, hourly } } });
     });
     await scene.visit(page, '/');
-    await page.getByText('One time is far above the others').waitFor();
+    await page.getByText('One value is far above the others').waitFor();
     await page.getByRole('button', { name: 'Logarithmic' }).click();
     await page.getByRole('button', { name: 'Logarithmic', pressed: true }).waitFor();
     // Windows' contrast themes replace the backgrounds.
@@ -194,13 +194,13 @@ export function supportStories(sceneOf: () => ConsoleScene): void {
       await route.fulfill({ json: { data: at === 2 || !isSearch ? [found] : [], pagination } });
     });
     await scene.visit(page, '/inbound?from=ada@sender.example');
-    await heading(page, 'None of the newest 50,000 emails is like that').waitFor();
+    await heading(page, 'No match among the newest 50,000 emails').waitFor();
     await button(page, 'Search older emails').click();
     await page.getByRole('link', { name: 'Very old' }).waitFor();
     await button(page, 'Next').click();
-    await heading(page, 'No older email is like that').waitFor();
+    await heading(page, 'No older matching emails').waitFor();
     await button(page, 'Back to the newest').click();
-    await heading(page, 'None of the newest 50,000 emails is like that').waitFor();
+    await heading(page, 'No match among the newest 50,000 emails').waitFor();
     await scene.visit(page, '/inbound?page=1000');
     await button(page, 'Next').click();
     await page.getByText('Older emails').waitFor();
@@ -219,7 +219,7 @@ export function supportStories(sceneOf: () => ConsoleScene): void {
     await page.goto(`${scene.base}/console/`);
     const title = page.getByRole('heading', { name: 'Over time' });
     const top = async () => (await title.boundingBox())?.y;
-    await page.getByText('Nothing was sent in this time').waitFor();
+    await page.getByText('Nothing was sent in this period').waitFor();
     const before = await top();
     respond();
     await figure(page, 'Accepted').waitFor();

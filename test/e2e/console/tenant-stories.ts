@@ -113,13 +113,13 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     const page = await scene.signedIn();
     await page.route(`**/v1/emails/${id}/content`, (route) => route.fulfill({ status: 503, body: '{}' }), { times: 1 });
     await scene.visit(page, `/emails/${id}`);
-    await page.getByText('The service answered with status 503').waitFor();
-    expect(await page.getByText('The content is not kept any more').count()).toBe(0);
+    await page.getByText('The service responded with status 503').waitFor();
+    expect(await page.getByText('The content is no longer stored').count()).toBe(0);
     await button(page, 'Try again').click();
     await page.getByRole('tab', { name: 'Text' }).waitFor();
     await page.route(`**/v1/emails/${id}/content`, (route) => route.fulfill({ status: 404, body: '{}' }));
     await scene.visit(page, `/emails/${id}`);
-    await page.getByText('The content is not kept any more').waitFor();
+    await page.getByText('The content is no longer stored').waitFor();
   });
 
   it('says of data that it could not be loaded again', async () => {
@@ -147,7 +147,8 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     await button(page, /^Send$/).click();
     await heading(page, 'A test of the console').waitFor();
     await page.locator('.page-head').getByText('Delivered').waitFor();
-    for (const step of ['Accepted and stored', "Taken by the recipient's server"]) await page.getByText(step).waitFor();
+    await page.getByText('Accepted and stored').waitFor();
+    await page.getByText("Accepted by the recipient's server").waitFor();
     const frame = page.frameLocator('iframe');
     expect(await frame.getByRole('heading', { name: 'It works' }).textContent()).toBe('It works');
     const first = page.url();
@@ -190,7 +191,7 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     await page.keyboard.press('/');
     await page.keyboard.type('nobody@example.com');
     await page.keyboard.press('Enter');
-    await page.getByText('No email is like that').waitFor();
+    await page.getByText('No matching emails').waitFor();
     expect(page.url()).toContain('q=nobody');
     await page.keyboard.press('Escape');
     await page.getByText('Third of three').waitFor();
@@ -243,9 +244,9 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     await scene.visit(page, `/emails/${id}`);
     const why = page.getByRole('region', { name: 'Why it waits' });
     await why.getByText('It waits for its time.').waitFor();
-    await why.getByText(/It goes out in 24 hr\..*Until then it can be cancelled\..*Given up at the latest/).waitFor();
+    await why.getByText(/It is sent in 24 hr\..*Until then it can be cancelled\..*It expires/).waitFor();
     await button(page, 'Cancel').click();
-    await page.getByRole('dialog').getByText('There is no way back').waitFor();
+    await page.getByRole('dialog').getByText('This cannot be undone').waitFor();
     await page.keyboard.press('Escape');
     await button(page, 'Cancel').click();
     await button(page, 'Cancel the email').click();
@@ -327,7 +328,7 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     const page = await scene.signedIn();
     const { organizationId, domainId } = scene.acme;
     await scene.visit(page, `/domains/${domainId}`);
-    await page.getByText('No receiver has reported yet').waitFor();
+    await page.getByText('No reports yet').waitFor();
     for (const [source, passes, messages] of [
       ['192.0.2.25', true, 1_900],
       ['203.0.113.9', false, 100],
@@ -352,7 +353,7 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     const page = await scene.signedIn();
     await page.route('**/v1/stats/providers*', (route) => route.abort());
     await scene.visit(page, '/statistics');
-    await page.getByRole('alert').getByText('The service does not answer').waitFor();
+    await page.getByRole('alert').getByText('The service does not respond').waitFor();
     await page.unroute('**/v1/stats/providers*');
     await scene.db.query(
       `insert into stats_providers
@@ -430,7 +431,7 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     await scene.visit(page, '/privacy');
     await button(page, "Erase a person's data").click();
     await field(page, 'Address of the person').fill('privacy@example.com');
-    await page.getByLabel(/I know that there is no way back/).check();
+    await page.getByLabel(/I understand that this cannot be undone/).check();
     await button(page, /^Erase$/).click();
     await page
       .getByRole('row', { name: /Erasure.*Completed/ })

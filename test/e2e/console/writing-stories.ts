@@ -46,7 +46,7 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     await scene.visit(page, '/suppressions?email=twice%40x.example&reason=manual');
     await button(page, `Remove ${email}`).click();
     const dialog = dialogOf(page);
-    await dialog.getByText('Its owner has asked for no more mail').waitFor();
+    await dialog.getByText('Its owner has unsubscribed').waitFor();
     expect(await dialog.getByRole('listitem').allTextContents()).toEqual([
       expect.stringContaining('Manual'),
       expect.stringContaining('Unsubscribe'),
@@ -69,14 +69,14 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     await suppress(email, 'unsubscribe');
     await dialog.getByRole('button', { name: 'Remove' }).click();
     await dialog.getByText('The entries of this address have changed').waitFor();
-    await dialog.getByText('Its owner has asked for no more mail').waitFor();
+    await dialog.getByText('Its owner has unsubscribed').waitFor();
     await page.keyboard.press('Escape');
     await scene.db.query(
       `update suppressions set reason = 'hard_bounce' where email = $1 and reason = 'unsubscribe' and mode = 'live'`,
       [email],
     );
     await button(page, `Remove ${email}`).first().click();
-    await dialog.getByText('Its server has said that it does not exist').waitFor();
+    await dialog.getByText('Its server said that it does not exist').waitFor();
     expect(await dialog.getByRole('button', { name: 'Remove' }).count()).toBe(0);
   });
 
@@ -112,7 +112,7 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     await field(page, 'Subject').fill('Typed meanwhile');
     await saving.release();
     await heading(page, 'fresh').waitFor();
-    await page.getByText('This is your draft from before').waitFor();
+    await page.getByText('This is your earlier draft').waitFor();
     expect(await field(page, 'Subject').inputValue()).toBe('Typed meanwhile');
   });
 

@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
       organizationId ? <OrganizationLink id={organizationId} /> : <span className="soft">the installation</span>,
   },
   {
-    name: 'What it was done to',
+    name: 'Target',
     look: 'wide break',
     isBare: true,
     cell: ({ target, details }) => (
@@ -115,7 +115,7 @@ function AuditPage() {
   });
   const isFiltered = action !== '' || organization !== '' || target !== '';
   return (
-    <Page title="Audit log" lead="Who changed what, in all organizations and in the installation.">
+    <Page title="Audit log" lead="Changes made by operators, API keys and the service, across all organizations.">
       <FilterBar
         filters={[
           { name: 'action', label: 'Action', placeholder: 'organization.suspended' },
@@ -124,7 +124,7 @@ function AuditPage() {
             label: 'Organization (id)',
             hint: organization && <OrganizationName id={organization} />,
           },
-          { name: 'target', label: 'What it was done to (id)' },
+          { name: 'target', label: 'Target (id)' },
         ]}
         values={filters}
         change={change}
@@ -137,8 +137,8 @@ function AuditPage() {
         columns={COLUMNS}
         empty={{
           icon: 'audit',
-          title: 'Nothing was changed',
-          text: isFiltered ? 'Nothing like that, at least.' : 'Changes stand here as soon as they are made.',
+          title: isFiltered ? 'No matching entries' : 'No entries yet',
+          text: isFiltered ? 'Ids must match in full.' : 'Changes appear here as soon as they are made.',
         }}
         pager={() => <More query={query} />}
       />

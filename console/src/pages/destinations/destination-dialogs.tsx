@@ -35,7 +35,7 @@ function useTerms() {
           label="Until"
           type="datetime-local"
           {...bound(until, setUntil, said('until'))}
-          hint="Empty: until it is taken back."
+          hint="Leave empty to keep it until you remove it."
         />
       )}
       <TextField
@@ -43,7 +43,7 @@ function useTerms() {
         required
         maxLength={500}
         {...bound(reason, setReason, said('reason'))}
-        hint="Shown as its cause, and kept in the audit log."
+        hint="Shown as the cause and kept in the audit log."
       />
     </>
   );
@@ -59,13 +59,13 @@ export function PauseDialog({ destination, onClose }: Props) {
       action="Pause"
       isDangerous
       onClose={onClose}
-      onSubmit={() => change({ paused: true, ...terms }, `Nothing is sent to ${destination.key} any more`)}
+      onSubmit={() => change({ paused: true, ...terms }, `${destination.key} no longer receives mail`)}
     >
       {(said) => (
         <>
           <p>
-            No worker begins another delivery to it within 5 seconds. What waits ends as failed four days after it was
-            due. It can be resumed at any time.
+            Within 5 seconds, workers stop starting deliveries to it. Waiting mail fails four days after it was due. You
+            can resume it at any time.
           </p>
           <Waiting destination={destination} />
           {fields(said, true)}
@@ -83,11 +83,14 @@ export function ResumeDialog({ destination, onClose }: Props) {
       title={`Resume ${destination.key}?`}
       action="Resume"
       onClose={onClose}
-      onSubmit={() => change({ paused: false, ...terms }, `${destination.key} is sent to again`)}
+      onSubmit={() => change({ paused: false, ...terms }, `${destination.key} receives mail again`)}
     >
       {(said) => (
         <>
-          <p>Also ends a pause that workers have made by themselves: if it refuses again, it is paused for longer.</p>
+          <p>
+            This also ends a pause that the workers have set. If the destination refuses mail again, the next pause is
+            longer.
+          </p>
           <Waiting destination={destination} />
           {fields(said, false)}
         </>
@@ -126,7 +129,7 @@ export function LimitDialog({ destination, onClose }: Props) {
       action="Limit"
       disabled={wanted.maxConnections === undefined && wanted.ratePerMinute === undefined}
       onClose={onClose}
-      onSubmit={() => change({ ...wanted, ...terms }, `The limits of ${key} hold within 5 seconds`)}
+      onSubmit={() => change({ ...wanted, ...terms }, `The limits of ${key} apply within 5 seconds`)}
     >
       {(said) => (
         <>
@@ -136,7 +139,7 @@ export function LimitDialog({ destination, onClose }: Props) {
             min={1}
             max={10_000}
             {...bound(connections, setConnections, said('maxConnections'))}
-            hint={`Of all workers together. Empty: no limit of yours.${inForce(maxConnections)}`}
+            hint={`For all workers together. Leave empty for no limit of your own.${inForce(maxConnections)}`}
           />
           <TextField
             label="Mails a minute"
@@ -144,7 +147,7 @@ export function LimitDialog({ destination, onClose }: Props) {
             min={1}
             max={1_000_000}
             {...bound(rate, setRate, said('ratePerMinute'))}
-            hint={`Of all workers together. Empty: no limit of yours.${inForce(ratePerMinute)}`}
+            hint={`For all workers together. Leave empty for no limit of your own.${inForce(ratePerMinute)}`}
           />
           {fields(said, true)}
         </>

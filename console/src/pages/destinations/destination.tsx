@@ -81,7 +81,7 @@ function Shown({ destination }: { destination: Destination }) {
             note: ratePerMinute === undefined ? undefined : 'at most',
           },
           { name: 'Delivered', value: count(lastHour.delivered), note: 'last hour' },
-          { name: 'Put off', value: count(lastHour.deferred), note: 'last hour' },
+          { name: 'Deferred', value: count(lastHour.deferred), note: 'last hour' },
           { name: 'Bounced', value: count(lastHour.bounced), note: 'last hour' },
         ]}
       />
@@ -158,7 +158,7 @@ function Rules({ destination: { key, rules } }: { destination: Destination }) {
     isHidden: true,
     cell: (rule) =>
       rule.source === 'profile' ? (
-        <span className="hint">comes with the release</span>
+        <span className="hint">part of the release</span>
       ) : (
         may('operator:manage') && (
           <Button small kind="danger" onClick={() => setRemoves(rule)} aria-label={`Remove the rule ${rule.effect}`}>
@@ -171,7 +171,7 @@ function Rules({ destination: { key, rules } }: { destination: Destination }) {
     <Card title="Rules" flush>
       {rules.length === 0 ? (
         <Empty icon="destinations" title="No rules">
-          Its own answers decide how fast it is sent to.
+          Its replies decide how fast mail is sent to it.
         </Empty>
       ) : (
         <Table caption="Rules" columns={[...COLUMNS, actions]} rows={rules} keyOf={({ id }) => id} />
@@ -196,8 +196,8 @@ function RemoveDialog({ name, rule, onClose }: { name: string; rule: Rule; onClo
       }
     >
       <p>
-        Every worker forgets it within 5 seconds. It can be made again
-        {rule.source === 'reply' && ', and is learned again when the server answers like that again'}.
+        Every worker drops it within 5 seconds. You can add it again
+        {rule.source === 'reply' && ', and it is learned again if the server replies like that again'}.
       </p>
     </Confirm>
   );

@@ -65,7 +65,7 @@ const columnsWith = (openOf: (destination: Destination) => string): readonly Col
       maxConnections === undefined ? count(active) : `${count(active)} of ${count(maxConnections)}`,
   },
   { name: 'Delivered', look: 'number', cell: ({ lastHour }) => count(lastHour.delivered) },
-  { name: 'Put off', look: 'number', cell: ({ lastHour }) => count(lastHour.deferred) },
+  { name: 'Deferred', look: 'number', cell: ({ lastHour }) => count(lastHour.deferred) },
   { name: 'Bounced', look: 'number', cell: ({ lastHour }) => count(lastHour.bounced) },
 ];
 
@@ -92,21 +92,21 @@ function DestinationsPage() {
   return (
     <Page
       title="Destinations"
-      lead="Where mail goes: domains with the same mail exchangers share one. Outcomes are of the last hour."
+      lead="Where mail goes. Domains with the same mail exchangers form one destination. Results are those of the last hour."
     >
       <FilterBar filters={FILTERS} values={{ q, state }} change={change} />
       <ListCard
         query={query}
         rowsOf={({ data }) => data}
         keyOf={({ key }) => key}
-        caption="Destinations, the busiest first"
+        caption="Destinations, busiest first"
         columns={columnsWith(openOf)}
         empty={{
           icon: 'destinations',
-          title: isFiltered ? 'No destination is like that' : 'Nothing was sent within the last hour',
+          title: isFiltered ? 'No matching destinations' : 'Nothing was sent in the last hour',
           text: isFiltered
-            ? 'Those that nothing was sent to within the last hour are shown only where they have a rule.'
-            : 'Destinations show up here with the first attempt.',
+            ? 'Destinations without mail in the last hour are listed only if they have a rule.'
+            : 'Destinations appear here with their first attempt.',
         }}
         pager={({ pagination }) => <PagesPager page={at} pagination={pagination} what="destination" turn={turn} />}
       />

@@ -36,12 +36,12 @@ export function Dmarc({ id }: { id: string }) {
     queryFn: () => get<Data<DmarcFigures>>(`/v1/domains/${encodeURIComponent(id)}/dmarc`, { days: DAYS }),
   });
   return (
-    <Card title={`Who sends as this domain, by DMARC reports of ${DAYS} days`} flush>
+    <Card title={`Who sends as this domain: DMARC reports of ${DAYS} days`} flush>
       <Loaded query={query}>
         {({ data }) =>
           data.reports === 0 ? (
-            <Empty icon="domains" title="No receiver has reported yet">
-              Large receivers report once a day, from the day after the DMARC record above is published as it is there.
+            <Empty icon="domains" title="No reports yet">
+              Large receivers send a report once a day, starting the day after you publish the DMARC record above.
             </Empty>
           ) : (
             <Report figures={data} />
@@ -75,7 +75,7 @@ function Report({ figures }: { figures: DmarcFigures }) {
         </div>
       </div>
       <Table
-        caption="Servers that send in the name of the domain, those of which most fails first"
+        caption="Servers that send as the domain, most failures first"
         columns={COLUMNS}
         rows={sources.slice(0, SHOWN)}
         keyOf={({ sourceIp }) => sourceIp}

@@ -67,7 +67,7 @@ function DomainPage({ id }: { id: string }) {
     try {
       const { data } = await post<Data<DomainVerification>>(`/v1/domains/${id}/verify`);
       setFound({ verification: data });
-      toast(data.success ? 'Verified' : 'Looked into DNS: something is missing');
+      toast(data.success ? 'Verified' : 'DNS checked: something is missing');
       await refresh();
       const after = client.getQueryData<Data<Domain>>(['domain', id]);
       // Unless they have been dropped meanwhile.
@@ -93,7 +93,7 @@ function DomainPage({ id }: { id: string }) {
               rights('domain:manage') && (
                 <>
                   <Button kind="primary" icon="refresh" busy={busy} onClick={verify}>
-                    {busy ? 'Looking into DNS…' : 'Verify now'}
+                    {busy ? 'Checking DNS…' : 'Verify now'}
                   </Button>
                   <Manage domain={domain} refresh={renew} />
                 </>
@@ -149,13 +149,13 @@ function Restricted({ domain: { sending_status, sending_status_reason } }: { dom
     <div className="notice bad">
       <div>
         <strong>
-          {sending_status === 'paused' ? 'This domain may not send.' : 'This domain may send less than usual.'}
+          {sending_status === 'paused' ? 'Sending from this domain is paused.' : 'Sending from this domain is slowed.'}
         </strong>
         <p>
-          The cause: {CAUSES[sending_status_reason ?? ''] ?? 'unknown'}.{' '}
+          Cause: {CAUSES[sending_status_reason ?? ''] ?? 'unknown'}.{' '}
           {sending_status_reason === 'operator'
             ? 'Ask the operator of the service.'
-            : 'It ends by itself once the figures of a day are in order; the reputation below says what to do.'}
+            : 'It ends automatically after a day with good figures. The reputation below says what to do.'}
         </p>
       </div>
     </div>
@@ -168,7 +168,7 @@ function Findings({ verification: { success, errors } }: { verification: DomainV
       <div>
         <strong>
           {errors.length === 0
-            ? 'Every record is as it should be.'
+            ? 'All records are correct.'
             : success
               ? 'The domain is verified, but something is missing.'
               : 'The domain is not verified.'}
@@ -216,12 +216,12 @@ function Manage({ domain, refresh }: { domain: Domain; refresh: () => Promise<un
         <Confirm
           title="Rotate the DKIM key?"
           action="Rotate"
-          onConfirm={() => act('rotate-dkim', 'A new key is made')}
+          onConfirm={() => act('rotate-dkim', 'The new key is ready')}
           onClose={close}
         >
           <p>
-            A new key is made. Mail is signed with it as soon as its record is seen in DNS, and with the old one until
-            then; the old one stays valid for 48 hours.
+            A new key is created. Mail is signed with it once its record is found in DNS, and with the old one until
+            then. The old one stays valid for another 48 hours.
           </p>
         </Confirm>
       )}
@@ -229,7 +229,7 @@ function Manage({ domain, refresh }: { domain: Domain; refresh: () => Promise<un
         <Confirm
           title="Make this the default domain?"
           action="Make default"
-          onConfirm={() => act('set-default', `${domain.domain} is the default now`)}
+          onConfirm={() => act('set-default', `${domain.domain} is now the default domain`)}
           onClose={close}
         >
           <p>
@@ -246,8 +246,8 @@ function Manage({ domain, refresh }: { domain: Domain; refresh: () => Promise<un
           onClose={close}
         >
           <p>
-            Nothing more is sent from it, and API keys that are bound to it are revoked. Its emails and statistics stay.
-            There is no way back: added again, it has new records.
+            No more mail is sent from it, and API keys bound to it are revoked. Its emails and statistics stay. This
+            cannot be undone: if you add it again, it gets new records.
           </p>
         </Confirm>
       )}

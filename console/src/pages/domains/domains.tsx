@@ -89,7 +89,7 @@ function DomainsPage() {
   // Once there are filters they stay, whatever they find.
   if (!isLong && (isFiltered || (query.data?.total ?? 0) > FEW)) setLong(true);
   return (
-    <Page title="Domains" lead="Mail leaves from domains that you have shown to be yours." actions={add}>
+    <Page title="Domains" lead="You can send from domains that you have verified." actions={add}>
       {isLong && <FilterBar filters={FILTERS} values={{ q, status, restricted }} change={filter} />}
       <ListCard
         query={query}
@@ -99,7 +99,7 @@ function DomainsPage() {
         columns={columnsWith(scoreOf)}
         empty={
           isFiltered
-            ? { icon: 'search', title: 'No domain is like that', text: 'Names are matched in part.' }
+            ? { icon: 'search', title: 'No matching domains', text: 'Any part of the name matches.' }
             : {
                 icon: 'domains',
                 title: 'No domain yet',
@@ -139,7 +139,7 @@ function AddDomain({ onClose }: { onClose: () => void }) {
           {...bound(name, setName, said('domain'))}
           placeholder="mail.example.com"
           spellCheck={false}
-          hint="A subdomain of its own keeps the reputation of your main domain apart."
+          hint="A subdomain keeps its reputation separate from that of your main domain."
         />
       )}
     </FormDialog>

@@ -7,12 +7,12 @@ import { Badge, Foreign } from '../../parts/text';
 import { hostInZone } from './host-in-zone';
 
 const PURPOSES: Readonly<Record<string, string>> = {
-  verification: 'Shows that the domain is yours. Mail is sent once it is found.',
-  dkim: 'Lets receivers check our signature. Without it mail is likely to be taken for spam.',
-  spf: 'Says that our servers may send for the domain.',
-  dmarc: 'Says what receivers should do with mail that fails the other two.',
-  return_path: 'Bounces come back under your own name.',
-  tracking: 'Links of opens and clicks under your own name (optional).',
+  verification: 'Proves that the domain is yours. You can send once it is found.',
+  dkim: 'Lets receivers check our signature. Without it, mail is likely to be treated as spam.',
+  spf: 'Allows our servers to send for the domain.',
+  dmarc: 'Tells receivers what to do with mail that fails both checks.',
+  return_path: 'Bounces return to your own domain.',
+  tracking: 'Links for opens and clicks use your own domain (optional).',
   inbound: 'Mail to your inbound routes comes here; sending does without it.',
 };
 /** Mail is sent without them. */
@@ -92,7 +92,7 @@ export function Records({ domain, records }: { domain: Domain; records: readonly
           Publish them where the DNS of <Foreign>{domain.domain}</Foreign> is kept.
         </p>
         <details>
-          <summary>How providers want them</summary>
+          <summary>How DNS providers expect them</summary>
           <ul className="hint bullets">
             <li>Cloudflare: the whole name or the short one; switch the proxy off for CNAME records.</li>
             <li>GoDaddy, Namecheap, IONOS, Hetzner: the short name, as they append the zone's name themselves.</li>

@@ -17,7 +17,7 @@ export function ReputationCard({ id }: { id: string }) {
   });
   if (!may('stats:read')) return null;
   return (
-    <Card title="Reputation, of the last 30 days">
+    <Card title="Reputation over the last 30 days">
       <Loaded query={query} figures={4}>
         {({ data: { metrics, recommendations } }) => (
           <div className="stack">

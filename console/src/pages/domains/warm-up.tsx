@@ -32,11 +32,11 @@ export function WarmUp({ domain }: { domain: Pick<Domain, 'warming_status' | 'wa
         {limit !== null && <>: up to {count(limit)} recipients a day.</>}
       </p>
       <p className="hint">
-        {status === 'paused' && 'Paused because of bounces or complaints; it goes on once a day is in order. '}
-        {status === 'not_started' && 'It begins with the first mail. '}
+        {status === 'paused' && 'Paused because of bounces or complaints. It continues after a day with good figures. '}
+        {status === 'not_started' && 'It starts with the first email. '}
         {status === 'warmed'
-          ? 'No limit any more.'
-          : 'Mailbox providers trust a domain by and by: its daily limit grows for 34 days.'}
+          ? 'There is no limit anymore.'
+          : 'Mailbox providers trust a new domain only gradually, so its daily limit grows for 34 days.'}
       </p>
       {isWarming && limit !== null && <Plan limit={limit} />}
     </Card>
@@ -50,7 +50,7 @@ function Plan({ limit }: { limit: number }) {
     return {
       times: days.map((day) => new Date((day - 1) * DAY_MS).toISOString()),
       series: [
-        { name: 'Limit of the day', color: '--chart-1', values: days.map(limitOn) },
+        { name: 'Daily limit', color: '--chart-1', values: days.map(limitOn) },
         { name: 'Now', color: '--chart-4', values: days.map(() => limit), dash: [6, 4] },
       ],
     };

@@ -30,7 +30,7 @@ export function EgressDialog({ asked, onClose }: { asked: AskedEgress; onClose: 
           )
         }
       >
-        <p>Do so after the address has been taken off the list: another refusal suspends it again.</p>
+        <p>Do this once the address has been delisted: another refusal suspends it again.</p>
       </Confirm>
     );
   }
@@ -43,15 +43,15 @@ export function EgressDialog({ asked, onClose }: { asked: AskedEgress; onClose: 
       onConfirm={() =>
         act(
           patch(pathOf(address), { warmUp: asked.what }),
-          isSkip ? `${address.address} has no daily volume any more` : `${address.address} begins again with day 1`,
+          isSkip ? `${address.address} no longer has a daily volume` : `${address.address} starts again with day 1`,
         )
       }
     >
       <p>
         {isSkip
-          ? 'It has no daily volume any longer: right for an address that receivers know already. Receivers put off, or refuse, much mail from one that they do not know.'
-          : 'It may send little on the first day, and more each day after.'}{' '}
-        Every worker applies it within 5 seconds, and it can be taken back.
+          ? 'Its daily volume is lifted. Use this for addresses that receivers already know: they defer or refuse large volumes from unknown ones.'
+          : 'It may send a small volume on the first day, and more each following day.'}{' '}
+        Every worker applies this within 5 seconds. You can undo it.
       </p>
     </Confirm>
   );

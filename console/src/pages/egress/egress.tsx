@@ -29,7 +29,7 @@ function EgressPage() {
     refetchInterval: 10_000,
   });
   return (
-    <Page title="Egress" lead="The addresses that mail leaves from, by pool, and what receivers hold against them.">
+    <Page title="Egress" lead="The source addresses of mail by pool, and the receivers that refuse them.">
       <Loaded query={query}>
         {({ data }) => (
           <div className="stack">
@@ -96,7 +96,7 @@ type Ask = (asked: AskedEgress) => void;
 function columnsFor(ask: Ask): readonly Column<Address>[] {
   return [
     { name: 'Address', cell: ({ address }) => <code>{address}</code> },
-    { name: 'Greets as', look: 'wide break', cell: ({ ehlo }) => <Foreign>{ehlo}</Foreign> },
+    { name: 'EHLO name', look: 'wide break', cell: ({ ehlo }) => <Foreign>{ehlo}</Foreign> },
     { name: 'State', isBare: true, cell: ({ state }) => <Badge status={state} /> },
     { name: 'Warm-up', look: 'wide', cell: (address) => <WarmUp address={address} /> },
     { name: 'Refused by', look: 'wide break', cell: (address) => <Suspensions address={address} ask={ask} /> },

@@ -48,7 +48,7 @@ function CopyAsCurl({ email, content }: Props) {
   const nowMs = useNow(MINUTE_MS);
   if (content === undefined) {
     return (
-      <Button kind="quiet" small icon="copy" disabled title="The command needs the content, which is not there">
+      <Button kind="quiet" small icon="copy" disabled title="The command needs the content, which is no longer stored">
         Copy as curl
       </Button>
     );
@@ -78,13 +78,13 @@ function CancelDialog({ email: { id, recipients }, onClose }: DialogProps) {
       onConfirm={() =>
         change(post(`/v1/emails/${id}/cancel`), {
           refresh: ['email', 'emails'],
-          said: 'Cancelled: no one will receive it',
+          said: 'Cancelled: nobody will receive it',
         })
       }
       onClose={onClose}
     >
       <p>
-        {plural(recipients.length, 'recipient')} will not receive it. There is no way back; it can only be sent anew.
+        {plural(recipients.length, 'recipient')} will not receive it. This cannot be undone; it can only be sent anew.
       </p>
     </Confirm>
   );

@@ -37,11 +37,11 @@ export default function Email() {
 /** Where a key that may only send comes to after it has sent. */
 function NotRead({ id }: { id: string }) {
   return (
-    <Page title="Email" lead="Your key sends mail, and does not read it.">
+    <Page title="Email" lead="Your key can send mail, but not read it.">
       <Card>
         <Empty
           icon="emails"
-          title="What becomes of it is not shown to this key"
+          title="This key cannot see what happens to it"
           action={<ButtonLink to="/send">Send another</ButtonLink>}
         >
           A key with <code>email:read</code> follows it, by its id: <code className="break">{id}</code>

@@ -13,7 +13,7 @@ export function Preview({ id, query }: { id: string; query: ReturnType<typeof us
   return (
     <Card title="Content">
       {query.error instanceof ApiError && query.error.status === 404 ? (
-        <Empty icon="emails" title="The content is not kept any more">
+        <Empty icon="emails" title="The content is no longer stored">
           Bodies and attachments are deleted some time after an email has come to its end; its events stay.
         </Empty>
       ) : (
@@ -32,6 +32,6 @@ export function Preview({ id, query }: { id: string; query: ReturnType<typeof us
 
 function Headers({ headers }: { headers: Record<string, string> }) {
   const entries = Object.entries(headers);
-  if (entries.length === 0) return <p className="soft">No headers beside the usual ones.</p>;
+  if (entries.length === 0) return <p className="soft">No custom headers.</p>;
   return <Facts facts={entries.map(([name, value]) => [name, <Foreign key={name}>{value}</Foreign>] as const)} />;
 }

@@ -74,7 +74,8 @@ function WhyOne({ recipient, why }: { recipient: EmailRecipient; why: Why }) {
       <p className="hint">
         {until && (
           <>
-            {waiting?.reason === 'scheduled' ? 'It goes out' : 'Next'} <Time at={until} />, <Moment at={until} />.{' '}
+            {waiting?.reason === 'scheduled' ? 'It is sent' : 'Next attempt'} <Time at={until} />, <Moment at={until} />
+            .{' '}
           </>
         )}
         {advice}
@@ -87,7 +88,7 @@ function WhyOne({ recipient, why }: { recipient: EmailRecipient; why: Why }) {
         {endsAt && (
           <>
             {' '}
-            Given up at the latest <Moment at={endsAt} />.
+            It expires <Moment at={endsAt} />.
           </>
         )}
       </p>

@@ -17,7 +17,7 @@ const SPANS: Readonly<Record<string, number>> = { '1h': 3_600, '24h': 86_400, '7
 /** Filters that say where in the list. */
 const PLACES: ReadonlySet<string> = new Set(['page', 'older']);
 const SOONER =
-  'Addresses are matched as a whole, in to, cc and bcc; subjects in part. A shorter time, or a domain, is searched sooner.';
+  'Addresses must match in full, in to, cc and bcc. Any part of a subject matches. A shorter time, or a domain, is searched sooner.';
 const LIMIT = 50;
 const LIVE = slowing(2_000, 10_000);
 
@@ -58,7 +58,7 @@ function EmailsPage() {
   return (
     <Page
       title="Emails"
-      lead="Every email, the newest first. The list keeps itself up to date."
+      lead="All emails, newest first. The list updates automatically."
       actions={
         may('email:send') && (
           <ButtonLink to="/send" kind="primary" icon="send">
@@ -133,8 +133,8 @@ function NoEmails({ isFiltered, clear }: { isFiltered: boolean; clear: () => voi
   const may = useMay();
   if (isFiltered) {
     return (
-      <Empty icon="search" title="No email is like that" action={<Button onClick={clear}>Clear the filters</Button>}>
-        Addresses are matched as a whole, in to, cc and bcc; subjects in part.
+      <Empty icon="search" title="No matching emails" action={<Button onClick={clear}>Clear the filters</Button>}>
+        Addresses must match in full, in to, cc and bcc. Any part of a subject matches.
       </Empty>
     );
   }
@@ -150,7 +150,7 @@ function NoEmails({ isFiltered, clear }: { isFiltered: boolean; clear: () => voi
         )
       }
     >
-      What your programs send appears here by itself, within seconds.
+      Mail that your programs send appears here within seconds.
     </Empty>
   );
 }

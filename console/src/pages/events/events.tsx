@@ -21,10 +21,7 @@ const TYPES = [{ value: '', label: 'All' }, ...LISTENED_TYPES.map((value) => ({ 
 export default function Events() {
   return (
     <Requires scope="email:read">
-      <Page
-        title="Events"
-        lead="What happens to all emails, as it happens, the newest first: the events of GET /v1/events."
-      >
+      <Page title="Events" lead="The events of all emails as they happen, newest first, as in GET /v1/events.">
         <FeedCard />
       </Page>
     </Requires>
@@ -73,7 +70,7 @@ function FeedCard() {
               <More query={query} />
             ) : (
               events.length === MAX_SHOWN && (
-                <p className="pager">These are of the newest {count(MAX_SHOWN)} events. Programs read all of them.</p>
+                <p className="pager">These are among the newest {count(MAX_SHOWN)} events. The API has all of them.</p>
               )
             )}
           </>
@@ -86,14 +83,14 @@ function FeedCard() {
 function None({ type, lookedAt }: { type: string; lookedAt: number }) {
   if (type === '' || lookedAt === 0) {
     return (
-      <Empty icon="events" title="Nothing has happened yet">
-        It shows by itself what happens from now on.
+      <Empty icon="events" title="No events yet">
+        New events appear here automatically.
       </Empty>
     );
   }
   return (
     <Empty icon="search" title={`No “${words(type)}” among the newest ${count(lookedAt)} events`}>
-      It shows by itself if one comes.
+      New ones appear here automatically.
     </Empty>
   );
 }
@@ -114,7 +111,7 @@ const COLUMNS: readonly Column<FeedEvent>[] = [
   },
   { name: 'Recipient', look: 'wide break', cell: ({ data }) => <Foreign>{textOf(data.recipient)}</Foreign> },
   {
-    name: 'What was said',
+    name: 'Details',
     look: 'wide break soft',
     isBare: true,
     cell: ({ data }) => <Foreign>{saidOf(data)}</Foreign>,

@@ -18,10 +18,10 @@ const UP = { to: '/inbound', name: 'Inbound mail' };
 
 /** Why no program should reply to it. */
 const MARKS: Readonly<Record<string, string>> = {
-  auto_submitted: 'A machine wrote it.',
+  auto_submitted: 'It was generated automatically.',
   bulk: 'It is bulk mail.',
   list: 'It comes from a mailing list.',
-  own: 'It is mail of your own that comes back.',
+  own: 'It is your own mail coming back.',
   loop: 'It has passed too many servers.',
 };
 
@@ -55,9 +55,9 @@ function InboundEmailPage({ id }: { id: string }) {
           actions={<Actions email={email} />}
         >
           {email.marks.length > 0 && (
-            <section className="notice" aria-label="Not to be answered by a machine">
+            <section className="notice" aria-label="Do not reply automatically">
               <div>
-                <strong>Not to be answered by a machine</strong>
+                <strong>Do not reply automatically</strong>
                 <p>{email.marks.map((mark) => MARKS[mark] ?? words(mark)).join(' ')}</p>
               </div>
             </section>
@@ -104,7 +104,7 @@ function Actions({ email: { id } }: { email: InboundEmail }) {
       )}
       {asks && (
         <Confirm title="Delete this mail?" action="Delete the mail" onConfirm={remove} onClose={() => setAsks(false)}>
-          <p>It goes with its attachments and its event. There is no way back.</p>
+          <p>Its attachments and its event are deleted too. This cannot be undone.</p>
         </Confirm>
       )}
     </>
@@ -162,7 +162,7 @@ function Details({ email }: { email: InboundEmail }) {
   return (
     <Facts
       facts={[
-        ['Came', <Moment key="at" at={receivedAt} />],
+        ['Received', <Moment key="at" at={receivedAt} />],
         [
           'Envelope',
           <Foreign key="envelope">{`${envelope.from || '(null sender)'} → ${envelope.to.join(', ')}`}</Foreign>,

@@ -53,7 +53,7 @@ const COLUMNS: readonly Column<InboundListItem>[] = [
       </span>
     ),
   },
-  { name: 'Came', look: 'soft', cell: ({ receivedAt }) => <Time at={receivedAt} /> },
+  { name: 'Received', look: 'soft', cell: ({ receivedAt }) => <Time at={receivedAt} /> },
 ];
 
 export default function Inbound() {
@@ -64,7 +64,7 @@ export default function Inbound() {
   );
 }
 
-const MATCHED = 'Addresses are matched as a whole.';
+const MATCHED = 'Addresses must match in full.';
 
 /** Where the list goes on behind its pages, which reach the newest 50,000; undefined where they hold all. */
 function behind(list: InboundList, page: number): string | undefined {
@@ -93,7 +93,7 @@ function InboundPage() {
   return (
     <Page
       title="Inbound mail"
-      lead="Mail to addresses of your domains that a route takes: stored, shown, and sent to webhooks."
+      lead="Mail to addresses of your domains that have a route: stored, shown here, and sent to webhooks."
     >
       <Routes />
       <div className="filters" role="search">
@@ -107,7 +107,7 @@ function InboundPage() {
           label="From"
           value={from}
           placeholder="ada@example.com"
-          hint="The author's whole address, or the envelope's"
+          hint="The full address of the author, or of the envelope sender"
           onChange={(value) => filter({ from: value, page: '', older: '' })}
         />
       </div>
@@ -120,8 +120,8 @@ function InboundPage() {
         columns={COLUMNS}
         empty={{
           icon: 'inbound',
-          title: isFiltered ? 'No mail is like that' : 'Nothing has come yet',
-          text: isFiltered ? MATCHED : 'Mail to a route stands here as soon as it has been taken.',
+          title: isFiltered ? 'No matching mail' : 'No inbound mail yet',
+          text: isFiltered ? MATCHED : 'Mail to a route appears here as soon as it is accepted.',
         }}
         noneYet={(list) =>
           (older !== '' || (list.pagination.total === 0 && olderThan(list) !== undefined)) && (

@@ -83,8 +83,8 @@ export function Routes() {
         lines={3}
         empty={{
           icon: 'inbound',
-          title: 'No address takes mail',
-          text: 'Add one of a verified domain, then publish the MX record that the domain’s page shows.',
+          title: 'No routes yet',
+          text: 'Add an address of a verified domain, then publish the MX record shown on the domain’s page.',
         }}
         pager={({ pagination }) => <PagesPager page={page} pagination={pagination} what="route" turn={setPage} />}
       />
@@ -130,8 +130,8 @@ function AddDialog({ onClose }: { onClose: () => void }) {
           <SelectField
             label="Webhook"
             {...bound(webhookId, setWebhookId, said('webhookId'))}
-            options={[{ value: '', label: 'All that are subscribed' }, ...options]}
-            hint="One that is named here is the only one to receive it"
+            options={[{ value: '', label: 'All that subscribe to it' }, ...options]}
+            hint="If you choose one, only that one receives it"
           />
         </>
       )}

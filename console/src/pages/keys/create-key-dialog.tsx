@@ -30,7 +30,7 @@ export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
     const { data: created } = await post<Data<CreatedApiKey>>('/v1/api-keys', body);
     showSecret({
       title: `${created.name} is made`,
-      text: 'Copy the key now: it is not kept, and not shown again.',
+      text: 'Copy the key now: it is not stored, and not shown again.',
       ...{ secret: created.key, what: 'the key' },
     });
     // The key is shown this once: it waits for no list.
@@ -73,7 +73,7 @@ export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
             label="Expires"
             type="datetime-local"
             {...bound(expires, setExpires, said('expiresAt'))}
-            hint="Empty: it is valid until it is revoked."
+            hint="Leave empty for a key that is valid until it is revoked."
           />
           <ScopeChecks scopes={scopes} setScopes={setScopes} />
         </>

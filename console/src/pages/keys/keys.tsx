@@ -87,7 +87,7 @@ function KeysPage() {
   return (
     <Page
       title="API keys"
-      lead="One for each program, with no more than it needs: then one can be revoked without the others noticing."
+      lead="Use one key for each program, with only the scopes it needs. Then you can revoke one without affecting the others."
       actions={create}
     >
       <ListCard
@@ -119,7 +119,7 @@ function RevokeDialog({ revokes: { id, name }, onClose }: { revokes: ApiKey; onC
     >
       <p>
         Programs that use it are refused within 5 seconds, and console sessions that were opened with it end
-        {isOwn && ', this one too'}. There is no way back.
+        {isOwn && ', this one too'}. This cannot be undone.
       </p>
     </Confirm>
   );

@@ -50,12 +50,12 @@ function Glance({ overview }: { overview: OperatorOverview }) {
           ]}
         />
       </Card>
-      <Card title="Per minute, over the last five">
+      <Card title="Per minute, over the last five minutes">
         <Figures
           figures={[
             { name: 'Accepted', value: rate(rates.acceptedPerMinute) },
             { name: 'Delivered', value: rate(rates.deliveredPerMinute) },
-            { name: 'Put off', value: rate(rates.deferredPerMinute) },
+            { name: 'Deferred', value: rate(rates.deferredPerMinute) },
             { name: 'Bounced', value: rate(rates.bouncedPerMinute) },
           ]}
         />
@@ -85,7 +85,7 @@ function Concerns({
       {workers === 0 && (
         <div className="notice bad">
           <div>
-            <strong>No worker is alive: nothing is sent.</strong>
+            <strong>No worker is running: nothing is sent.</strong>
             <p>Start a process with the role worker.</p>
           </div>
         </div>
@@ -94,7 +94,7 @@ function Concerns({
         <div className="notice warn">
           <div>
             <strong>Ready mail waits for {span(queue.oldestReadySeconds)}.</strong>
-            <p>See whose it is, and whether one destination takes it all.</p>
+            <p>See whose it is, and whether most of it goes to one destination.</p>
           </div>
           <ButtonLink to="/queue?by=destination">By destination</ButtonLink>
         </div>
@@ -103,7 +103,7 @@ function Concerns({
         <div className="notice warn">
           <div>
             <strong>{plural(queue.held, 'delivery is', 'deliveries are')} held.</strong>
-            <p>They go on ageing: after four days they end.</p>
+            <p>They keep ageing: after four days they fail.</p>
           </div>
           <ButtonLink to="/queue?state=held">See them</ButtonLink>
         </div>
@@ -112,7 +112,7 @@ function Concerns({
         <div className="notice warn">
           <div>
             <strong>{plural(pausedDestinations, 'destination gets', 'destinations get')} no mail for now.</strong>
-            <p>Each says why, and until when.</p>
+            <p>Each shows why, and until when.</p>
           </div>
           <ButtonLink to="/destinations?state=paused">See them</ButtonLink>
         </div>
@@ -121,7 +121,7 @@ function Concerns({
         <div className="notice">
           <div>
             <strong>{plural(restrictedDomains, 'domain is', 'domains are')} slowed or paused.</strong>
-            <p>Each says whose it is, why, and since when.</p>
+            <p>Each shows its organization, why, and since when.</p>
           </div>
           <ButtonLink to="/restricted-domains">See them</ButtonLink>
         </div>

@@ -73,7 +73,7 @@ export function LimitsDialog({ organization, onClose }: { organization: Organiza
             max={100}
             required
             {...bound(weight, setWeight, said('weight'))}
-            hint="Its share of the deliveries beside other organizations with ready mail."
+            hint="Its share of the deliveries relative to other organizations with ready mail."
           />
           <TextField
             label="Recipients a month"
@@ -97,7 +97,7 @@ export function KeyDialog({ organization, onClose }: { organization: Organizatio
     const { data: created } = await post<Data<CreatedApiKey>>(`${PATH}/${organization.id}/api-keys`, body);
     showSecret({
       title: `A key for ${organization.name}`,
-      text: 'Hand it over now: it is not kept, and not shown again.',
+      text: 'Hand it over now: it is not stored, and not shown again.',
       ...{ secret: created.key, what: 'the key' },
     });
   };

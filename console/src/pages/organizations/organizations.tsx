@@ -86,7 +86,7 @@ function OrganizationsPage() {
     cell: (organization) => <Actions organization={organization} ask={setAsked} />,
   };
   return (
-    <Page title="Organizations" lead="Whose mail this installation sends." actions={create}>
+    <Page title="Organizations" lead="The organizations that send through this installation." actions={create}>
       <FilterBar filters={FILTERS} values={{ q, status }} change={filter} />
       <ListCard
         query={query}
@@ -96,8 +96,8 @@ function OrganizationsPage() {
         columns={[...COLUMNS, actions]}
         empty={{
           icon: 'organizations',
-          title: q || status ? 'No organization is like that' : 'No organizations yet',
-          text: q || status ? 'Names are matched in part, ids as a whole.' : 'Create one, then a key for it.',
+          title: q || status ? 'No matching organizations' : 'No organizations yet',
+          text: q || status ? 'Any part of a name matches. Ids must match in full.' : 'Create one, then a key for it.',
           action: !q && !status && create,
         }}
         pager={({ pagination }) => <PagesPager page={at} pagination={pagination} what="organization" turn={turn} />}

@@ -90,8 +90,8 @@ function useSpike(): Concern[] {
   const text = (
     <>
       {orMore && 'At least '}
-      <strong>{plural(found, 'address', 'addresses')}</strong> bounced for good or complained within the last 24 hours:
-      see where they come from before more mail goes there.
+      <strong>{plural(found, 'address', 'addresses')}</strong> bounced permanently or complained within the last 24
+      hours: see where they come from before more mail goes there.
     </>
   );
   return [{ key: 'spike', tone: 'warn', text, to: '/suppressions', action: 'See them' }];

@@ -22,13 +22,13 @@ interface KindOfConcern extends Concern {
 
 /** What is said of many, instead of each. */
 const OF_MANY = {
-  restricted: 'may not send, or less than usual',
-  failed: 'are not verified any more: their ownership records are gone',
+  restricted: 'are paused or slowed',
+  failed: 'are no longer verified: their ownership records are gone',
   pending: 'are not verified yet',
-  dkim: 'have no DKIM record: their mail is likely to be taken for spam',
+  dkim: 'have no DKIM record: their mail is likely to be treated as spam',
   warming: 'have a paused warm-up, because of bounces or complaints',
-  disabled: 'are disabled, because they answered 410 or failed for five days',
-  failing: 'fail at present',
+  disabled: 'are disabled, because they returned 410 or failed for five days',
+  failing: 'are failing',
 } as const;
 type Kind = keyof typeof OF_MANY;
 
@@ -75,7 +75,7 @@ export function noDomain(): Concern {
   return {
     key: 'none',
     tone: 'warn',
-    text: 'No domain is registered yet: mail needs one to be sent from.',
+    text: 'No domain is registered yet. You need one to send from.',
     to: '/domains',
     action: 'Add a domain',
   };
@@ -94,7 +94,7 @@ export function concernsOf(domain: Domain): KindOfConcern[] {
   const add = (kind: Kind, tone: Tone, text: ReactNode, action: string) =>
     concerns.push({ key: `${id}-${kind}`, kind, tone, text, to, action });
   if (sending_status !== undefined) {
-    const what = sending_status === 'paused' ? 'may not send' : 'may send less than usual';
+    const what = sending_status === 'paused' ? 'is paused' : 'is slowed';
     add(
       'restricted',
       'bad',
@@ -105,11 +105,11 @@ export function concernsOf(domain: Domain): KindOfConcern[] {
     );
   }
   if (verification_status === 'failed') {
-    add('failed', 'bad', <>{name} is not verified any more: its ownership record is gone.</>, 'See the records');
+    add('failed', 'bad', <>{name} is no longer verified: its ownership record is gone.</>, 'See the records');
   }
   if (verification_status === 'pending') add('pending', 'warn', <>{name} is not verified yet.</>, 'See the records');
   if (verification_status === 'verified' && dkim_status === 'failed') {
-    add('dkim', 'bad', <>{name} has no DKIM record: its mail is likely to be taken for spam.</>, 'See the records');
+    add('dkim', 'bad', <>{name} has no DKIM record: its mail is likely to be treated as spam.</>, 'See the records');
   }
   if (warming_status === 'paused') {
     add('warming', 'warn', <>The warm-up of {name} is paused, because of bounces or complaints.</>, 'See why');
@@ -133,7 +133,7 @@ export function concernOfWebhook({ id, url, enabled, disabledReason, failingSinc
         tone: 'bad',
         text: (
           <>
-            The webhook {name} is disabled: {disabledReason === 'gone' ? 'it answered 410' : 'it failed for five days'}.
+            The webhook {name} is disabled: {disabledReason === 'gone' ? 'it returned 410' : 'it failed for five days'}.
           </>
         ),
         to,

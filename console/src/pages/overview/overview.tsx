@@ -50,10 +50,10 @@ function NothingSeen() {
     <Card>
       <Empty
         icon="keys"
-        title="Your key shows neither mail nor figures"
+        title="Your key can see neither mail nor statistics"
         action={may('email:send') && <ButtonLink to="/send">Send a test mail</ButtonLink>}
       >
-        Sign in with a key that has <code>email:read</code> or <code>stats:read</code> to follow what is sent.
+        Sign in with a key that has <code>email:read</code> or <code>stats:read</code> to see what happens to mail.
       </Empty>
     </Card>
   );
@@ -86,10 +86,10 @@ function Flow({ hours, step }: { hours: number; step: number }) {
             all.every(({ total, delivered, bounced }) => total + delivered + bounced === 0) ? (
               <Empty
                 icon="statistics"
-                title="Nothing was sent in this time"
+                title="Nothing was sent in this period"
                 action={may('email:send') && <ButtonLink to="/send">Send a test mail</ButtonLink>}
               >
-                What is sent shows up here by itself.
+                Sent mail appears here automatically.
               </Empty>
             ) : (
               <Chart summary={summaryOf(series)} times={times} series={series} partial={partial} />
@@ -111,7 +111,7 @@ function summaryOf(series: readonly { name: string; values: readonly number[] }[
 const OPEN = ['queued', 'sending', 'scheduled'] as const;
 /** `sending` is all mail with an attempt that is not at its end, and has that status until the next attempt too. */
 const NAMES = { queued: 'Waiting', sending: 'Attempted', scheduled: 'Scheduled' } as const;
-const NOTES = { queued: undefined, sending: 'under way, or put off', scheduled: undefined } as const;
+const NOTES = { queued: undefined, sending: 'in progress or deferred', scheduled: undefined } as const;
 const FRESH = slowing(10_000, 60_000);
 
 /** The mail in progress, and the oldest waiting one. */
@@ -138,7 +138,7 @@ function OnTheWay() {
               }))}
             />
             {open.every(({ total }) => total === 0) ? (
-              <p className="soft">Nothing waits: all mail has come to its end.</p>
+              <p className="soft">Nothing is waiting: all mail has been processed.</p>
             ) : (
               <div className="row">
                 {open
@@ -148,7 +148,7 @@ function OnTheWay() {
                       {NAMES[status]} emails
                     </ButtonLink>
                   ))}
-                <span className="soft">Each says why it waits, until when, and what to do.</span>
+                <span className="soft">Each shows why it waits, until when, and what to do.</span>
               </div>
             )}
           </div>

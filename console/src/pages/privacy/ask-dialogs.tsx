@@ -59,7 +59,7 @@ export function AskErasure({ onClose }: { onClose: () => void }) {
           <TextField label="Address of the person" required {...bound(email, setEmail, said('email'))} />
           <TextField label="Reason" {...bound(reason, setReason, said('reason'))} maxLength={500} />
           <Check
-            label="I know that there is no way back"
+            label="I understand that this cannot be undone"
             note="Contents, addresses and event data of this person are erased from all emails. Statistics stay; what has to be kept is named in the receipt."
             checked={sure}
             onChange={setSure}

@@ -28,8 +28,8 @@ const COLUMNS: readonly Column<Entry>[] = [
   { name: 'Person', look: 'break', cell: ({ email }) => <Foreign>{email}</Foreign> },
   { name: 'Request', isBare: true, cell: ({ type }) => KINDS[type] },
   { name: 'State', isBare: true, cell: ({ status }) => <Badge status={status} /> },
-  { name: 'Asked', look: 'soft', cell: ({ requestedAt }) => <Time at={requestedAt} /> },
-  { name: 'Done', look: 'soft', cell: ({ completedAt }) => (completedAt ? <Time at={completedAt} /> : 'not yet') },
+  { name: 'Requested', look: 'soft', cell: ({ requestedAt }) => <Time at={requestedAt} /> },
+  { name: 'Completed', look: 'soft', cell: ({ completedAt }) => (completedAt ? <Time at={completedAt} /> : 'not yet') },
 ];
 
 function PrivacyPage() {
@@ -66,7 +66,7 @@ function PrivacyPage() {
     ),
   };
   return (
-    <Page title="Privacy" lead="What people may ask of you: a copy of their data, or that it is erased." actions={ask}>
+    <Page title="Privacy" lead="Requests of people about their data: a copy of it, or its erasure." actions={ask}>
       <ListCard
         query={query}
         rowsOf={({ data }) => data.requests}
@@ -75,8 +75,8 @@ function PrivacyPage() {
         columns={[...COLUMNS, actions]}
         empty={{
           icon: 'privacy',
-          title: 'There are no requests yet',
-          text: 'Requests stand here with their results and receipts.',
+          title: 'No requests yet',
+          text: 'Requests appear here with their results and receipts.',
         }}
         pager={({ data: { requests, total } }) => (
           <OffsetPager offset={at} shown={requests.length} total={total} limit={LIMIT} turn={turn} />

@@ -90,7 +90,7 @@ export function ErasureDialog({ id, onClose }: { id: string; onClose: () => void
               facts={[
                 ['Person', <Foreign key="email">{data.email}</Foreign>],
                 ['State', <Badge key="status" status={data.status} />],
-                ['Done', data.completedAt && <Moment at={data.completedAt} />],
+                ['Completed', data.completedAt && <Moment at={data.completedAt} />],
                 ...Object.entries(data.receipt ?? {}).map(
                   ([name, value]) => [words(name.replaceAll(/([A-Z])/g, ' $1').toLowerCase()), count(value)] as const,
                 ),

@@ -18,23 +18,23 @@ const WORDS: Readonly<Record<ActionName, { readonly title: string; readonly effe
   {
     retry_now: {
       title: 'Retry now?',
-      effect: 'What waits for its next attempt is due at once.',
+      effect: 'Deliveries that wait for their next attempt are due now.',
       back: 'Those that fail again wait for their next attempt.',
     },
     hold: {
       title: 'Hold them?',
-      effect: 'No worker takes them until they are released; their four days go on.',
+      effect: 'No worker sends them until they are released. Their four days continue to run.',
       back: 'They can be released at any time.',
     },
     release: {
       title: 'Release them?',
-      effect: 'What is held goes back into the queue.',
+      effect: 'Held deliveries return to the queue.',
       back: 'They can be held again.',
     },
     fail: {
       title: 'Fail them?',
-      effect: 'They end as failed, with the reason “operator”; no one receives them.',
-      back: 'There is no way back.',
+      effect: 'They end as failed, with the reason “operator”; nobody receives them.',
+      back: 'This cannot be undone.',
     },
   };
 
@@ -158,7 +158,7 @@ function Progress({ id, onClose }: { id: string; onClose: () => void }) {
     if (isDone) for (const name of ['open-deliveries', 'queue']) void client.invalidateQueries({ queryKey: [name] });
   }, [isDone, client]);
   return (
-    <Dialog title={isDone ? 'What has been done' : 'Under way'} onClose={onClose}>
+    <Dialog title={isDone ? 'Result' : 'In progress'} onClose={onClose}>
       <Loaded query={query} lines={2}>
         {({ data }) => (
           <div role="status" className="stack">

@@ -48,7 +48,7 @@ const DELIVERY_COLUMNS: readonly Column<OpenDelivery>[] = [
   },
   { name: 'Attempts', look: 'number', cell: ({ attempts }) => attempts },
   { name: 'Due', look: 'soft', cell: ({ dueAt }) => <Time at={dueAt} /> },
-  { name: 'Given up', look: 'soft', cell: ({ endsAt }) => <Time at={endsAt} /> },
+  { name: 'Expires', look: 'soft', cell: ({ endsAt }) => <Time at={endsAt} /> },
 ];
 
 /** What is open, with whose it is, why it waits, and when it ends without more being done. */
@@ -77,7 +77,7 @@ export function DeliveryList({
       columns={DELIVERY_COLUMNS}
       empty={{
         icon: 'queue',
-        title: isFiltered ? 'No delivery is like that' : 'Nothing is on its way',
+        title: isFiltered ? 'No matching deliveries' : 'No open deliveries',
       }}
       pager={() => <More query={query} />}
     />

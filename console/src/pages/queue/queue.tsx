@@ -66,7 +66,7 @@ function QueuePage() {
   return (
     <Page
       title="Queue"
-      lead="What has been accepted and not come to its end. Choose whose, then what shall become of it."
+      lead="Accepted mail that is not delivered or failed yet. Filter it, then choose an action."
       actions={<Segmented label="By" value={by} options={GROUPS} onChange={(value) => change({ by: value })} />}
     >
       <Shares
@@ -81,12 +81,7 @@ function QueuePage() {
           )
         }
       />
-      <FilterBar
-        label="Whose deliveries"
-        filters={filtersWith(filters.organization)}
-        values={filters}
-        change={change}
-      />
+      <FilterBar label="Deliveries" filters={filtersWith(filters.organization)} values={filters} change={change} />
       {may('operator:manage') && (
         <div className="row">
           {ACTIONS.map(([name, label]) => (
@@ -104,8 +99,8 @@ function QueuePage() {
           )}
           <span className="hint">
             {isChosen
-              ? 'for everything that is chosen, whatever its state'
-              : 'Choose an organization, a destination, an email or a recipient first.'}
+              ? 'for all deliveries that the filter matches, whatever their state'
+              : 'Filter by an organization, a destination, an email or a recipient first.'}
           </span>
         </div>
       )}
@@ -150,7 +145,7 @@ function Shares({ by, choose }: { by: string; choose: (key: string) => void }) {
       keyOf={({ key }) => key}
       caption={`The queue by ${by}`}
       columns={columns}
-      empty={{ icon: 'queue', title: 'The queue is empty', text: 'All mail has come to its end.' }}
+      empty={{ icon: 'queue', title: 'The queue is empty', text: 'All mail has been processed.' }}
     />
   );
 }

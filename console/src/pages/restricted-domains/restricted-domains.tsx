@@ -84,7 +84,7 @@ function RestrictedDomainsPage() {
   return (
     <Page
       title="Restricted domains"
-      lead="Domains of all organizations that may not send, or less than usual. What is for bounces or complaints ends by itself once their figures are in order; what an operator has paused does not."
+      lead="Paused and slowed domains of all organizations. Restrictions for bounces or complaints end automatically once the figures are good; pauses by an operator do not."
     >
       <ListCard
         query={query}

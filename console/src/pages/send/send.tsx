@@ -28,7 +28,7 @@ function SendPage() {
   const lead = isTest
     ? 'A test key sends to the simulator: nothing leaves the service.'
     : service.deliveryMode === 'local'
-      ? 'In local mode every mail ends in the local mailbox.'
+      ? 'In local mode all mail goes to the local mailbox.'
       : 'A live key sends to real people.';
   return (
     <Page title="Send a test mail" lead={lead}>
@@ -44,7 +44,7 @@ function SendPage() {
               Nothing leaves this machine: see it arrive in the <a href="/mailbox">local mailbox</a>.
             </p>
           ) : (
-            <p>It is delivered like every other mail. Sign in with a test key to send to the simulator instead.</p>
+            <p>It is delivered like any other mail. Sign in with a test key to send to the simulator instead.</p>
           )}
         </Card>
       </div>
@@ -133,7 +133,7 @@ function SendForm() {
           required
           {...bound(to, set('to'), fieldError('to'))}
           placeholder="you@example.com"
-          hint="Several addresses: with a comma between them."
+          hint="Separate several addresses with commas."
         />
         <TextField
           label="Subject"
@@ -148,7 +148,7 @@ function SendForm() {
           spellCheck={false}
           className="mono"
           rows={8}
-          hint="A text version is made of it."
+          hint="A text version is generated from it."
         />
         <InlineError error={error} />
         <div className="row">

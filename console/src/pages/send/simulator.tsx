@@ -5,7 +5,7 @@ import { Button } from '../../parts/button';
 const SIMULATOR: readonly (readonly [local: string, what: string])[] = [
   ['delivered', 'Delivered'],
   ['bounced', 'Bounces'],
-  ['soft-bounced', 'Put off twice, then delivered'],
+  ['soft-bounced', 'Deferred twice, then delivered'],
   ['complained', 'Reported as spam'],
   ['opened', 'Opened'],
   ['clicked', 'Clicked'],

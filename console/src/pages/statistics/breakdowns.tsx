@@ -36,7 +36,7 @@ export function ByDomain({ period }: { period: Period }) {
       keyOf={({ domain }) => domain}
       columns={OF_DOMAINS}
       lines={3}
-      empty={{ icon: 'domains', title: 'No domain has sent in this time' }}
+      empty={{ icon: 'domains', title: 'No domain has sent in this period' }}
     />
   );
 }
@@ -47,10 +47,10 @@ const OF_PROVIDERS: readonly Column<ProviderStats>[] = [
     look: 'break',
     cell: ({ provider }) => <Foreign>{provider === 'other' ? 'All others' : words(provider)}</Foreign>,
   },
-  { name: 'Taken', look: 'number', cell: ({ accepted }) => count(accepted) },
+  { name: 'Accepted', look: 'number', cell: ({ accepted }) => count(accepted) },
   { name: 'Delivered', look: 'number', cell: ({ delivered }) => count(delivered) },
   {
-    name: 'Put off',
+    name: 'Deferred',
     look: 'number',
     cell: ({ deferred, deferralRate, accepted, bounced }) =>
       withRate(deferred, deferralRate, deferred + accepted + bounced),
@@ -79,13 +79,13 @@ export function ByProvider({ period: { from, to }, domain }: { period: Period; d
   return (
     <ListCard
       title="By receiver"
-      caption="Mail by the group of receivers"
+      caption="Mail by receiver"
       query={query}
       rowsOf={({ data }) => data.providers}
       keyOf={({ provider }) => provider}
       columns={OF_PROVIDERS}
       lines={3}
-      empty={{ icon: 'statistics', title: 'No receiver has answered in this time' }}
+      empty={{ icon: 'statistics', title: 'No receiver has replied in this period' }}
     />
   );
 }

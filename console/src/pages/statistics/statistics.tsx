@@ -48,7 +48,7 @@ function StatisticsPage() {
   return (
     <Page
       title="Statistics"
-      lead="Counted by when it happened, in UTC hours, from the same figures as the API."
+      lead="Counted by the time of each event, in UTC hours, with the same figures as the API."
       actions={
         <Button
           icon="inbound"
@@ -97,15 +97,15 @@ function OverTime({ hours, step }: { hours: readonly Hour[]; step: number }) {
   const { times, series, partial } = useSeries(hours as Hour[], step);
   if (hours.every(({ total, delivered, bounced }) => total + delivered + bounced === 0)) {
     return (
-      <Empty icon="statistics" title="Nothing was sent in this time">
-        Choose a longer period, or another domain.
+      <Empty icon="statistics" title="Nothing was sent in this period">
+        Choose a longer period or another domain.
       </Empty>
     );
   }
   return (
     <Chart
       summary={`Recipients accepted, delivered, bounced and opened, by the time at which it happened (UTC).${
-        partial.size > 0 ? ' The period begins or ends within a step: that one is in part.' : ''
+        partial.size > 0 ? ' The period begins or ends within a step, which is incomplete.' : ''
       }`}
       times={times}
       series={series}

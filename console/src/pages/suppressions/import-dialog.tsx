@@ -62,7 +62,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
               address is needed.
             </>
           ) : (
-            'The CSV file as that service writes it. Bounces and complaints come as manual entries, which you may remove.'
+            'The CSV file as that service exports it. Bounces and complaints become manual entries, which you can remove.'
           )}
         </p>
         <div className="field">

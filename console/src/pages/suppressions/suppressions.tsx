@@ -24,9 +24,9 @@ interface SuppressionList {
 const REASONS = ['hard_bounce', 'soft_bounce', 'spam_complaint', 'unsubscribe', 'manual', 'blocklist'];
 const REMOVABLE = ['manual', 'unsubscribe'];
 const WHY_NOT: Readonly<Record<string, string>> = {
-  hard_bounce: 'Its server has said that it does not exist.',
-  soft_bounce: 'It ends by itself.',
-  spam_complaint: 'Its owner has reported mail as spam.',
+  hard_bounce: 'Its server said that it does not exist.',
+  soft_bounce: 'It expires automatically.',
+  spam_complaint: 'Its owner reported mail as spam.',
   blocklist: 'The operator keeps it on the list.',
 };
 const LIMIT = 50;
@@ -36,7 +36,11 @@ const COLUMNS: readonly Column<Suppression>[] = [
   { name: 'Address', look: 'break', cell: ({ email }) => <Foreign>{email}</Foreign> },
   { name: 'Reason', isBare: true, cell: ({ reason }) => <Badge status={reason} /> },
   { name: 'Since', look: 'soft', cell: ({ suppressedAt }) => <Time at={suppressedAt} /> },
-  { name: 'Until', look: 'soft nowrap', cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : 'for good') },
+  {
+    name: 'Until',
+    look: 'soft nowrap',
+    cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : 'permanently'),
+  },
   { name: 'Notes', look: 'wide break soft', isBare: true, cell: ({ notes }) => <Foreign>{notes ?? ''}</Foreign> },
 ];
 
@@ -101,7 +105,7 @@ function SuppressionsPage() {
         columns={[...COLUMNS, actions]}
         empty={{
           icon: 'suppressions',
-          title: email || reason ? 'No entry is like that' : 'No address is suppressed',
+          title: email || reason ? 'No matching entries' : 'No address is suppressed',
           text: emptyText(email, reason),
         }}
         pager={({ data, pagination: { total, offset: at, limit } }) => (
@@ -117,7 +121,7 @@ function SuppressionsPage() {
 
 /** Only without a reason does an empty list say that an address is not suppressed. */
 function emptyText(email: string, reason: string): string {
-  if (email === '') return 'Addresses that bounce or complain show up here by themselves.';
+  if (email === '') return 'Addresses that bounce or complain are added automatically.';
   return reason === '' ? 'Mail to this address is sent.' : 'Not with this reason: it may be listed with another one.';
 }
 
@@ -157,7 +161,7 @@ function RemoveDialog({ entry: { email }, onClose }: { entry: Suppression; onClo
               </>
             ) : (
               <p>
-                <Foreign>{email}</Foreign> is on the list no more.
+                <Foreign>{email}</Foreign> is no longer on the list.
               </p>
             )
           }
@@ -172,7 +176,7 @@ function RemoveDialog({ entry: { email }, onClose }: { entry: Suppression; onClo
     const { data: present, error } = await query.refetch();
     if (error) throw error;
     if (idsOf(present?.data ?? []) !== idsOf(entries)) {
-      throw new Error('The entries of this address have changed. Look at them once more.');
+      throw new Error('The entries of this address have changed. Please check them again.');
     }
     await change(del(`/v1/suppressions/${encodeURIComponent(email)}`), {
       refresh: ['suppressions'],
@@ -187,7 +191,7 @@ function RemoveDialog({ entry: { email }, onClose }: { entry: Suppression; onClo
       <Entries entries={entries} />
       {entries.some(({ reason }) => reason === 'unsubscribe') && (
         <p>
-          <strong>Its owner has asked for no more mail:</strong> be sure that they have changed their mind.
+          <strong>Its owner has unsubscribed:</strong> be sure that they have changed their mind.
         </p>
       )}
       <p>It can be added again at any time.</p>
@@ -231,7 +235,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
       onSubmit={() =>
         change(post<Data<Suppression>>('/v1/suppressions', body), {
           refresh: ['suppressions'],
-          said: `Nothing is sent to ${body.email} any more`,
+          said: `No more mail is sent to ${body.email}`,
         })
       }
     >
@@ -242,7 +246,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
             label="Reason"
             {...bound(reason, setReason)}
             options={REMOVABLE.map((value) => ({ value, label: words(value) }))}
-            hint="Transactional mail is sent in spite of “unsubscribe”, never in spite of “manual”."
+            hint="“unsubscribe” does not block transactional mail; “manual” blocks all mail."
           />
           <TextField label="Notes" {...bound(notes, setNotes, said('notes'))} maxLength={500} />
         </>

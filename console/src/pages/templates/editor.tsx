@@ -116,7 +116,7 @@ export function Editor({ template }: { template?: Template }) {
         {...field('html')}
         hint="Liquid: {{ name }}, {% if … %}, {% for … %}. What is filled in is escaped."
       />
-      <TextArea label="Text" rows={4} {...code} {...field('text')} hint="Empty: made of the html." />
+      <TextArea label="Text" rows={4} {...code} {...field('text')} hint="Leave empty to generate it from the HTML." />
       {isNewer && (
         <div className="notice warn" role="status">
           <p>
@@ -130,7 +130,7 @@ export function Editor({ template }: { template?: Template }) {
       )}
       {isKept && isChanged && !isNewer && (
         <div className="notice" role="status">
-          <p>This is your draft from before. It is not saved.</p>
+          <p>This is your earlier draft. It is not saved.</p>
           <Button small onClick={() => begin(template)}>
             Discard the draft
           </Button>

@@ -123,7 +123,7 @@ async function filledIn(id: string, variables: string): Promise<Outcome> {
     return { rendered: (await post<Data<RenderedTemplate>>(`/v1/templates/${id}/render`, body)).data };
   } catch (failed) {
     const isJson = !(failed instanceof SyntaxError);
-    return { error: isJson ? failed : new Error(`The variables are no JSON: ${failed.message}`) };
+    return { error: isJson ? failed : new Error(`The variables are not valid JSON: ${failed.message}`) };
   }
 }
 
@@ -197,7 +197,7 @@ function Remove({ template }: { template: Template }) {
         >
           <p>
             With all {template.version} of its versions. Sends that name it are refused from now on; emails that were
-            made from it stay. There is no way back.
+            made from it stay. This cannot be undone.
           </p>
         </Confirm>
       )}

@@ -53,7 +53,7 @@ function TemplatesPage() {
   return (
     <Page
       title="Templates"
-      lead="Mail that is written once and filled in at each send. Every change is a new version."
+      lead="Mail that you write once and fill in with each send. Every change is a new version."
       actions={add}
     >
       <ListCard
@@ -65,7 +65,7 @@ function TemplatesPage() {
         empty={{
           icon: 'templates',
           title: 'No templates yet',
-          text: 'A send names one and gives its variables, in place of subject and html.',
+          text: 'A send names a template and its variables instead of a subject and html.',
           action: add,
         }}
         pager={({ pagination }) => <PagesPager page={at} pagination={pagination} what="template" turn={turn} />}

@@ -107,8 +107,8 @@ export function DeliveryList({ webhook }: { webhook: Webhook }) {
         columns={[...COLUMNS, actions]}
         empty={{
           icon: 'webhooks',
-          title: state ? `Nothing is ${state}` : 'Nothing was sent yet',
-          text: 'Send a test, and see here what it answers.',
+          title: state ? `Nothing is ${state}` : 'Nothing has been sent yet',
+          text: 'Send a test to see the response here.',
         }}
         pager={() => <More query={query} />}
       />

@@ -60,7 +60,7 @@ function Exchange({ delivery }: { delivery: WebhookDeliveryDetail }) {
         tabs={[
           {
             name: 'Answer',
-            content: answer ? <Answer answer={answer} /> : <p className="soft">Nothing was answered.</p>,
+            content: answer ? <Answer answer={answer} /> : <p className="soft">There was no response.</p>,
           },
           { name: 'Request', content: <Request request={request} /> },
         ]}
@@ -86,7 +86,7 @@ function Answer({ answer }: { answer: NonNullable<WebhookDeliveryDetail['answer'
         {body === '' ? '(empty)' : body}
       </pre>
       <p className="hint">
-        {truncated && 'Only its beginning is kept. '}Cookies and challenges are left out, addresses in it are masked.
+        {truncated && 'Only its beginning is stored. '}Cookies and challenges are left out, addresses in it are masked.
       </p>
     </>
   );
@@ -109,7 +109,7 @@ function Request({ request: { url, headers, body } }: { request: WebhookDelivery
       </p>
       <pre className="code">{headersOf(headers)}</pre>
       {body === undefined ? (
-        <p className="soft">The event is deleted or erased: there is nothing left to send.</p>
+        <p className="soft">The event has been deleted or erased: there is nothing left to send.</p>
       ) : (
         <>
           <pre className="code">{indented(body)}</pre>

@@ -35,7 +35,7 @@ export function Manage({ webhook }: { webhook: Webhook }) {
   const toggle = () =>
     act(
       () => patch(path, { enabled: !enabled }),
-      enabled ? 'Nothing is sent to it any more' : 'It hears of what happens from now on',
+      enabled ? 'It no longer receives events' : 'It receives events from now on',
     );
   return (
     <>
@@ -73,7 +73,7 @@ export function Manage({ webhook }: { webhook: Webhook }) {
           }}
         >
           <p>
-            A new secret is made. For 24 hours everything is signed with both, so that the receiver can be changed
+            A new secret is created. For 24 hours requests are signed with both, so that you can change the receiver
             without a gap.
           </p>
         </Confirm>
@@ -108,15 +108,15 @@ function ReplayDialog({ path, onClose }: { path: string; onClose: () => void }) 
       {(said) => (
         <>
           <p>
-            Every event of this time that it listens to is sent to it again, under the same ids: receivers that look at
-            the id notice. It cannot be stopped.
+            Every event of this period that it subscribes to is sent again with the same id, by which receivers can
+            recognize it. A replay cannot be stopped.
           </p>
           <TextField label="From" type="datetime-local" required {...bound(from, setFrom, said('from'))} />
           <TextField
             label="To"
             type="datetime-local"
             {...bound(to, setTo, said('to'))}
-            hint="Empty: until now. At most 30 days."
+            hint="Leave empty for the present. At most 30 days."
           />
         </>
       )}
@@ -140,8 +140,8 @@ function RemoveDialog({ webhook: { id, url }, onClose }: { webhook: Webhook; onC
   return (
     <Confirm title="Remove this webhook?" action="Remove the webhook" onClose={onClose} onConfirm={remove}>
       <p>
-        <Foreign className="break">{url}</Foreign> receives nothing any more, and its deliveries are deleted. There is
-        no way back.
+        <Foreign className="break">{url}</Foreign> no longer receives anything, and its deliveries are deleted. This
+        cannot be undone.
       </p>
     </Confirm>
   );

@@ -62,7 +62,7 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose
             <legend>Events</legend>
             <div className="checks">
               <Check
-                label="All, those to come too"
+                label="All, including future ones"
                 checked={every}
                 onChange={(checked) => setEvents(checked ? ['*'] : ['delivered', 'bounced'])}
               />
@@ -87,6 +87,6 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose
 
 /** The secret of a webhook, to be shown. */
 export function signingSecret(title: string, secret: string): Secret {
-  const text = 'What is sent is signed with this secret (Standard Webhooks). Copy it now: it is not shown again.';
+  const text = 'Requests are signed with this secret (Standard Webhooks). Copy it now: it is not shown again.';
   return { title, text, secret, what: 'the secret' };
 }

@@ -14,9 +14,9 @@ import { StateBadge } from './webhooks';
 const UP = { to: '/webhooks', name: 'Webhooks' };
 
 const REASONS: Readonly<Record<string, string>> = {
-  request: 'Switched off by one of you.',
-  gone: 'It answered 410: the address is gone for good.',
-  failing: 'It answered with nothing but failures for five days.',
+  request: 'Your organization disabled it.',
+  gone: 'It returned 410: the address is gone permanently.',
+  failing: 'It returned only failures for five days.',
 };
 
 export default function WebhookScreen() {
@@ -56,8 +56,8 @@ function Shown({ webhook }: { webhook: Webhook }) {
           <div>
             <strong>Nothing is sent to it.</strong>
             <p>
-              {REASONS[webhook.disabledReason ?? ''] ?? ''} Enabled again, it hears of what happens from then on; a
-              replay sends what it has missed.
+              {REASONS[webhook.disabledReason ?? ''] ?? ''} Once enabled again, it receives events from then on; a
+              replay sends those it missed.
             </p>
           </div>
         </div>

@@ -78,7 +78,7 @@ function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      lead="Your programs receive what happens to emails: signed, at least once, and again for three days where they do not respond."
+      lead="Your programs receive the events of emails: signed, at least once, and repeated for three days if they do not respond."
       actions={add}
     >
       <ListCard
@@ -89,8 +89,8 @@ function WebhooksPage() {
         columns={COLUMNS}
         empty={{
           icon: 'webhooks',
-          title: 'No endpoint yet',
-          text: 'Add the address of a program that wants to know of deliveries, bounces and clicks.',
+          title: 'No webhooks yet',
+          text: 'Add the URL of a program that should learn of deliveries, bounces and clicks.',
           action: add,
         }}
       />

@@ -33,7 +33,7 @@ function WorkersPage() {
   return (
     <Page
       title="Workers"
-      lead="Who sends. A worker that dies loses what it holds to the others once its lease has ended."
+      lead="The processes that send. When a worker dies, the others take over its deliveries once its lease has ended."
     >
       <ListCard
         query={query}
@@ -43,7 +43,7 @@ function WorkersPage() {
         columns={COLUMNS}
         empty={{
           icon: 'workers',
-          title: 'No worker is alive',
+          title: 'No worker is running',
           text: 'Nothing is sent until a process with the role worker runs.',
         }}
       />
