@@ -20,13 +20,13 @@ export function addAuditCommands(program: Command, session: CliSession): void {
   const group = program.command('audit').description('who changed what');
   group
     .command('list')
-    .description('list what was done in an organization, newest first')
+    .description('list changes in an organization, newest first')
     .requiredOption('--org <id>', 'the organization', parseId)
     .option('--action <action>', 'like api_key.revoked')
     .option('--from <timestamp>', 'at or after; ISO 8601 with an offset, or a date')
     .option('--to <timestamp>', 'before')
     .option('--limit <number>', '1 to 100; 50 if left out')
-    .option('--cursor <id>', 'the last entry of the page before', parseId)
+    .option('--cursor <id>', 'the last entry of the previous page', parseId)
     .action((options: ListOptions) => session.run((services) => list(services, options)));
 }
 

@@ -17,10 +17,14 @@ interface ClassifyOptions {
 export function addClassifyCommand(program: Command, session: CliSession): void {
   program
     .command('classify')
-    .description('say what a reply of a mail server means, and what is done about it')
+    .description('show how a reply of a mail server is classified, and what follows from it')
     .argument('[reply]', 'all lines, with line breaks or a literal \\n between them')
     .addOption(new Option('--stage <stage>', 'the command that was refused').choices(REPLY_STAGES).default('rcpt'))
-    .option('--replay <days>', 'instead of a reply: over the stored ones, what would have been different', parseDays)
+    .option(
+      '--replay <days>',
+      'instead of a reply: classify the stored ones again, and show the differences',
+      parseDays,
+    )
     .option('--rules <file>', 'rules before the built-in ones (default: CLASSIFICATION_RULES)')
     .action(async (reply: string | undefined, { stage, rules, replay }: ClassifyOptions) => {
       const classifier = classifierOf(rules ?? session.variable('CLASSIFICATION_RULES'));

@@ -6,7 +6,7 @@ import { CliError, type Report, table } from './session/output';
 
 /** `waybill connections …` */
 export function addConnectionCommands(program: Command, session: CliSession): void {
-  const connections = program.command('connections').description('programs that are connected to the database');
+  const connections = program.command('connections').description('connections to the database');
   connections
     .command('list')
     .description('list them, those with the oldest transactions first')

@@ -18,7 +18,7 @@ export function addConsoleCommands(program: Command, session: CliSession): void 
     .command('console')
     .description('the browser app')
     .command('link')
-    .description('make a link that signs in to the console, with every scope; it works once, for 15 minutes')
+    .description('create a link that signs in to the console with every scope; it works once, within 15 minutes')
     .option('--org <id>', 'for the pages of an organization, of the first one when left out', parseId)
     .option('--operator', "for the operator's pages")
     .addOption(new Option('--mode <mode>', 'whose mail it shows').choices(MODES).default('live'))

@@ -25,7 +25,7 @@ export function addDestinationCommands(program: Command, session: CliSession): v
   const group = program.command('destinations').description('groups of receiving domains that share mail exchangers');
   group
     .command('list')
-    .description('list those of the last hour, the busiest first')
+    .description('list those of the last hour, busiest first')
     .action(() => session.run(list));
   group
     .command('show')
@@ -36,7 +36,7 @@ export function addDestinationCommands(program: Command, session: CliSession): v
     );
   group
     .command('pause')
-    .description('send nothing there; what waits stays in the queue')
+    .description('send it no mail; waiting mail stays in the queue')
     .argument('<key>')
     .option(...UNTIL)
     .option(...REASON)
@@ -45,7 +45,7 @@ export function addDestinationCommands(program: Command, session: CliSession): v
     );
   group
     .command('resume')
-    .description('end a pause, of an operator or of the workers')
+    .description('end a pause that an operator or the workers have set')
     .argument('<key>')
     .option(...REASON)
     .action((key: string, options: Limits) => change(session, key, { paused: false, reason: options.reason }));
@@ -55,7 +55,7 @@ export function addDestinationCommands(program: Command, session: CliSession): v
 function addLimitCommand(group: Command, session: CliSession): void {
   group
     .command('limit')
-    .description('limit what all workers together do there')
+    .description('limit the connections or the rate of all workers together')
     .argument('<key>')
     .option('--max-connections <n>', 'conversations at a time; none: no limit', parseLimit)
     .option('--rate <n>', 'messages a minute; none: no limit', parseLimit)
@@ -63,7 +63,7 @@ function addLimitCommand(group: Command, session: CliSession): void {
     .option(...REASON)
     .action((key: string, { maxConnections, rate, until: end, reason: cause }: Limits) => {
       if (maxConnections === undefined && rate === undefined) {
-        throw new CliError('invalid_request', 'Nothing to limit: give --max-connections, --rate or both');
+        throw new CliError('invalid_request', 'Nothing to limit: give --max-connections, --rate, or both');
       }
       return change(session, key, { maxConnections, ratePerMinute: rate, until: end, reason: cause });
     });
@@ -116,7 +116,7 @@ function parseFuture(text: string): Date {
 
 /** `waybill egress …` */
 export function addEgressCommands(program: Command, session: CliSession): void {
-  const group = program.command('egress').description('the addresses that mail leaves from');
+  const group = program.command('egress').description('source addresses of outgoing mail');
   group
     .command('list')
     .description(
@@ -125,7 +125,7 @@ export function addEgressCommands(program: Command, session: CliSession): void {
     .action(() => session.run(async (services) => showPools(await services.get(OperatorEgressService).list())));
   group
     .command('warm-up')
-    .description('skip the warm-up of an address, or restart it with day 1')
+    .description('skip the warm-up of an address, or restart it at day 1')
     .addArgument(new Argument('<change>').choices(['skip', 'restart']))
     .argument('<address>')
     .action((change: 'skip' | 'restart', address: string) =>

@@ -83,8 +83,8 @@ const MAX_NOTE_CHARACTERS = 500;
 const MAX_LISTED = 1_000;
 const WARM_UP_COMMANDS = [
   { name: 'resume-warming', change: 'resume', description: 'end the pause of a warm-up' },
-  { name: 'mark-warmed', change: 'finish', description: 'let a domain send without the limits of a warm-up' },
-  { name: 'restart-warming', change: 'restart', description: 'warm a domain up again, from the first day' },
+  { name: 'mark-warmed', change: 'finish', description: 'mark a domain as warmed: no warm-up limits' },
+  { name: 'restart-warming', change: 'restart', description: 'restart the warm-up of a domain at day 1' },
 ] as const;
 
 /** `waybill domain pause-sending`, `waybill domain resume-warming` and the like: what limits a domain's sending. */
@@ -95,15 +95,15 @@ function addRestrictionCommands(group: Command, session: CliSession): void {
     .action(() => session.run(listRestricted));
   group
     .command('pause-sending')
-    .description('accept and deliver no mail of a domain until its sending is resumed')
+    .description('pause a domain: its mail is neither accepted nor delivered until its sending is resumed')
     .argument('<id>', '', parseId)
-    .requiredOption('--reason <text>', 'why: shown to the organization, by the API and webhooks too', parseNote)
+    .requiredOption('--reason <text>', 'the reason: shown to the organization, also by the API and webhooks', parseNote)
     .action((id: string, { reason }: { reason: string }) =>
       session.run(async (services) => show(await services.get(RestrictionsService).pauseByOperator(id, reason))),
     );
   group
     .command('resume-sending')
-    .description('let a domain that is slowed or paused send as before')
+    .description('lift the restriction of a slowed or paused domain')
     .argument('<id>', '', parseId)
     .action((id: string) =>
       session.run(async (services) => show(await services.get(RestrictionsService).resumeByOperator(id))),

@@ -48,17 +48,17 @@ function withoutControls(text: string): string {
 
 /** `waybill inbound-route …`: the addresses whose mail an organization takes. */
 export function addInboundRouteCommands(program: Command, session: CliSession): void {
-  const group = program.command('inbound-route').description('addresses whose mail an organization takes');
+  const group = program.command('inbound-route').description('addresses at which an organization receives mail');
   command(group, 'list', 'list the routes by address, and what the organization keeps of the mail').action(
     (organizationId: string) => session.run((services) => list(services, organizationId)),
   );
-  command(group, 'add', 'take the mail to an address, or to all of a domain')
+  command(group, 'add', 'accept mail to an address, or to all addresses of a domain')
     .argument('<address>', 'support@in.example.com, or "*@in.example.com"')
     .option('--webhook <id>', 'the only webhook that receives the event', parseId)
     .action((organizationId: string, address: string, { webhook }: { webhook?: string }) =>
       session.run((services) => add(services, organizationId, address, webhook)),
     );
-  command(group, 'remove', 'refuse the mail from now on; what has come stays')
+  command(group, 'remove', 'refuse its mail from now on; stored mail stays')
     .argument('<address or id>')
     .action((organizationId: string, addressOrId: string) =>
       session.run((services) => remove(services, organizationId, addressOrId)),

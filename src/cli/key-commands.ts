@@ -25,7 +25,7 @@ export function addKeyCommands(program: Command, session: CliSession): void {
   const group = program.command('key').description('API keys');
   group
     .command('create')
-    .description('make an API key; it is shown this once')
+    .description('create an API key; it is shown only once')
     .requiredOption('--org <id>', 'the organization', parseId)
     .addOption(new Option('--mode <mode>').choices(MODES).makeOptionMandatory())
     .requiredOption('--scopes <scopes>', `all, or a comma list of ${ALL_SCOPES.join(', ')}`)
@@ -40,7 +40,7 @@ export function addKeyCommands(program: Command, session: CliSession): void {
     .action(({ org }: { org: string }) => session.run((services) => listApiKeys(services, org)));
   group
     .command('revoke')
-    .description('end an API key; takes effect everywhere within 5 seconds')
+    .description('revoke an API key; takes effect everywhere within 5 seconds')
     .argument('<id>', '', parseId)
     .action((id: string) => session.run((services) => revokeApiKey(services, id)));
 }
@@ -91,7 +91,7 @@ export function addOperatorKeyCommands(program: Command, session: CliSession): v
     .description('keys for /operator/v1, which shows and changes everything');
   group
     .command('create')
-    .description('make an operator key; it is shown this once')
+    .description('create an operator key; it is shown only once')
     .requiredOption('--name <name>', 'what lists show')
     .option('--scopes <scopes>', `a comma list of ${ALL_OPERATOR_SCOPES.join(', ')}`, ALL_OPERATOR_SCOPES.join(','))
     .option('--expires <timestamp>', 'ISO 8601 with an offset, or a date')
@@ -102,7 +102,7 @@ export function addOperatorKeyCommands(program: Command, session: CliSession): v
     .action(() => session.run(listOperatorKeys));
   group
     .command('revoke')
-    .description('end an operator key; takes effect everywhere within 5 seconds')
+    .description('revoke an operator key; takes effect everywhere within 5 seconds')
     .argument('<id>', '', parseId)
     .action((id: string) => session.run((services) => revokeOperatorKey(services, id)));
 }

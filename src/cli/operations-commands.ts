@@ -45,7 +45,7 @@ export function addStatsCommands(program: Command, session: CliSession): void {
     .command('stats')
     .description('statistics')
     .command('verify')
-    .description('compare the hourly counters with the events')
+    .description('check the hourly counters against the events')
     .option('--org <id>', 'of one organization (default: all)', parseId)
     .option('--from <timestamp>', 'a UTC hour (default: the beginning of yesterday)', parseHour)
     .option('--to <timestamp>', 'a UTC hour (default: the current one)', parseHour)
@@ -95,8 +95,8 @@ export function addClusterCommands(program: Command, session: CliSession): void 
       .description(description)
       .option('--shards <number>', 'parts of each table; a node has one or more', numberUpTo(MAX_SHARDS), SHARDS)
       .action(run);
-  add('plan', 'print what would be done, and what hinders it', (options) => plan(session, options));
-  add('apply', 'do it; all processes of the service must be stopped', (options) => apply(session, options));
+  add('plan', 'print the statements, and what prevents them', (options) => plan(session, options));
+  add('apply', 'run them; all processes of the service must be stopped', (options) => apply(session, options));
 }
 
 async function plan(session: CliSession, { shards }: ClusterOptions): Promise<void> {

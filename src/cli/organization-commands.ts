@@ -34,7 +34,7 @@ export function addOrganizationCommands(program: Command, session: CliSession): 
 function addSettingCommands(group: Command, session: CliSession): void {
   group
     .command('weight')
-    .description('set its share of the deliveries beside other organizations: 1 to 100, 1 unless set')
+    .description('set its share of the deliveries relative to other organizations: 1 to 100, 1 unless set')
     .argument('<id>', '', parseId)
     .argument('<weight>', '', Number)
     .action((id: string, weight: number) => session.run((services) => setWeight(services, id, weight)));
@@ -46,10 +46,10 @@ function addSettingCommands(group: Command, session: CliSession): void {
     .action((id: string, recipients: number | null) => session.run((services) => setLimit(services, id, recipients)));
   group
     .command('tracking')
-    .description('show or change whether mail is tracked that does not say for itself')
+    .description('show or change the default tracking of mail')
     .argument('<id>', '', parseId)
-    .option('--opens <on|off>', 'openings of the html, by a pixel', parseSwitch)
-    .option('--clicks <on|off>', 'clicks, by links that lead over this service', parseSwitch)
+    .option('--opens <on|off>', 'opens of the html part, by a pixel', parseSwitch)
+    .option('--clicks <on|off>', 'clicks, by links through this service', parseSwitch)
     .action((id: string, wanted: Switches) => session.run((services) => track(services, id, wanted)));
 }
 

@@ -16,8 +16,8 @@ interface Filter {
 }
 
 const ACTIONS = {
-  retry: { action: 'retry_now', description: 'make what waits for its next attempt due now' },
-  hold: { action: 'hold', description: 'put deliveries aside; their time to live continues to run' },
+  retry: { action: 'retry_now', description: 'make deliveries that wait for their next attempt due now' },
+  hold: { action: 'hold', description: 'hold deliveries; their time to live continues to run' },
   release: { action: 'release', description: 'put back what is held' },
   fail: { action: 'fail', description: 'end deliveries as failed; this cannot be undone' },
 } as const;
@@ -31,7 +31,7 @@ export function addQueueCommands(program: Command, session: CliSession): void {
   const group = program.command('queue').description('deliveries that are still open');
   group
     .command('list')
-    .description('count them, the largest shares first')
+    .description('count them, largest shares first')
     .addOption(new Option('--by <column>').choices(QUEUE_GROUPS).default('organization'))
     .option('--limit <number>', `1 to ${MAX_LISTED}`, numberUpTo(MAX_LISTED), 100)
     .action(({ by, limit }: { by: QueueGroup; limit: number }) => session.run((services) => list(services, by, limit)));

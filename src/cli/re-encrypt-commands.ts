@@ -24,7 +24,7 @@ export function addReEncryptCommands(program: Command, session: CliSession): voi
   group
     .command('re-encrypt')
     .alias('rewrap')
-    .description('encrypt them all again under the present or a new master key; can be repeated at any time')
+    .description('encrypt them again under the current or a new master key; can be repeated at any time')
     .option('--new-key <source>', 'a file that holds 32 bytes in base64, or env:NAME; default: MASTER_KEY')
     .action(({ newKey }: { newKey?: string }) => {
       const config = session.config();

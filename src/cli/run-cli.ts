@@ -102,7 +102,7 @@ function reportError(error: unknown, help: string, output: Output): number {
     return 0;
   }
   if (error instanceof CommanderError && error.code === 'commander.help') {
-    if (output.json) output.error({ code: 'invalid_request', message: 'A command is missing; see --help' });
+    if (output.json) output.error({ code: 'invalid_request', message: 'Command missing; see --help' });
     else output.usage(help);
     return 1;
   }

@@ -36,7 +36,7 @@ interface ImportOptions {
 
 /** `waybill suppression …` */
 export function addSuppressionCommands(program: Command, session: CliSession): void {
-  const group = program.command('suppression').alias('suppressions').description('addresses that are not sent to');
+  const group = program.command('suppression').alias('suppressions').description('addresses that get no mail');
   command(group, 'list', 'list the entries in force, newest first')
     .option('--reason <reason>', `one of ${SUPPRESSION_REASONS.join(', ')}`)
     .option('--email <address>', 'the entries of one address')
@@ -52,13 +52,13 @@ export function addSuppressionCommands(program: Command, session: CliSession): v
     .action((organizationId: string, address: string, options: AddOptions) =>
       session.run((services) => add(services, organizationId, address, options)),
     );
-  command(group, 'import', 'bring the list of another service along; bounces and complaints keep their reason')
+  command(group, 'import', 'import the list of another service; bounces and complaints keep their reason')
     .argument('<file>', 'CSV in UTF-8, at most 10 MiB')
     .addOption(new Option('--from <service>').choices(SUPPRESSION_FORMS).makeOptionMandatory())
     .action((organizationId: string, file: string, options: ImportOptions) =>
       session.run((services) => importFile(services, organizationId, file, options)),
     );
-  command(group, 'remove', 'take an address off the list, whatever the reason')
+  command(group, 'remove', 'remove an address from the list, whatever the reason')
     .argument('<address>')
     .action((organizationId: string, address: string, { mode }: { mode: Mode }) =>
       session.run((services) => remove(services, { organizationId, mode }, address)),

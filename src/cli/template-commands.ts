@@ -11,11 +11,11 @@ export function addTemplateCommands(program: Command, session: CliSession): void
   const group = program.command('template').description('templates to send with');
   group
     .command('library')
-    .description('list the templates that can be installed, with what they need')
+    .description('list the templates that can be installed, with their variables')
     .action(() => session.output.result(library()));
   group
     .command('install')
-    .description('give an organization templates of the library; those whose names it has are left as they are')
+    .description('install templates of the library in an organization; names that it has already are left unchanged')
     .argument('<organization id>', '', parseId)
     .argument('[names...]', 'all if left out')
     .action((organizationId: string, names: readonly string[]) =>

@@ -36,12 +36,12 @@ export function addBackupCommands(program: Command, session: CliSession): void {
     .command('backup')
     .description('write the database to a file, as of this moment; the service may run')
     .argument('<file>', 'must not exist yet')
-    .option('--with-master-key', 'put the master key in, under a pass phrase')
+    .option('--with-master-key', 'include the master key, encrypted under a pass phrase')
     .option('--passphrase-file <file>', 'its first line is the pass phrase')
     .action((file: string, options: KeyOptions) => asCliErrors(() => backUp(session, file, options)));
   program
     .command('restore')
-    .description('replace the database by a backup, wholly or not at all; the service must be stopped')
+    .description('replace the database with a backup, in one transaction; the service must be stopped')
     .argument('<file>')
     .option('--force', 'also when the database holds data, all of which is replaced')
     .option('--with-master-key', 'take the master key from the backup')

@@ -110,5 +110,5 @@ export function rateSchema({ state, isUsable, pending, sentence }: SchemaState):
 /** @throws CliError with the sentence of the check */
 export async function assertMigrated(url: string): Promise<void> {
   const { status, message, details } = await checkMigrations(url);
-  if (status === 'problem') throw new CliError('unhealthy', `Nothing can be looked at: ${message}`, details);
+  if (status === 'problem') throw new CliError('unhealthy', `Nothing can be checked: ${message}`, details);
 }

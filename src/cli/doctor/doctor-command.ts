@@ -49,14 +49,12 @@ const NEED_MIGRATIONS: ReadonlySet<string> = new Set([
 export function addDoctorCommand(program: Command, session: CliSession): void {
   program
     .command('doctor')
-    .description(
-      'look for what keeps the service, or the mail of one domain, from working; exit code 1 when something does',
-    )
-    .argument('[domain]', 'compare its DNS records, and the way out for its mail, with what they should be')
-    .option('--org <id>', 'whose domain, where several organizations have it', parseId)
+    .description('check the installation, or the mail of one domain; exit code 1 if something is wrong')
+    .argument('[domain]', 'check its DNS records, and outgoing connections for its mail')
+    .option('--org <id>', 'the organization, if several have the domain', parseId)
     .option(
       '--smtp-host <host[:port]>',
-      'server to try the way out with; default: the mail exchangers of the domain',
+      'server to test outgoing connections with; default: the mail exchangers of the domain',
       parseSmtpHost,
     )
     .action((domain: string | undefined, options: DomainDoctorOptions) =>

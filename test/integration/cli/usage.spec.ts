@@ -40,7 +40,7 @@ describe('a command line that is not understood', () => {
       expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
       expect(stderr).toMatch(/^Usage: waybill/);
       const { error } = JSON.parse((await run(...args, '--json')).stderr);
-      expect(error).toEqual({ code: 'invalid_request', message: 'A command is missing; see --help' });
+      expect(error).toEqual({ code: 'invalid_request', message: 'Command missing; see --help' });
     }
   });
 });
