@@ -223,7 +223,7 @@ describe('waybill doctor <domain>', () => {
     await query(empty.url, 'drop schema public cascade; create schema public');
     const { exitCode, stdout, stderr } = await empty.run('doctor', DOMAIN);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toMatch(/^waybill: Nothing can be looked at: the database is empty: run `waybill migrate`.*\n$/);
+    expect(stderr).toMatch(/^waybill: Nothing can be checked: the database is empty: run `waybill migrate`.*\n$/);
     await empty.destroy();
   });
 });
