@@ -73,7 +73,7 @@ function Shown({ destination }: { destination: Destination }) {
           {
             name: 'Connections',
             value: count(active),
-            note: maxConnections === undefined ? 'no limit but experience' : `of ${count(maxConnections)} at most`,
+            note: maxConnections === undefined ? 'no fixed limit' : `of ${count(maxConnections)} at most`,
           },
           {
             name: 'Mails a minute',
@@ -92,7 +92,7 @@ function Shown({ destination }: { destination: Destination }) {
             ['Last reply', lastResponse && <span className="reply">{lastResponse}</span>],
             [
               'Mail exchangers',
-              mxHosts.length > 0 ? <Foreign>{mxHosts.join(', ')}</Foreign> : 'none was met within the last hour',
+              mxHosts.length > 0 ? <Foreign>{mxHosts.join(', ')}</Foreign> : 'none seen in the last hour',
             ],
             ['Until', destination.until && <Moment at={destination.until} />],
             ['Domains', domains.length > 0 && <Domains domains={domains} />],

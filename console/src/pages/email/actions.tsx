@@ -84,7 +84,7 @@ function CancelDialog({ email: { id, recipients }, onClose }: DialogProps) {
       onClose={onClose}
     >
       <p>
-        {plural(recipients.length, 'recipient')} will not receive it. This cannot be undone; it can only be sent anew.
+        {plural(recipients.length, 'recipient')} will not receive it. This cannot be undone; you can only send it again.
       </p>
     </Confirm>
   );
