@@ -111,7 +111,13 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
 
   private async claimForNewcomers(): Promise<void> {
     const { id } = this.session;
-    while (id !== undefined && this.isStepping && !this.isFull && !this.ending.signal.aborted) {
+    while (
+      id !== undefined &&
+      this.session.isPrepared &&
+      this.isStepping &&
+      !this.isFull &&
+      !this.ending.signal.aborted
+    ) {
       const called = this.signal.takeCallsOf((caller) => this.claimer.isNewcomer(caller), MOST_CALLERS);
       if (!called.organizationIds?.size) return;
       const { claims, mayBeMore } = await this.claimer.claimOnlyFor(id, [...called.organizationIds]);
@@ -128,6 +134,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   /** One claim; false when there was nothing to do. */
   private async step(): Promise<boolean> {
     if (this.session.id === undefined) await this.session.begin();
+    if (!(await this.session.prepare())) return false;
     await this.recovery.run();
     const { id } = this.session;
     const { isFull } = this;
