@@ -111,13 +111,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
 
   private async claimForNewcomers(): Promise<void> {
     const { id } = this.session;
-    while (
-      id !== undefined &&
-      this.session.isPrepared &&
-      this.isStepping &&
-      !this.isFull &&
-      !this.ending.signal.aborted
-    ) {
+    while (id !== undefined && this.mayClaimBeside) {
       const called = this.signal.takeCallsOf((caller) => this.claimer.isNewcomer(caller), MOST_CALLERS);
       if (!called.organizationIds?.size) return;
       const { claims, mayBeMore } = await this.claimer.claimOnlyFor(id, [...called.organizationIds]);
@@ -125,6 +119,11 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
       if (claims.length > 0) await this.pipeline.take(claims);
       if (mayBeMore) return;
     }
+  }
+
+  /** The loop is within a step that has come as far as its claim. */
+  private get mayClaimBeside(): boolean {
+    return this.isStepping && this.session.isPrepared && !this.isFull && !this.ending.signal.aborted;
   }
 
   private get isFull(): boolean {

@@ -169,10 +169,10 @@ describe('WorkerSession', () => {
   it('does again what failed of what comes before the first claim, and under each session all of it', async () => {
     const done: string[] = [];
     let works = false;
-    session.onBegin(async () => void done.push('once'));
-    session.onBegin(async () => {
+    session.onBegin(() => Promise.resolve(void done.push('once')));
+    session.onBegin(() => {
       done.push(works ? 'well' : 'in vain');
-      return works;
+      return Promise.resolve(works);
     });
     await session.begin();
     expect([session.isPrepared, await session.prepare()]).toEqual([false, false]);

@@ -162,7 +162,7 @@ describe('workers that share a limit', () => {
     if (name === 'sync' || name === 'part' || name === 'whole') {
       worker.startSync(name === 'sync' ? 2 : 1);
       for (let left = TURNS[name]; left > 0; left -= 1) await worker.step();
-    } else if (name !== 'join' && name !== 'expire') await worker[name]();
+    } else if (name !== 'join' && name !== 'expire') worker[name]();
   };
 
   /** Every worker that lives is heard, in turn, and nothing is under way. */

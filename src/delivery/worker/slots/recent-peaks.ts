@@ -24,7 +24,7 @@ export class RecentPeaks {
   private turn(): void {
     const agoMs = this.clock.monotonicMs() - this.sinceMs;
     if (agoMs < WINDOW_MS) return;
-    this.before = agoMs < 2 * WINDOW_MS ? this.now : new Map();
+    this.before = agoMs < 2 * WINDOW_MS ? this.now : new Map<string, number>();
     this.now = new Map();
     this.sinceMs = this.clock.monotonicMs();
   }
