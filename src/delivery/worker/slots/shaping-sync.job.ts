@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
 import { withoutEncodedAddresses } from '../../../common/erasure/without-addresses';
 import { reasonOf } from '../../../common/errors/app-error';
@@ -39,7 +39,7 @@ const MAX_MEMBERS = 1_000;
  * more only after all others have confirmed the same ones. While the database is unavailable the last state applies.
  */
 @Injectable()
-export class ShapingSync implements OnApplicationBootstrap {
+export class ShapingSync implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(ShapingSync.name);
   private readonly log: DestinationLog;
   /** Limits derived from replies since the last time, by group and effect. */
@@ -79,9 +79,19 @@ export class ShapingSync implements OnApplicationBootstrap {
   }
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'share-destinations', everyMs: EVERY_MS, run: () => this.sync() });
+    // A worker whose clock is wrong still has connections, and its part of common limits.
+    const run = () => this.sync();
+    this.jobs.start({ name: 'share-destinations', everyMs: EVERY_MS, needsNoClock: true, run });
     const remove = () => this.destinations.removeOver();
     this.jobs.startRemoval({ name: 'forget-destinations', everyMs: 10 * MINUTE, run: remove });
+  }
+
+  /** Jobs end before the worker has finished what is under way: until its session ends, the others wait for its confirmation. */
+  onModuleDestroy(): void {
+    const timer = setInterval(() => {
+      if (this.session.id === undefined) clearInterval(timer);
+      else void this.sync();
+    }, EVERY_MS).unref();
   }
 
   /** An attempt starts. */

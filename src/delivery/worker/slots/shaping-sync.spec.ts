@@ -15,6 +15,7 @@ function setUp(learned: { loadOf: () => { limit: number; active: number }; lastC
   const told: WantedRule[] = [];
   const reported: ReportedGroup[] = [];
   let isAway = true;
+  const session = { id: 'worker' as string | undefined, onBegin: () => undefined };
   const whenThere = (work: () => void) => (isAway ? Promise.reject(new Error('away')) : Promise.resolve(work()));
   const destinations = {
     report: (_session: string, groups: ReportedGroup[]) => whenThere(() => reported.push(...groups)),
@@ -27,12 +28,12 @@ function setUp(learned: { loadOf: () => { limit: number; active: number }; lastC
       ...{ learned, isSharedHop: false, hop: new SharedHop(new FakeClock()), loads: () => [] },
       heldAt: () => learned.loadOf().active,
     } as unknown as WorkerSlots,
-    { id: 'worker', onBegin: () => undefined } as unknown as WorkerSession,
+    session as unknown as WorkerSession,
     {} as WorkSignal,
     {} as PeriodicJobs,
     new FakeClock(),
   );
-  return { sync, told, reported, comeBack: () => (isAway = false) };
+  return { sync, session, told, reported, comeBack: () => (isAway = false) };
 }
 
 it('what a worker has learned of a reply is told once the database is back, without addresses', async () => {
@@ -129,4 +130,17 @@ it('a word to workers is heeded once, and forgotten with its rule', async () => 
   rules = [word];
   await sync.sync();
   expect(heeded).toHaveLength(2);
+});
+
+it('goes on while a stopping worker finishes what is under way, until its session ends', () => {
+  jest.useFakeTimers();
+  const { sync, session } = setUp({ loadOf: () => ({ limit: 4, active: 3 }), lastChange: () => undefined });
+  const runs = jest.spyOn(sync, 'sync').mockResolvedValue();
+  sync.onModuleDestroy();
+  jest.advanceTimersByTime(10_000);
+  expect(runs).toHaveBeenCalledTimes(5);
+  session.id = undefined;
+  jest.advanceTimersByTime(10_000);
+  expect(runs).toHaveBeenCalledTimes(5);
+  expect(jest.getTimerCount()).toBe(0);
 });
