@@ -1,4 +1,4 @@
-import type { Bounds } from '../policy/destination-bounds';
+import type { Bounds } from '../policy/destinations/destination-bounds';
 import type { DestinationRule } from './shaping.entity';
 import { profileOf } from '../ports/provider-profiles';
 

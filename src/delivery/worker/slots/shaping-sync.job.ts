@@ -4,8 +4,12 @@ import { withoutEncodedAddresses } from '../../../common/erasure/without-address
 import { reasonOf } from '../../../common/errors/app-error';
 import { newId } from '../../../common/ids';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
-import { type Bounds, DESTINATION_LIMITER_DEFAULTS, type ReleaseSignal } from '../../policy/destination-bounds';
-import { readReply } from '../../policy/read-reply';
+import {
+  type Bounds,
+  DESTINATION_LIMITER_DEFAULTS,
+  type ReleaseSignal,
+} from '../../policy/destinations/destination-bounds';
+import { readReply } from '../../policy/replies/read-reply';
 import type { Settlement, SmtpFacts } from '../../ports/outcome';
 import { profileOf } from '../../ports/provider-profiles';
 import type { Route } from '../../routing/router';

@@ -7,8 +7,8 @@ import {
   type DestinationState,
   type Load,
   type ReleaseSignal,
-} from '../../policy/destination-bounds';
-import { DestinationLimiter } from '../../policy/destination-limiter';
+} from '../../policy/destinations/destination-bounds';
+import { DestinationLimiter } from '../../policy/destinations/destination-limiter';
 import type { Route } from '../../routing/router';
 import { DestinationGroups } from './destination-groups';
 import { RecentPeaks } from './recent-peaks';
