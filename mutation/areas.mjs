@@ -4,8 +4,8 @@
  */
 export const AREAS = {
   'reply-classification': {
-    mutate: ['src/delivery/policy/classify-reply.ts', 'src/delivery/policy/reply-rule.ts'],
-    tests: ['src/delivery/policy/*.spec.ts'],
+    mutate: ['src/delivery/policy/replies/classify-reply.ts', 'src/delivery/policy/replies/reply-rule.ts'],
+    tests: ['src/delivery/policy/replies/*.spec.ts', 'src/delivery/policy/*.spec.ts'],
   },
   'smtp-replies': {
     mutate: ['src/delivery/smtp/conversation/smtp-reply.ts', 'src/delivery/smtp/conversation/smtp-envelope.ts'],

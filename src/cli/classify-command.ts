@@ -1,6 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { classifierOf, type ReplyClassification, type ReplyClassifier } from '../delivery/policy/classify-reply';
-import { REPLY_STAGES, type ReplyStage } from '../delivery/policy/reply-rule';
+import {
+  classifierOf,
+  type ReplyClassification,
+  type ReplyClassifier,
+} from '../delivery/policy/replies/classify-reply';
+import { REPLY_STAGES, type ReplyStage } from '../delivery/policy/replies/reply-rule';
 import { CliError, fields, type Report, table } from './session/output';
 import { type Replay, ReplayRepliesService } from '../modules/emails/outcomes/replay-replies.service';
 import type { CliSession, Services } from './session/cli-session';

@@ -64,7 +64,8 @@ async function countSessions(condition: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-const SETTLED = `worker_sessions where lease_until > now() and started_at < now() - interval '8 seconds'`;
+/** All know of all, and so have their parts. */
+const SETTLED = `worker_sessions where lease_until > now() and cardinality(peers) = ${WORKERS}`;
 const AT_WORK = `destination_reports where key = '${KEY}' and active > 0`;
 
 /** The receiver takes no mail until it is released; then its replies take a while, so that conversations overlap. */

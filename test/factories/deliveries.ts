@@ -1,5 +1,5 @@
 import { newId } from '../../src/common/ids';
-import { TenantTurns } from '../../src/delivery/policy/tenant-turns';
+import { TenantTurns } from '../../src/delivery/policy/turns/tenant-turns';
 import type { ClaimedDelivery, MailCategory } from '../../src/delivery/ports/delivery';
 import { DeliveryQueueRepository } from '../../src/delivery/queue/delivery-queue.repository';
 import type { Clock } from '../../src/common/clock';

@@ -1,6 +1,6 @@
 import { SMTP_PHASES } from '../../src/delivery/ports/attempt-trace';
-import type { ReplyToClassify } from '../../src/delivery/policy/read-reply';
-import { RULE_FILES } from '../../src/delivery/policy/reply-rules';
+import type { ReplyToClassify } from '../../src/delivery/policy/replies/read-reply';
+import { RULE_FILES } from '../../src/delivery/policy/replies/reply-rules';
 
 /** As the connection hands it over: all lines as they came, the enhanced code of the first. */
 export function parseExample(example: string): ReplyToClassify {

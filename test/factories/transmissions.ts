@@ -1,5 +1,5 @@
 import { DAY, SECOND } from '../../src/common/clock';
-import { BUILT_IN_CLASSIFIER } from '../../src/delivery/policy/classify-reply';
+import { BUILT_IN_CLASSIFIER } from '../../src/delivery/policy/replies/classify-reply';
 import type { RetryFacts } from '../../src/delivery/policy/retry-schedule';
 import { rejection, type TransmissionResult } from '../../src/delivery/policy/transmission-result';
 import type { SmtpFacts } from '../../src/delivery/ports/outcome';

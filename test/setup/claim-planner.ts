@@ -1,5 +1,5 @@
 import { ClaimPlanner, type Expected } from '../../src/delivery/worker/claims/claim-plan';
-import type { Load } from '../../src/delivery/policy/destination-bounds';
+import type { Load } from '../../src/delivery/policy/destinations/destination-bounds';
 import type { WorkerSlots } from '../../src/delivery/worker/slots/worker-slots';
 import { FakeClock } from '../doubles/fake-clock';
 import { claimOf } from './recipient-copies';

@@ -179,6 +179,9 @@ describe('PeriodicJobs', () => {
     const idle = jobsOf(metrics, held, true, clock);
     let runs = 0;
     idle.start({ name: 'idle', everyMs: 1, run: () => Promise.resolve((runs += 1)) });
+    let timelessRuns = 0;
+    idle.start({ name: 'timeless', everyMs: 1, needsNoClock: true, run: () => Promise.resolve((timelessRuns += 1)) });
+    await waitFor(() => timelessRuns > 0, { what: 'a run of what needs no clock' });
     await waitFor(async () => /result="clock_wrong"} [1-9]/.test(await metric('job_runs_total')), {
       what: 'a run left out',
     });

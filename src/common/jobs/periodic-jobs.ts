@@ -23,6 +23,8 @@ export interface PeriodicJob {
    * another process runs the job now. Long runs, and runs that notify others, check it.
    */
   readonly run: (going: AbortSignal) => Promise<unknown>;
+  /** It goes by no time of this process, so it runs while the clock is wrong, too. */
+  readonly needsNoClock?: boolean;
 }
 
 /** Whether this process runs background jobs: those with role `worker` do. */
@@ -225,7 +227,7 @@ export class PeriodicJobs implements OnModuleDestroy {
     job: PeriodicJob,
     hasWork?: () => Promise<boolean>,
   ): Promise<Exclude<(typeof RESULTS)[number], 'failed'>> {
-    if (!this.clock.isReliable) return 'clock_wrong';
+    if (!this.clock.isReliable && job.needsNoClock !== true) return 'clock_wrong';
     if (hasWork && !(await hasWork())) return 'ok';
     return job.exclusive ? this.runUnderLease(job) : runOf(job, this.ending);
   }

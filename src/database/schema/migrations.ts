@@ -16,6 +16,7 @@ import * as compressedContents from '../migrations/0086-0092-compressed-contents
 import * as changingColumnsAndTraces from '../migrations/0093-0095-changing-columns-and-traces';
 import * as eventsQueueDomainsAndFeedback from '../migrations/0096-0103-events-queue-domains-and-feedback';
 import * as templateBytes from '../migrations/0104-template-bytes';
+import * as confirmedPeers from '../migrations/0105-confirmed-peers';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -41,6 +42,7 @@ const FILES = [
   changingColumnsAndTraces,
   eventsQueueDomainsAndFeedback,
   templateBytes,
+  confirmedPeers,
 ];
 
 type Migration = new () => MigrationInterface & { readonly name: string };

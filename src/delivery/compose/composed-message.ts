@@ -1,6 +1,6 @@
 import { Tally } from '../../common/async/holder-turns';
 import type { ByteBudget, Reservation } from './byte-budget';
-import { FairOrder } from '../policy/fair-order';
+import { FairOrder } from '../policy/turns/fair-order';
 
 interface MessageMaker {
   readonly organizationId: string;

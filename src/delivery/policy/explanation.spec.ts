@@ -12,9 +12,9 @@ import {
   unknownUser,
 } from '../../../test/factories/transmissions';
 import type { SmtpPhase } from '../ports/attempt-trace';
-import { BUILT_IN_CLASSIFIER, ReplyClassifier } from './classify-reply';
+import { BUILT_IN_CLASSIFIER, ReplyClassifier } from './replies/classify-reply';
 import type { RetryFacts } from './retry-schedule';
-import { compileOwnRules } from './reply-rules';
+import { compileOwnRules } from './replies/reply-rules';
 import { rejection, resolveOutcome, type TransmissionResult } from './transmission-result';
 
 describe('the explanation of an ending', () => {

@@ -18,7 +18,7 @@ import {
 } from '../../../test/factories/transmissions';
 import { HOUR, SECOND } from '../../common/clock';
 import type { SmtpFacts } from '../ports/outcome';
-import { BUILT_IN_CLASSIFIER } from './classify-reply';
+import { BUILT_IN_CLASSIFIER } from './replies/classify-reply';
 import { rejection, resolveOutcome, type TransmissionResult } from './transmission-result';
 import type { RetryFacts } from './retry-schedule';
 

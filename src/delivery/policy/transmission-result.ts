@@ -1,8 +1,8 @@
 import type { ConversationTrace, TlsPolicy } from '../ports/attempt-trace';
 import { type DeliveryOutcome, type SmtpFacts, SOURCE_SUSPENDED } from '../ports/outcome';
-import { BUILT_IN_CLASSIFIER, type ReplyClassification, type ReplyClassifier } from './classify-reply';
-import type { ReleaseSignal } from './destination-bounds';
-import { countsAgainstSender, isBeforeRecipient, type ReplyAction, stageOf } from './reply-rule';
+import { BUILT_IN_CLASSIFIER, type ReplyClassification, type ReplyClassifier } from './replies/classify-reply';
+import type { ReleaseSignal } from './destinations/destination-bounds';
+import { countsAgainstSender, isBeforeRecipient, type ReplyAction, stageOf } from './replies/reply-rule';
 import { planRetry, type RetryFacts } from './retry-schedule';
 
 /** How one attempt to hand a message over ended, for one recipient. */

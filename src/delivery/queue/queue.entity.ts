@@ -79,6 +79,8 @@ export class WorkerSessionRow {
   @Column('timestamptz', { name: 'renewed_at', default: () => 'now()' }) renewedAt!: Date;
   /** Since when the database has replied to workers without a gap of half a lease. */
   @Column('timestamptz', { name: 'watched_since', default: () => 'now()' }) watchedSince!: Date;
+  /** The running workers that it has made room for; null: its release does not say. */
+  @Column('uuid', { array: true, nullable: true }) peers!: string[] | null;
 }
 
 /** The last count of the queue, shared by all processes: one row. Written by `sql/view-queue.sql.ts`. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
 import { Metrics } from '../../common/metrics/metrics';
-import { REPLY_CLASSES } from '../policy/reply-rule';
+import { REPLY_CLASSES } from '../policy/replies/reply-rule';
 import type { DeliveryOutcome, RecordedOutcome, Settlement } from '../ports/outcome';
 import { TLS_RESULTS, TLS_VERSIONS, tlsStateOf } from '../tls/tls-session-counts';
 import { TLS_POLICIES } from '../ports/attempt-trace';

@@ -13,6 +13,7 @@ import {
   shuffleWithin,
 } from './mail-exchangers';
 import {
+  type HostFilter,
   LEADS_BACK,
   NOT_A_DOMAIN,
   OWN_DOMAIN_UNKNOWN,
@@ -89,12 +90,15 @@ export class DirectRouter extends Router {
     this.cache = new LRUCache(atMost(this.options.maximumCached));
   }
 
-  override async resolve(destination: string, { holder }: RouteOptions = {}): Promise<Route> {
+  override async resolve(destination: string, { holder, only }: RouteOptions = {}): Promise<Route> {
     const domain = normalize(destination);
     if (!isHostName(domain) || isIP(domain) !== 0) return NOT_A_DOMAIN;
-    const own = `${domain} ${holder ?? ''}`;
+    const common = only === undefined ? domain : `${domain} only ${only.name}`;
+    const own = `${common} ${holder ?? ''}`;
     const result =
-      this.recall(domain) ?? this.recall(own) ?? (await this.lookUps.run(own, () => this.lookUp(domain, own, holder)));
+      this.recall(common) ??
+      this.recall(own) ??
+      (await this.lookUps.run(own, () => this.lookUp(domain, { common, own }, { holder, only })));
     if (result.kind === 'unroutable') return result;
     // For every caller: one cached order would send all mail of five minutes to the same host.
     const hosts = shuffleWithin(result.hosts, this.options.random);
@@ -107,27 +111,31 @@ export class DirectRouter extends Router {
     return cached !== undefined && cached.expiresAtMs > this.clock.monotonicMs() ? cached.result : undefined;
   }
 
-  private async lookUp(domain: string, own: string, holder: string | undefined): Promise<Found | Unroutable> {
+  private async lookUp(
+    domain: string,
+    { common, own }: { readonly common: string; readonly own: string },
+    { holder, only }: RouteOptions,
+  ): Promise<Found | Unroutable> {
     const asked = { signal: AbortSignal.timeout(this.options.totalTimeoutMs), holder };
     const answer = await this.resolver.resolveMx(domain, asked);
-    const candidates = await this.choose(domain, answer);
+    const candidates = await this.choose(domain, answer, only);
     const result =
       candidates.kind === 'unroutable'
         ? candidates
         : withGroup(await findHosts(this.resolver, candidates, this.options, asked), groupOf(domain, answer));
     const isCertain = result.kind === 'found' ? !result.isPartial : result.permanent;
-    this.cache.set(isCertain ? domain : own, { result, expiresAtMs: this.clock.monotonicMs() + lifeOf(result) });
+    this.cache.set(isCertain ? common : own, { result, expiresAtMs: this.clock.monotonicMs() + lifeOf(result) });
     return result;
   }
 
   /** Mail for a host whose last server this service is goes to its own listener, which relays nothing: it cannot turn in circles. */
-  private async choose(domain: string, answer: DnsAnswer<MxRecord>): Promise<Candidates> {
+  private async choose(domain: string, answer: DnsAnswer<MxRecord>, only?: HostFilter): Promise<Candidates> {
     const { receives, random } = this.options;
-    const candidates = chooseCandidates(domain, answer, this.ownHostNames, random);
+    const candidates = chooseCandidates(domain, answer, { ownHostNames: this.ownHostNames, random, only });
     if (candidates !== LEADS_BACK) return candidates;
     const isReceived = await receives(domain).catch(() => undefined);
     if (isReceived === undefined) return OWN_DOMAIN_UNKNOWN;
-    return isReceived ? chooseCandidates(domain, answer, NO_NAMES, random) : candidates;
+    return isReceived ? chooseCandidates(domain, answer, { ownHostNames: NO_NAMES, random, only }) : candidates;
   }
 }
 

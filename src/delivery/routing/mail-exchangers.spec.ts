@@ -3,6 +3,7 @@ import type { DnsAnswer, DnsResolver, IpAddress, MxRecord } from '../../common/d
 import { chooseCandidates, findHosts, groupOf } from './mail-exchangers';
 
 const OWN = new Set(['us.test']);
+const CHOICE = { ownHostNames: OWN, random: Math.random };
 
 const arbitraryRecord: fc.Arbitrary<MxRecord> = fc.record({
   preference: fc.nat(20),
@@ -16,7 +17,7 @@ describe('chooseCandidates', () => {
   it('names at most fifty hosts, each once, by preference, and all preferred to this service', () => {
     fc.assert(
       fc.property(fc.array(arbitraryRecord, { minLength: 1, maxLength: 200 }), (records) => {
-        const result = chooseCandidates('example.test', { kind: 'found', records }, OWN, Math.random);
+        const result = chooseCandidates('example.test', { kind: 'found', records }, CHOICE);
         if (result.kind === 'unroutable') return;
         const own = records.filter(({ exchange }) => OWN.has(exchange)).map(({ preference }) => preference);
         const preferences = result.records.map(({ preference }) => preference);
@@ -34,12 +35,12 @@ describe('chooseCandidates', () => {
       { preference: 0, exchange: '' },
       { preference: 5, exchange: 'mx.test' },
     ];
-    const result = chooseCandidates('example.test', { kind: 'found', records }, OWN, Math.random);
+    const result = chooseCandidates('example.test', { kind: 'found', records }, CHOICE);
     expect(result).toEqual({ kind: 'candidates', records: [{ preference: 5, exchange: 'mx.test' }] });
   });
 
   it('refuses to deliver to this service by its implicit MX', () => {
-    const result = chooseCandidates('us.test', { kind: 'no-data' }, OWN, Math.random);
+    const result = chooseCandidates('us.test', { kind: 'no-data' }, CHOICE);
     expect(result).toMatchObject({ kind: 'unroutable', enhancedCode: '5.4.6' });
   });
 });
@@ -92,9 +93,9 @@ describe('findHosts', () => {
 
   it('concludes nothing from those that it looks up when there are more of them', async () => {
     const names = Array.from({ length: 51 }, (_, n) => ({ preference: n, exchange: `mx${n}.test` }));
-    const chosen = chooseCandidates('example.test', { kind: 'found', records: names }, OWN, Math.random);
+    const chosen = chooseCandidates('example.test', { kind: 'found', records: names }, CHOICE);
     expect(chosen).toEqual({ kind: 'candidates', records: names.slice(0, 50), isCut: true });
-    const fifty = chooseCandidates('example.test', { kind: 'found', records: names.slice(1) }, OWN, Math.random);
+    const fifty = chooseCandidates('example.test', { kind: 'found', records: names.slice(1) }, CHOICE);
     expect(fifty).toEqual({ kind: 'candidates', records: names.slice(1) });
     const { signal } = new AbortController();
     const own: DnsAnswer<IpAddress> = { kind: 'found', records: [{ address: '10.0.0.1', family: 4 }] };

@@ -12,7 +12,9 @@ import { isPublicAddress } from '../../common/dns/public-address';
 import { profileOf } from '../ports/provider-profiles';
 import {
   dnsFailure,
+  type HostFilter,
   LEADS_BACK,
+  MAXIMUM_HOSTS,
   MORE_EXCHANGERS,
   NO_ADDRESS,
   NO_HOST_NAME,
@@ -37,18 +39,22 @@ export interface Chosen {
   readonly isCut?: boolean;
 }
 
+/** What to choose by. */
+export interface Choice {
+  /**
+   * Names of this service, lower case. A record that leads here is dropped with all that are not preferred to it, as mail would
+   * turn in circles.
+   */
+  readonly ownHostNames: ReadonlySet<string>;
+  /** Shuffles hosts of equal preference. */
+  readonly random: () => number;
+  readonly only?: HostFilter | undefined;
+}
+
 /**
  * Chooses among a domain's mail exchangers (RFC 5321 section 5.1).
- * @param ownHostNames names of this service, lower case. A record that leads here is dropped with all that are not
- *   preferred to it, as mail would turn in circles.
- * @param random shuffles hosts of equal preference.
  */
-export function chooseCandidates(
-  domain: string,
-  answer: DnsAnswer<MxRecord>,
-  ownHostNames: ReadonlySet<string>,
-  random: () => number,
-): Candidates {
+export function chooseCandidates(domain: string, answer: DnsAnswer<MxRecord>, choice: Choice): Candidates {
   switch (answer.kind) {
     case 'no-domain':
       return NO_SUCH_DOMAIN;
@@ -56,10 +62,10 @@ export function chooseCandidates(
       return dnsFailure(answer.reason);
     case 'no-data':
       // The implicit MX: the domain itself.
-      return chooseRecords([{ preference: 0, exchange: domain }], ownHostNames, random);
+      return chooseRecords([{ preference: 0, exchange: domain }], choice);
     case 'found':
       if (answer.records.every(({ exchange }) => exchange === '')) return NULL_MX;
-      return chooseRecords(answer.records, ownHostNames, random);
+      return chooseRecords(answer.records, choice);
   }
 }
 
@@ -87,17 +93,14 @@ function operatorOf(host: string): string {
   return profileOf(host)?.id ?? getDomain(host, { allowPrivateDomains: true }) ?? host;
 }
 
-function chooseRecords(
-  records: readonly MxRecord[],
-  ownHostNames: ReadonlySet<string>,
-  random: () => number,
-): Candidates {
+function chooseRecords(records: readonly MxRecord[], { ownHostNames, random, only }: Choice): Candidates {
   const ownPreference = records
     .filter(({ exchange }) => ownHostNames.has(exchange))
     .reduce((least, { preference }) => Math.min(least, preference), Infinity);
   const preferred = records.filter(({ preference }) => preference < ownPreference);
   if (preferred.length === 0) return LEADS_BACK;
-  const usable = shuffleWithin(withoutRepeats(preferred.filter(namesHost)), random);
+  const allowed = only ? preferred.filter(({ exchange }) => only.allows(exchange)) : preferred;
+  const usable = shuffleWithin(withoutRepeats(allowed.filter(namesHost)), random);
   if (usable.length === 0) return NO_HOST_NAME;
   const isCut = usable.length > MAXIMUM_CANDIDATES;
   return { kind: 'candidates', records: usable.slice(0, MAXIMUM_CANDIDATES), ...(isCut && { isCut }) };
@@ -145,7 +148,6 @@ export interface FoundHosts {
   readonly isPartial: boolean;
 }
 
-const MAXIMUM_HOSTS = 5;
 const MAXIMUM_ADDRESSES = 10;
 
 interface LookedUp {

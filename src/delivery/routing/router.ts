@@ -51,12 +51,24 @@ export type Route =
 
 export type Unroutable = Extract<Route, { kind: 'unroutable' }>;
 
+/** Mail exchangers that come into question. */
+export interface HostFilter {
+  /** The same for the same hosts: what was found is remembered by it. */
+  readonly name: string;
+  readonly allows: (hostName: string) => boolean;
+}
+
 export interface RouteOptions {
   /** What the destination demands of connections (MTA-STS, DANE) does not hold for this mail. */
   readonly isExempt?: boolean;
   /** Whose mail it is: look-ups have shares. */
   readonly holder?: string;
+  /** Other hosts are left out before any is looked up. */
+  readonly only?: HostFilter;
 }
+
+/** Hosts of a route at most: the first of those that have addresses. */
+export const MAXIMUM_HOSTS = 5;
 
 /** Finds the hosts that take mail for a destination. */
 export abstract class Router {

@@ -5,9 +5,7 @@ import type { Statement } from '../../database/statements/statement';
 import type { Transaction } from '../../database/statements/transaction';
 import { DestinationRule, type RuleEffect } from './shaping.entity';
 import {
-  type Rank,
   findChanges,
-  findRank,
   type FoldedGroup,
   foldGroups,
   foldHeldBack,
@@ -17,17 +15,17 @@ import {
   removeOver,
   type ReportedGroup,
   reportGroups,
-  sumOthersActive,
   type WantedRule,
   writeRules,
 } from './sql/destinations.sql';
+import { type ActiveOf, confirmPeers, findOthersActive, findPeers, type Peers } from './sql/peers.sql';
 
 /** What workers know together. */
 interface SharedState {
   /** By other workers themselves, the oldest first. */
   readonly changes: readonly PeerChange[];
   /** Undefined for a session that ended. */
-  readonly rank: Rank | undefined;
+  readonly peers: Peers | undefined;
   /** Those that hold. */
   readonly rules: readonly ListedRule[];
 }
@@ -43,16 +41,19 @@ export class DestinationsRepository {
 
   /** What a worker needs to know of the others, and of the operator's rules; in one round trip. */
   async findShared(sessionId: string, withinMs: number): Promise<SharedState> {
-    const statements: Statement<unknown>[] = [findChanges(sessionId, withinMs), findRank(sessionId), listRules()];
-    const [changes, [rank], rules] = (await this.database.runAll(statements)) as [PeerChange[], Rank[], ListedRule[]];
-    return { changes, rank, rules };
+    const statements: Statement<unknown>[] = [findChanges(sessionId, withinMs), findPeers(sessionId), listRules()];
+    const [changes, [peers], rules] = (await this.database.runAll(statements)) as [PeerChange[], Peers[], ListedRule[]];
+    return { changes, peers, rules };
   }
 
-  /** Conversations of other running workers, by group; groups without any are left out. */
-  async othersActive(sessionId: string, keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    if (keys.length === 0) return new Map();
-    const rows = await this.database.run(sumOthersActive(sessionId, keys));
-    return new Map(rows.map(({ key, active }) => [key, active]));
+  /** Conversations of other running workers at these groups, as they have reported them. */
+  async othersActive(sessionId: string, keys: readonly string[]): Promise<ActiveOf[]> {
+    return keys.length === 0 ? [] : this.database.run(findOthersActive(sessionId, keys));
+  }
+
+  /** The worker keeps to its part among these, and what it has beyond that is reported. */
+  async confirmPeers(sessionId: string, ids: readonly string[]): Promise<void> {
+    await this.database.run(confirmPeers(sessionId, ids));
   }
 
   /** Those that hold. */
@@ -92,4 +93,4 @@ export class DestinationsRepository {
   }
 }
 
-export type { Rank, FoldedGroup, ListedRule, PeerChange, ReportedGroup, WantedRule };
+export type { ActiveOf, FoldedGroup, ListedRule, PeerChange, Peers, ReportedGroup, WantedRule };

@@ -5,6 +5,7 @@ import type { Database } from '../../database/pool/database.service';
 import type { DestinationsRepository, FoldedGroup, ListedRule } from './destinations.repository';
 import { DestinationsService } from './destinations.service';
 import { learnRule } from './destination-log';
+import { KnownPlaces } from './known-places';
 import { PROVIDER_PROFILES, profileOf } from '../ports/provider-profiles';
 import { limitsOf, shareOf } from './worker-share';
 
@@ -18,7 +19,7 @@ describe('the part of a worker', () => {
         (key, limit, workers) => {
           const limits = { isPaused: false, maxConnections: limit, ratePerMinute: limit };
           const shares = Array.from({ length: workers }, (_, rank) =>
-            shareOf(key, limits, { workers, rank, isNew: false }),
+            shareOf(key, limits, { places: [{ workers, rank }], isNew: false }),
           );
           const connections = shares.map(({ maxConnections = NaN }) => maxConnections);
           expect(connections.reduce((sum, one) => sum + one, 0)).toBe(limit);
@@ -31,25 +32,55 @@ describe('the part of a worker', () => {
 
   it('is nothing while the others have not made room', () => {
     const limits = { isPaused: false, maxConnections: 8, messagesPerConnection: 5 };
-    expect(shareOf('mx', limits, { workers: 2, rank: 1, isNew: true })).toEqual({
+    expect(shareOf('mx', limits, { places: [{ workers: 2, rank: 1 }], isNew: true })).toEqual({
       isPaused: false,
       maxConnections: 0,
       messagesPerConnection: 5,
     });
   });
 
-  it('is what the others leave of the limit, when they have more open than their parts', () => {
-    const partBeside = (othersActive: number) =>
-      shareOf('mx', { isPaused: false, maxConnections: 4 }, { workers: 2, rank: 0, isNew: false }, othersActive);
-    const parts = [0, 1, 2, 3, 4, 9].map((othersActive) => partBeside(othersActive).maxConnections);
+  it('is what another leaves of the limit, when it has more open than its part', () => {
+    const partBeside = (active: number) =>
+      shareOf('mx', { isPaused: false, maxConnections: 4 }, { places: [{ workers: 2, rank: 0 }], isNew: false }, [
+        { rank: 1, active },
+      ]);
+    const parts = [0, 1, 2, 3, 4, 9].map((active) => partBeside(active).maxConnections);
     expect(parts).toEqual([2, 2, 2, 1, 0, 0]);
+  });
+
+  it('is nothing while one of many has so much open that the rest is not enough for all others', () => {
+    const parts = [0, 1, 2, 3].map(
+      (rank) =>
+        shareOf('mx', { isPaused: false, maxConnections: 4 }, { places: [{ workers: 4, rank }], isNew: false }, [
+          { rank: (rank + 1) % 4, active: 3 },
+        ]).maxConnections,
+    );
+    expect(parts).toEqual([0, 0, 0, 0]);
+  });
+
+  it('is none of a new worker, and the least of what it was, until all others know of the same workers', () => {
+    const known = new KnownPlaces();
+    const limits = { isPaused: false, maxConnections: 6, ratePerMinute: 60 };
+    const parts = (ids: readonly string[], isAgreed: boolean, sessionId = 'b') => {
+      const { maxConnections, ratePerMinute } = shareOf('mx', limits, known.see(sessionId, { ids, isAgreed }));
+      return [maxConnections, ratePerMinute];
+    };
+    expect(parts(['a', 'b'], false)).toEqual([0, 0]);
+    expect(parts(['a', 'b'], true)).toEqual([3, 30]);
+    expect(parts(['a', 'b', 'c'], false)).toEqual([2, 20]);
+    // One that ends gives its part to nobody before all others have noted it.
+    expect(parts(['b', 'c'], false)).toEqual([2, 20]);
+    expect(parts(['b', 'c'], true)).toEqual([3, 30]);
+    expect(parts(['b'], true)).toEqual([6, 60]);
+    expect(parts(['c', 'd'], false, 'd')).toEqual([0, 0]);
   });
 
   it('goes to different workers for different groups when there is not enough for all', () => {
     const luckyOf = (key: string) =>
       [0, 1, 2, 3].filter(
         (rank) =>
-          shareOf(key, { isPaused: false, maxConnections: 1 }, { workers: 4, rank, isNew: false }).maxConnections === 1,
+          shareOf(key, { isPaused: false, maxConnections: 1 }, { places: [{ workers: 4, rank }], isNew: false })
+            .maxConnections === 1,
       );
     const lucky = Array.from({ length: 40 }, (_, n) => luckyOf(`mx${n}.example.net`));
     expect(lucky.every(({ length }) => length === 1)).toBe(true);

@@ -1,3 +1,6 @@
+import { FakeClock } from '../../../test/doubles/fake-clock';
+import type { DnsResolver } from '../../common/dns/dns-resolver';
+import { DirectRouter } from '../routing/direct-router';
 import { tlsaDemandOf } from '../smtp/conversation/tlsa';
 import type { HostDane } from './dane.service';
 import type { MtaStsPolicy } from './mta-sts-policy';
@@ -75,6 +78,52 @@ it('mail that is exempt goes where there were no policies, which are not even lo
   );
   expect(await router.resolve('x.example', { isExempt: true })).toBe(route);
   await expect(router.resolve('x.example')).rejects.toThrow('asked');
+});
+
+it('a policy is compared with all mail exchangers, not only with the first five that have addresses', async () => {
+  const hosts = ['a', 'b', 'c', 'd', 'e', 'mx6', 'mx7'].map((name) => ({
+    preference: 10,
+    exchange: `${name}.x.example`,
+  }));
+  const addressOf: Record<string, string> = { 'mx7.x.example': '192.0.2.7' };
+  const resolver = {
+    resolveMx: () => Promise.resolve({ kind: 'found', records: hosts.map((one, n) => ({ ...one, preference: n })) }),
+    resolveAddresses: (host: string) =>
+      Promise.resolve({
+        kind: 'found',
+        records: [{ family: 4, address: addressOf[host] ?? '192.0.2.1' }],
+        ttlSeconds: 60,
+      }),
+  };
+  const direct = new DirectRouter(resolver as unknown as DnsResolver, new FakeClock(), {
+    allowPrivateDestinations: true,
+  });
+  const routed = async (mode: MtaStsPolicy['mode'], mx: string[], dane: Record<string, HostDane> = {}) => {
+    const policy = { mode, mx, maxAgeSeconds: 60 };
+    const router = new PolicyRouter(
+      direct,
+      { policyOf: () => Promise.resolve({ policy }) },
+      {
+        of: (_domain, names) =>
+          Promise.resolve(new Map(names.flatMap((name) => (dane[name] ? [[name, dane[name]]] : [])))),
+      },
+    );
+    const found = await router.resolve('x.example');
+    return found.kind === 'hosts' ? found.hosts.map(({ hostName, tls }) => `${hostName} ${tls?.policy}`) : found.ruleId;
+  };
+  expect(await routed('enforce', ['mx7.x.example'])).toEqual(['mx7.x.example mta-sts']);
+  expect(await routed('enforce', ['b.x.example', 'mx6.x.example'])).toEqual([
+    'b.x.example mta-sts',
+    'mx6.x.example mta-sts',
+  ]);
+  // Another policy, with other hosts: nothing of what was found for the first.
+  expect(await routed('enforce', ['mx6.x.example'])).toEqual(['mx6.x.example mta-sts']);
+  expect(await routed('enforce', ['other.example'])).toBe('mta-sts-no-host');
+  expect(await routed('enforce', ['mx7.x.example'], { 'c.x.example': USABLE })).toEqual([
+    'c.x.example dane',
+    'mx7.x.example mta-sts',
+  ]);
+  expect(await routed('testing', ['mx7.x.example'])).toHaveLength(5);
 });
 
 describe('what policies demand of which host', () => {

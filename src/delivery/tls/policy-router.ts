@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { isLoopback } from '../../common/dns/public-address';
 import type { AppConfig } from '../../config/config';
 import {
   type HostTls,
+  MAXIMUM_HOSTS,
   notInPolicy,
   type Route,
   type RouteHost,
@@ -78,9 +80,32 @@ export class PolicyRouter extends Router {
       this.mtaSts.policyOf(domain, options.holder),
     ]);
     if (route.kind !== 'hosts') return route;
-    const names = route.hosts.map(({ hostName }) => hostName);
-    return withPolicies(route, mtaSts, (await this.dane?.of(domain, names, route.port, options.holder)) ?? new Map());
+    const allowed = await this.apply(route, domain, mtaSts, options);
+    const { policy } = mtaSts;
+    // Each candidate has to match (RFC 8461 section 5), and the domain may have more than these.
+    const isCut = route.hosts.length === MAXIMUM_HOSTS && policy?.mode === 'enforce';
+    if (!isCut || (allowed.kind === 'hosts' && allowed.hosts.length === MAXIMUM_HOSTS)) return allowed;
+    // A policy may be long.
+    const name = createHash('sha256').update(policy.mx.join()).digest('base64url');
+    const only = { name, allows: (host: string) => allowsHost(policy, host) };
+    const matching = await this.router.resolve(destination, { ...options, only });
+    if (matching.kind !== 'hosts') return allowed;
+    const further = await this.apply(matching, domain, mtaSts, options);
+    return together(allowed, further);
   }
+
+  private async apply(route: Hosts, domain: string, mtaSts: MtaStsState, { holder }: RouteOptions): Promise<Route> {
+    const names = route.hosts.map(({ hostName }) => hostName);
+    return withPolicies(route, mtaSts, (await this.dane?.of(domain, names, route.port, holder)) ?? new Map());
+  }
+}
+
+/** The hosts of both, by preference; the first comes before the second. */
+function together(one: Route, other: Route): Route {
+  if (one.kind !== 'hosts' || other.kind !== 'hosts') return other.kind === 'hosts' ? other : one;
+  const known = new Set(one.hosts.map(({ hostName }) => hostName));
+  const hosts = [...one.hosts, ...other.hosts.filter(({ hostName }) => !known.has(hostName))];
+  return { ...one, hosts: hosts.sort((a, b) => a.preference - b.preference).slice(0, MAXIMUM_HOSTS) };
 }
 
 /**

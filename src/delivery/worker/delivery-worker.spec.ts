@@ -40,7 +40,7 @@ function startWorker({ isNewcomer = true } = {}) {
     wake: jest.fn(),
   } as never);
   const worker = new DeliveryWorker(
-    { id: 'session', begin: () => Promise.resolve(), end: () => Promise.resolve() } as never,
+    { id: 'session', isPrepared: true, prepare: () => Promise.resolve(true), end: () => Promise.resolve() } as never,
     claimer as never,
     { run: () => Promise.resolve() } as never,
     pipeline as never,

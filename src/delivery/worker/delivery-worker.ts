@@ -111,7 +111,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
 
   private async claimForNewcomers(): Promise<void> {
     const { id } = this.session;
-    while (id !== undefined && this.isStepping && !this.isFull && !this.ending.signal.aborted) {
+    while (id !== undefined && this.mayClaimBeside) {
       const called = this.signal.takeCallsOf((caller) => this.claimer.isNewcomer(caller), MOST_CALLERS);
       if (!called.organizationIds?.size) return;
       const { claims, mayBeMore } = await this.claimer.claimOnlyFor(id, [...called.organizationIds]);
@@ -121,6 +121,11 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     }
   }
 
+  /** The loop is within a step that has come as far as its claim. */
+  private get mayClaimBeside(): boolean {
+    return this.isStepping && this.session.isPrepared && !this.isFull && !this.ending.signal.aborted;
+  }
+
   private get isFull(): boolean {
     return this.pipeline.size >= this.config.delivery.concurrency * MOST_PER_SLOT;
   }
@@ -128,6 +133,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   /** One claim; false when there was nothing to do. */
   private async step(): Promise<boolean> {
     if (this.session.id === undefined) await this.session.begin();
+    if (!(await this.session.prepare())) return false;
     await this.recovery.run();
     const { id } = this.session;
     const { isFull } = this;

@@ -1,4 +1,4 @@
-import { FairOrder } from '../policy/fair-order';
+import { FairOrder } from '../policy/turns/fair-order';
 import type { ClaimedDelivery } from '../ports/delivery';
 
 /** One delivery that has been claimed and whose attempt has not begun. */

@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Metrics } from '../../common/metrics/metrics';
-import type { DestinationState } from '../policy/destination-bounds';
+import type { DestinationState } from '../policy/destinations/destination-bounds';
 import { AttemptDispatcher, WAIT_REASONS } from './attempt-dispatcher';
 import { ByteBudget } from '../compose/byte-budget';
 import { DeliveryPipeline } from './delivery-pipeline';

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
 import { AppConfig } from '../../config/config';
-import { classifierOf, ReplyClassifier } from '../../delivery/policy/classify-reply';
+import { classifierOf, ReplyClassifier } from '../../delivery/policy/replies/classify-reply';
 import { DomainsModule } from '../domains/domains.module';
 import { PublicKeysModule } from '../domains/dkim/public-keys.module';
 import { EmailsModule } from '../emails/emails.module';

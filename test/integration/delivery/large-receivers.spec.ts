@@ -1,7 +1,7 @@
 import { checkEgress } from '../../../src/cli/doctor/database-checks';
 import type { Services } from '../../../src/cli/session/cli-session';
-import type { ReplyAction } from '../../../src/delivery/policy/reply-rule';
-import { RULE_FILES } from '../../../src/delivery/policy/reply-rules';
+import type { ReplyAction } from '../../../src/delivery/policy/replies/reply-rule';
+import { RULE_FILES } from '../../../src/delivery/policy/replies/reply-rules';
 import { DestinationsService } from '../../../src/delivery/shaping/destinations.service';
 import { EgressService } from '../../../src/delivery/egress/egress.service';
 import { EgressSyncJob } from '../../../src/delivery/worker/egress.job';

@@ -45,6 +45,16 @@ describe("a worker whose clock is not the database's", () => {
     });
     const session = worker.get(WorkerSession);
     await waitFor(() => session.id !== undefined, { what: 'a session' });
+    // Another one must not wait for it to share limits.
+    await scene.db.query(
+      `insert into worker_sessions (id, host, process_id, lease_until) values ($1, 'other', 1, now() + interval '1 hour')`,
+      [newId()],
+    );
+    const known = 'select cardinality(peers) as count from worker_sessions where id = $1';
+    await waitFor(async () => (await scene.db.query<{ count: number }>(known, [session.id]))[0]?.count === 2, {
+      what: 'the other to be confirmed',
+    });
+    await scene.db.query(`delete from worker_sessions where host = 'other'`);
     // Asked all the same, they go by the database's time.
     await worker.get(QueueSweepJob).endOverdue();
     await worker.get(PromoteDueJob).promote();

@@ -1,4 +1,4 @@
-import { BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../src/delivery/policy/classify-reply';
+import { BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../src/delivery/policy/replies/classify-reply';
 import { MINUTE } from '../../../src/common/clock';
 import { Conversation } from '../../../src/delivery/smtp/conversation/smtp-connection';
 import {

@@ -26,8 +26,8 @@ function watchedSince(leaseSeconds: string): string {
 // Writes: worker_sessions (primary key), reads the others, one for each worker. Locks: the session's row. Rows: one.
 // Not the ORM: interval arithmetic on the server's clock.
 const BEGIN = `
-  insert into worker_sessions (id, host, process_id, version, lease_until, watched_since)
-  values ($1, $2, $3, $5, now() + make_interval(secs => $4), ${watchedSince('$4')})
+  insert into worker_sessions (id, host, process_id, version, lease_until, watched_since, peers)
+  values ($1, $2, $3, $5, now() + make_interval(secs => $4), ${watchedSince('$4')}, '{}')
   returning ${WATCHED_SECONDS}`;
 
 /**

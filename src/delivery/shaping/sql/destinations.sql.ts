@@ -91,51 +91,6 @@ export function findChanges(sessionId: string, withinMs: number): Statement<Peer
   return { name: 'find-destination-changes', text: CHANGES, values: [sessionId, withinMs] };
 }
 
-// What live workers other than one have under way at groups that are limited.
-// Reads: destination_reports (primary key), worker_sessions (whole: a row for each worker). Locks: none. Rows: up to the groups.
-// Not the ORM: a sum over two tables, by the server's clock.
-const OTHERS_ACTIVE = `
-  select r.key, sum(r.active)::int as active
-  from destination_reports r
-  join worker_sessions s on s.id = r.session_id
-  where r.key = any ($2::text[]) and r.session_id <> $1 and r.active > 0 and s.lease_until > now()
-  group by r.key`;
-
-/**
- * Returns the number of conversations that other running workers have with each destination; none for a destination without any.
- */
-export function sumOthersActive(
-  sessionId: string,
-  keys: readonly string[],
-): Statement<{ key: string; active: number }> {
-  return { name: 'sum-others-active', text: OTHERS_ACTIVE, values: [sessionId, keys] };
-}
-
-/** A worker among those that run. */
-export interface Rank {
-  readonly workers: number;
-  /** Place among them, from 0. */
-  readonly rank: number;
-  /** Since its session began. */
-  readonly ageMs: number;
-}
-
-// How many workers live, and which place one of them has.
-// Reads: worker_sessions (whole: a row for each worker). Locks: none. Rows: one; none for a session that is gone.
-// Not the ORM: counts by the server's clock.
-const RANK = `
-  select
-    (select count(*)::int from worker_sessions w where w.lease_until > clock_timestamp() or w.id = s.id) as workers,
-    (select count(*)::int from worker_sessions w where w.lease_until > clock_timestamp() and w.id < s.id) as rank,
-    extract(epoch from clock_timestamp() - s.started_at)::float8 * 1000 as "ageMs"
-  from worker_sessions s
-  where s.id = $1`;
-
-/** One row: how many workers run, and the caller's place among them; no row when its session is gone. */
-export function findRank(sessionId: string): Statement<Rank> {
-  return { name: 'find-rank', text: RANK, values: [sessionId] };
-}
-
 /** A rule as it is read. */
 export type ListedRule = Pick<DestinationRule, 'id' | 'key' | 'source' | 'effect' | 'value' | 'cause' | 'until'> & {
   readonly since: Date;

@@ -15,7 +15,7 @@ import {
   WARMING_UP_WORDS,
 } from '../../ports/outcome';
 import { simulate } from './simulate';
-import type { ReleaseSignal } from '../../policy/destination-bounds';
+import type { ReleaseSignal } from '../../policy/destinations/destination-bounds';
 import type { Unroutable } from '../../routing/router';
 import type { PreparedMessage } from '../../compose/message-composer';
 import { ShapingSync } from '../slots/shaping-sync.job';

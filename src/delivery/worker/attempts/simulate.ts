@@ -1,5 +1,5 @@
 import { SECOND } from '../../../common/clock';
-import { BUILT_IN_CLASSIFIER } from '../../policy/classify-reply';
+import { BUILT_IN_CLASSIFIER } from '../../policy/replies/classify-reply';
 import { rejection } from '../../policy/transmission-result';
 import type { DeliveryOutcome, SmtpFacts } from '../../ports/outcome';
 import type { SmtpPhase } from '../../ports/attempt-trace';

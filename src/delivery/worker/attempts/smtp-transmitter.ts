@@ -3,7 +3,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { FairStarts } from '../../../common/async/fair-turns';
 import { Clock, SECOND } from '../../../common/clock';
 import { AppConfig } from '../../../config/config';
-import { ReplyClassifier } from '../../policy/classify-reply';
+import { ReplyClassifier } from '../../policy/replies/classify-reply';
 import { isWorthAnotherHost, rejection, type TransmissionResult } from '../../policy/transmission-result';
 import type { ClaimedDelivery } from '../../ports/delivery';
 import { type Route, type RouteOptions, Router } from '../../routing/router';

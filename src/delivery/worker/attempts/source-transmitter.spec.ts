@@ -5,7 +5,7 @@ import type { AppConfig } from '../../../config/config';
 import { EgressPools } from '../../egress/egress-pools';
 import { SourceChooser } from '../../egress/source-chooser';
 import type { WarmUpVolumes } from '../../egress/warm-up-volumes';
-import { BUILT_IN_CLASSIFIER } from '../../policy/classify-reply';
+import { BUILT_IN_CLASSIFIER } from '../../policy/replies/classify-reply';
 import { rejection } from '../../policy/transmission-result';
 import type { SignedMessage } from '../../compose/message-composer';
 import type { SmtpTransmitter, Target, Transmission } from './smtp-transmitter';

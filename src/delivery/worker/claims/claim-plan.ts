@@ -2,7 +2,7 @@ import { Tally } from '../../../common/async/holder-turns';
 import type { Clock } from '../../../common/clock';
 import type { ClaimedDelivery } from '../../ports/delivery';
 import type { ReadyFilter } from '../../queue/sql/ready-destinations.sql';
-import type { Load } from '../../policy/destination-bounds';
+import type { Load } from '../../policy/destinations/destination-bounds';
 import { AttemptPace } from './attempt-pace';
 import type { GroupRoom } from './claim-quotas';
 import type { WorkerSlots } from '../slots/worker-slots';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import type { ClaimedDelivery } from '../../ports/delivery';
 import { WeightSource } from '../../ports/sources';
-import { type Shares, TenantTurns } from '../../policy/tenant-turns';
+import { type Shares, TenantTurns } from '../../policy/turns/tenant-turns';
 import { DeliveryQueueRepository } from '../../queue/delivery-queue.repository';
 import { type ClaimPlan, ClaimPlanner } from './claim-plan';
 import { quotasOf, type TenantQuotas } from './claim-quotas';

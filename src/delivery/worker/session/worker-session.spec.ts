@@ -165,4 +165,21 @@ describe('WorkerSession', () => {
     expect(sessions.renewals).toBe(0);
     expect(session.id).toBeUndefined();
   });
+
+  it('does again what failed of what comes before the first claim, and under each session all of it', async () => {
+    const done: string[] = [];
+    let works = false;
+    session.onBegin(() => Promise.resolve(void done.push('once')));
+    session.onBegin(() => {
+      done.push(works ? 'well' : 'in vain');
+      return Promise.resolve(works);
+    });
+    await session.begin();
+    expect([session.isPrepared, await session.prepare()]).toEqual([false, false]);
+    works = true;
+    expect([await session.prepare(), await session.prepare(), session.isPrepared]).toEqual([true, true, true]);
+    expect(done).toEqual(['once', 'in vain', 'in vain', 'well']);
+    await session.begin();
+    expect(done.slice(4)).toEqual(['once', 'well']);
+  });
 });

@@ -11,6 +11,9 @@ const SAFETY = 1 / 6;
 /** After a renewal that failed: the lease is short, and it may have been the connection. */
 const RETRY_MS = SECOND;
 
+/** Does not reject; false: it failed, and is to be done again. */
+type Preparation = () => Promise<boolean | void>;
+
 /**
  * This process's lease on what it has claimed.
  *
@@ -29,7 +32,9 @@ export class WorkerSession implements OnApplicationShutdown {
   /** Since when the workers together have watched the database, as far as this one can tell; never after a failed renewal. */
   private watchedSinceMs = Infinity;
   private current: string | undefined;
-  private readonly whenBegun: (() => Promise<void>)[] = [];
+  private readonly whenBegun: Preparation[] = [];
+  /** Of these, what is still to be done under the present session. */
+  private unprepared: readonly Preparation[] = [];
   private readonly whenEnding: (() => Promise<void>)[] = [];
 
   constructor(
@@ -58,8 +63,8 @@ export class WorkerSession implements OnApplicationShutdown {
     return this.id !== undefined && this.clock.monotonicMs() - this.watchedSinceMs >= this.leaseMs;
   }
 
-  /** What is to be done under each new session before anything is claimed. @param work does not reject */
-  onBegin(work: () => Promise<void>): void {
+  /** What is to be done under each new session before anything is claimed. */
+  onBegin(work: Preparation): void {
     this.whenBegun.push(work);
   }
 
@@ -77,7 +82,21 @@ export class WorkerSession implements OnApplicationShutdown {
     if (this.current !== undefined) this.lose();
     this.current = id;
     this.extend(startedMs, watchedSeconds);
-    for (const work of this.whenBegun) await work();
+    this.unprepared = this.whenBegun;
+    await this.prepare();
+  }
+
+  /** Does what is left to do before anything is claimed; false while some of it fails. */
+  async prepare(): Promise<boolean> {
+    const failed: Preparation[] = [];
+    for (const work of this.unprepared) if ((await work()) === false) failed.push(work);
+    this.unprepared = failed;
+    return failed.length === 0;
+  }
+
+  /** All has been done that comes before the first claim. */
+  get isPrepared(): boolean {
+    return this.unprepared.length === 0;
   }
 
   /** Gives the lease up, and with it whatever is still claimed. */

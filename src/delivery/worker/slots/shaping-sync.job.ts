@@ -1,11 +1,15 @@
-import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
 import { withoutEncodedAddresses } from '../../../common/erasure/without-addresses';
 import { reasonOf } from '../../../common/errors/app-error';
 import { newId } from '../../../common/ids';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
-import { type Bounds, DESTINATION_LIMITER_DEFAULTS, type ReleaseSignal } from '../../policy/destination-bounds';
-import { readReply } from '../../policy/read-reply';
+import {
+  type Bounds,
+  DESTINATION_LIMITER_DEFAULTS,
+  type ReleaseSignal,
+} from '../../policy/destinations/destination-bounds';
+import { readReply } from '../../policy/replies/read-reply';
 import type { Settlement, SmtpFacts } from '../../ports/outcome';
 import { profileOf } from '../../ports/provider-profiles';
 import type { Route } from '../../routing/router';
@@ -13,10 +17,12 @@ import { type CountedKind, DestinationLog, learnRule } from '../../shaping/desti
 import {
   DestinationsRepository,
   type ListedRule,
+  type Peers,
   type ReportedGroup,
   type WantedRule,
 } from '../../shaping/destinations.repository';
-import { limitsOf, type Share, shareOf } from '../../shaping/worker-share';
+import { KnownPlaces } from '../../shaping/known-places';
+import { limitsOf, type OthersActive, type Share, shareOf } from '../../shaping/worker-share';
 import { WorkSignal } from '../session/work-signal';
 import { WorkerSession } from '../session/worker-session';
 import { WorkerSlots } from './worker-slots';
@@ -26,8 +32,6 @@ const EVERY_MS = 2 * SECOND;
 /** Reads overlap a little: the workers share the database's clock, but their commits take time. */
 const OVERLAP_MS = 3 * SECOND;
 const FIRST_LOOK_MS = 60 * MINUTE;
-/** By then every other worker has read of the new one and closed its spare connections. */
-const NEW_FOR_MS = 5 * SECOND;
 const MAX_CAUSE = 500;
 /** Of a group that is held back all are reported, as their mail is not counted as waiting for a worker; of others the log's. */
 const MAX_MEMBERS = 1_000;
@@ -35,10 +39,11 @@ const MAX_MEMBERS = 1_000;
 /**
  * Shares this worker's findings about groups of destinations with the others, and applies theirs and operators' changes. Every
  * two seconds it writes rows of its own, reads what others have changed, and divides common limits among the running workers.
- * While the database is unavailable the last state applies.
+ * Once it keeps to its part among them it reports what it has beyond that, and then confirms that it knows them: a worker takes
+ * more only after all others have confirmed the same ones. While the database is unavailable the last state applies.
  */
 @Injectable()
-export class ShapingSync implements OnApplicationBootstrap {
+export class ShapingSync implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(ShapingSync.name);
   private readonly log: DestinationLog;
   /** Limits derived from replies since the last time, by group and effect. */
@@ -52,6 +57,12 @@ export class ShapingSync implements OnApplicationBootstrap {
   /** Groups that a rule is about. */
   private ruled: ReadonlySet<string> = new Set();
   private lookedAtMs = -Infinity;
+  private lastSync: Promise<void> = Promise.resolve();
+  private readonly places = new KnownPlaces();
+  /** The session under which limits have been read. */
+  private knownTo: string | undefined;
+  /** The session, and the workers that it has confirmed. */
+  private confirmed = '';
   /** The rules `resumed` that hold and have been applied. */
   private resumed: ReadonlySet<string> = new Set();
 
@@ -64,13 +75,27 @@ export class ShapingSync implements OnApplicationBootstrap {
     private readonly clock: Clock,
   ) {
     this.log = new DestinationLog(clock);
-    session.onBegin(() => this.sync());
+    // Without it nothing would be limited.
+    session.onBegin(async () => {
+      await this.sync();
+      return this.knownTo === session.id;
+    });
   }
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'share-destinations', everyMs: EVERY_MS, run: () => this.sync() });
+    // A worker whose clock is wrong still has connections, and its part of common limits.
+    const run = () => this.sync();
+    this.jobs.start({ name: 'share-destinations', everyMs: EVERY_MS, needsNoClock: true, run });
     const remove = () => this.destinations.removeOver();
     this.jobs.startRemoval({ name: 'forget-destinations', everyMs: 10 * MINUTE, run: remove });
+  }
+
+  /** Jobs end before the worker has finished what is under way: until its session ends, the others wait for its confirmation. */
+  onModuleDestroy(): void {
+    const timer = setInterval(() => {
+      if (this.session.id === undefined) clearInterval(timer);
+      else void this.sync();
+    }, EVERY_MS).unref();
   }
 
   /** An attempt starts. */
@@ -86,13 +111,19 @@ export class ShapingSync implements OnApplicationBootstrap {
     if (smtp && !this.slots.isSharedHop && (signal === 'throttled' || signal === 'suspended')) this.learn(key, smtp);
   }
 
-  /** Never rejects. */
-  async sync(): Promise<void> {
+  /** One at a time: else an earlier reading could replace a later one. Never rejects. */
+  sync(): Promise<void> {
+    this.lastSync = this.lastSync.then(() => this.syncOnce());
+    return this.lastSync;
+  }
+
+  private async syncOnce(): Promise<void> {
     const { id } = this.session;
     if (id === undefined) return;
     try {
       await this.publish(id);
-      await this.receive(id);
+      const peers = await this.receive(id);
+      if (peers) await this.confirm(id, peers);
     } catch (error) {
       this.logger.warn(`What is known of destinations is not shared: ${reasonOf(error)}`);
     }
@@ -154,7 +185,8 @@ export class ShapingSync implements OnApplicationBootstrap {
 
   /** @param members its domains; undefined: those that the log has */
   private reportOf(key: string, members?: readonly string[]): ReportedGroup {
-    const { limit, active } = this.slots.learned.loadOf(key);
+    const { limit } = this.slots.learned.loadOf(key);
+    const active = this.slots.heldAt(key);
     const change = this.slots.learned.lastChange(key);
     const known = this.log.factsOf(key);
     const facts = { key, active, concurrency: limit, ...known, domains: members ?? known.domains };
@@ -168,23 +200,47 @@ export class ShapingSync implements OnApplicationBootstrap {
     };
   }
 
-  private async receive(sessionId: string): Promise<void> {
+  /** In this order: a worker that reads the confirmation reads what this one has beyond its part, too. */
+  private async confirm(sessionId: string, { ids }: Peers): Promise<void> {
+    const known = [sessionId, ...ids].join();
+    if (known === this.confirmed) return;
+    await this.publish(sessionId);
+    await this.destinations.confirmPeers(sessionId, ids);
+    this.confirmed = known;
+  }
+
+  private async receive(sessionId: string): Promise<Peers | undefined> {
     const nowMs = this.clock.monotonicMs();
     const withinMs = Math.min(FIRST_LOOK_MS, nowMs - this.lookedAtMs + OVERLAP_MS);
-    const { changes, rank: own, rules } = await this.destinations.findShared(sessionId, withinMs);
+    const { changes, peers, rules } = await this.destinations.findShared(sessionId, withinMs);
     for (const { key, concurrency, agoMs, cause, ...pause } of changes) {
       this.slots.learned.adopt(key, { ...pause, limit: concurrency, cause: cause ?? undefined }, agoMs);
     }
     this.lookedAtMs = nowMs;
-    if (own === undefined) return;
+    if (peers === undefined) return undefined;
     this.resume(rules);
-    const { workers, rank, ageMs } = own;
-    this.signal.setRank({ workers, rank });
-    const othersActive =
-      workers > 1
-        ? await this.destinations.othersActive(sessionId, this.limitedKeys(rules))
-        : new Map<string, number>();
-    this.bound(rules, { workers, rank, isNew: workers > 1 && ageMs < NEW_FOR_MS }, othersActive);
+    const share = this.places.see(sessionId, peers);
+    const { ids } = peers;
+    this.signal.setRank({ workers: ids.length, rank: ids.indexOf(sessionId) });
+    const othersActive = await this.othersActive(sessionId, ids, this.limitedKeys(rules));
+    this.bound(rules, share, othersActive);
+    this.knownTo = sessionId;
+    return peers;
+  }
+
+  /** By group. */
+  private async othersActive(
+    sessionId: string,
+    ids: readonly string[],
+    keys: readonly string[],
+  ): Promise<ReadonlyMap<string, OthersActive>> {
+    const rows = ids.length > 1 ? await this.destinations.othersActive(sessionId, keys) : [];
+    const ranks = new Map(ids.map((id, rank) => [id, rank]));
+    const byKey = new Map<string, { rank: number | undefined; active: number }[]>();
+    for (const { key, sessionId: other, active } of rows) {
+      byKey.set(key, [...(byKey.get(key) ?? []), { rank: ranks.get(other), active }]);
+    }
+    return byKey;
   }
 
   /** An operator vouches for a destination that this worker has paused by itself. */
@@ -205,7 +261,7 @@ export class ShapingSync implements OnApplicationBootstrap {
     return [...new Set([...ruled, ...met].map(({ key }) => key))];
   }
 
-  private bound(rules: readonly ListedRule[], share: Share, othersActive: ReadonlyMap<string, number>): void {
+  private bound(rules: readonly ListedRule[], share: Share, othersActive: ReadonlyMap<string, OthersActive>): void {
     const byKey = new Map<string, ListedRule[]>();
     for (const rule of rules) byKey.set(rule.key, [...(byKey.get(rule.key) ?? []), rule]);
     this.ruled = new Set(byKey.keys());

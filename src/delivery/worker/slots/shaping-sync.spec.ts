@@ -11,25 +11,29 @@ import type { WorkerSlots } from './worker-slots';
 const KEY = 'mx.example.net';
 
 /** One that reports to a database which is away until `comeBack`; `learned` is what the worker knows of the group. */
-function setUp(learned: { loadOf: () => unknown; lastChange: () => unknown }) {
+function setUp(learned: { loadOf: () => { limit: number; active: number }; lastChange: () => unknown }) {
   const told: WantedRule[] = [];
   const reported: ReportedGroup[] = [];
   let isAway = true;
+  const session = { id: 'worker' as string | undefined, onBegin: () => undefined };
   const whenThere = (work: () => void) => (isAway ? Promise.reject(new Error('away')) : Promise.resolve(work()));
   const destinations = {
     report: (_session: string, groups: ReportedGroup[]) => whenThere(() => reported.push(...groups)),
-    findShared: () => Promise.resolve({ changes: [], rank: undefined, rules: [] }),
+    findShared: () => Promise.resolve({ changes: [], peers: undefined, rules: [] }),
     writeRules: (rules: WantedRule[]) => whenThere(() => told.push(...rules)),
   } as unknown as DestinationsRepository;
   const sync = new ShapingSync(
     destinations,
-    { learned, isSharedHop: false, hop: new SharedHop(new FakeClock()), loads: () => [] } as unknown as WorkerSlots,
-    { id: 'worker', onBegin: () => undefined } as unknown as WorkerSession,
+    {
+      ...{ learned, isSharedHop: false, hop: new SharedHop(new FakeClock()), loads: () => [] },
+      heldAt: () => learned.loadOf().active,
+    } as unknown as WorkerSlots,
+    session as unknown as WorkerSession,
     {} as WorkSignal,
     {} as PeriodicJobs,
     new FakeClock(),
   );
-  return { sync, told, reported, comeBack: () => (isAway = false) };
+  return { sync, session, told, reported, comeBack: () => (isAway = false) };
 }
 
 it('what a worker has learned of a reply is told once the database is back, without addresses', async () => {
@@ -98,8 +102,8 @@ it('a word to workers is heeded once, and forgotten with its rule', async () => 
   };
   let rules = [word];
   const destinations = {
-    ...{ report: () => Promise.resolve(), writeRules: () => Promise.resolve() },
-    findShared: () => Promise.resolve({ changes: [], rank: { workers: 1, rank: 0, ageMs: 0 }, rules }),
+    ...{ report: () => Promise.resolve(), writeRules: () => Promise.resolve(), confirmPeers: () => Promise.resolve() },
+    findShared: () => Promise.resolve({ changes: [], peers: { ids: ['worker'], isAgreed: true }, rules }),
   } as unknown as DestinationsRepository;
   const heeded: unknown[] = [];
   const learned = { loadOf: () => ({ limit: 0, active: 0 }), adopt: (...word: unknown[]) => heeded.push(word) };
@@ -126,4 +130,17 @@ it('a word to workers is heeded once, and forgotten with its rule', async () => 
   rules = [word];
   await sync.sync();
   expect(heeded).toHaveLength(2);
+});
+
+it('goes on while a stopping worker finishes what is under way, until its session ends', () => {
+  jest.useFakeTimers();
+  const { sync, session } = setUp({ loadOf: () => ({ limit: 4, active: 3 }), lastChange: () => undefined });
+  const runs = jest.spyOn(sync, 'sync').mockResolvedValue();
+  sync.onModuleDestroy();
+  jest.advanceTimersByTime(10_000);
+  expect(runs).toHaveBeenCalledTimes(5);
+  session.id = undefined;
+  jest.advanceTimersByTime(10_000);
+  expect(runs).toHaveBeenCalledTimes(5);
+  expect(jest.getTimerCount()).toBe(0);
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { FakeClock } from '../../../../test/doubles/fake-clock';
 import { SECOND } from '../../../common/clock';
-import type { ReleaseSignal } from '../../policy/destination-bounds';
+import type { ReleaseSignal } from '../../policy/destinations/destination-bounds';
 import { type Ticket, WorkerSlots, type WorkerSlotsOptions } from './worker-slots';
 
 function setUp(options: Partial<WorkerSlotsOptions> = {}) {

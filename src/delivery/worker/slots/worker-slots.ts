@@ -7,10 +7,11 @@ import {
   type DestinationState,
   type Load,
   type ReleaseSignal,
-} from '../../policy/destination-bounds';
-import { DestinationLimiter } from '../../policy/destination-limiter';
+} from '../../policy/destinations/destination-bounds';
+import { DestinationLimiter } from '../../policy/destinations/destination-limiter';
 import type { Route } from '../../routing/router';
 import { DestinationGroups } from './destination-groups';
+import { RecentPeaks } from './recent-peaks';
 import { SharedHop } from './shared-hop';
 
 type Hosts = Extract<Route, { kind: 'hosts' }>;
@@ -72,6 +73,7 @@ export class WorkerSlots {
   private readonly limiter: DestinationLimiter;
   private readonly bounds: DestinationBounds;
   private readonly groups = new DestinationGroups();
+  private readonly peaks: RecentPeaks;
   private readonly tenants = new Tally();
   private readonly unproven = new Tally();
   private readonly hosts = new Tally();
@@ -86,6 +88,7 @@ export class WorkerSlots {
   ) {
     this.limiter = new DestinationLimiter(clock, options);
     this.bounds = new DestinationBounds(clock);
+    this.peaks = new RecentPeaks(clock);
     this.most = options.slots;
     this.hop = new SharedHop(clock, options.hop);
   }
@@ -134,6 +137,7 @@ export class WorkerSlots {
     this.tenants.add(organizationId, -1);
     this.hosts.add(host, -1);
     if (isUnproven) this.countUnproven(organizationId, -1);
+    this.peaks.note(key, this.limiter.loadOf(key).active);
     this.limiter.release(key, signal, cause);
     if (signal === 'success') this.most = Math.min(this.options.slots, this.most + RECOVERY_PER_SUCCESS);
   }
@@ -239,6 +243,12 @@ export class WorkerSlots {
   /** Connections to the group are limited from outside. */
   isLimited(key: string): boolean {
     return this.bounds.limitOf(key) < Infinity;
+  }
+
+  /** Conversations with a group, and those that ended so lately that their connections may be open where they are limited. */
+  heldAt(key: string): number {
+    const { active } = this.limiter.loadOf(key);
+    return this.isLimited(key) ? Math.max(active, this.peaks.of(key)) : active;
   }
 
   messagesPerConnection(key: string): number | undefined {

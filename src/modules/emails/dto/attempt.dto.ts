@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { REPLY_ACTIONS, REPLY_CLASSES } from '../../../delivery/policy/classify-reply';
+import { REPLY_ACTIONS, REPLY_CLASSES } from '../../../delivery/policy/replies/classify-reply';
 import { type PhaseTimes, toPhase, SMTP_PHASES, TLS_POLICIES } from '../../../delivery/ports/attempt-trace';
 import type { EmailEvent } from '../email.entity';
 import { phasesOf, type StoredTrace, traceOf } from '../outcomes/stored-trace';

@@ -1,5 +1,5 @@
 import { domainOf } from '../../../common/mail-address';
-import type { ReplyClassification } from '../../../delivery/policy/classify-reply';
+import type { ReplyClassification } from '../../../delivery/policy/replies/classify-reply';
 import { isAutomated, MEMBER_FAILED, type RecordedOutcome } from '../../../delivery/ports/outcome';
 import { providerOf } from '../../../delivery/ports/provider-profiles';
 import { type Counter, isCountedByProvider, type StatDelta } from '../../stats/stats.service';

@@ -3,7 +3,7 @@ import { OrganizationsService } from '../../../auth/organizations/organizations.
 import { Clock, DAY } from '../../../common/clock';
 import { firstIdAt } from '../../../common/ids';
 import type { Tenant } from '../../../common/tenant';
-import { BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../delivery/policy/classify-reply';
+import { BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../delivery/policy/replies/classify-reply';
 import { readPhase } from '../../events/event-rows';
 import { OutcomesRepository } from './outcomes.repository';
 import type { StoredReply } from './sql/stored-events.sql';

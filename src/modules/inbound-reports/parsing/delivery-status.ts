@@ -1,5 +1,5 @@
 import type { Steps } from '../../../common/async/steps';
-import type { ReplyClassifier } from '../../../delivery/policy/classify-reply';
+import type { ReplyClassifier } from '../../../delivery/policy/replies/classify-reply';
 import { evaluateFailure, MAXIMUM_RESPONSE_LENGTH, type FailureGrounds } from './evaluate-failure';
 import { type HeaderFields, readHeader } from '../../../common/mime/mime-message';
 import { decodeField } from '../../../common/mime/part-text';

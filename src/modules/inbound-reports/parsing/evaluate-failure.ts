@@ -2,7 +2,7 @@ import {
   BUILT_IN_CLASSIFIER,
   countsAgainstSender,
   type ReplyClassifier,
-} from '../../../delivery/policy/classify-reply';
+} from '../../../delivery/policy/replies/classify-reply';
 import type { SmtpPhase } from '../../../delivery/ports/attempt-trace';
 import { printable, type Report } from './report';
 

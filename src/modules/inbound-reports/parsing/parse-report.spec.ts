@@ -1,6 +1,6 @@
 import { corpusNames, expectedReports, readCorpus } from '../../../../test/corpus/reports-corpus';
 import { loopTurnsOf } from '../../../../test/setup/loop-turns';
-import { BUILT_IN_CLASSIFIER } from '../../../delivery/policy/classify-reply';
+import { BUILT_IN_CLASSIFIER } from '../../../delivery/policy/replies/classify-reply';
 import { parseReport, parseReportInTurns } from './parse-report';
 import type { Report } from './report';
 

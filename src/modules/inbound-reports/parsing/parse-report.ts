@@ -1,7 +1,11 @@
 import { type Steps, stepsAtOnce, stepsInTurns } from '../../../common/async/steps';
 import { leavesOf, type MessagePart, splitMessage } from '../../../common/mime/mime-message';
 import { decodedBody } from '../../../common/mime/part-text';
-import { ANOTHER_PARTY, BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../delivery/policy/classify-reply';
+import {
+  ANOTHER_PARTY,
+  BUILT_IN_CLASSIFIER,
+  type ReplyClassifier,
+} from '../../../delivery/policy/replies/classify-reply';
 import { BOUNCE_PATTERNS, DELAY_PATTERNS, FAILURE_PHRASES, GENERIC_BOUNCE_PATTERNS } from './bounce-patterns';
 import { readBareDeliveryStatus, readDeliveryStatus } from './delivery-status';
 import { isDispositionNotification, isLoop, isReplyOfMailbox, whyDropped } from './dropped-mail';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Transaction } from '../../../database/statements/transaction';
-import { ReplyClassifier } from '../../../delivery/policy/classify-reply';
+import { ReplyClassifier } from '../../../delivery/policy/replies/classify-reply';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import { DmarcReportsService, TlsReportsService } from '../../domains/aggregate-reports/aggregate-reports.service';

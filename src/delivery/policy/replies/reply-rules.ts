@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { RE2JS } from 're2js';
-import { isRecord } from '../../common/values';
-import { ConfigurationError } from '../../config/load-config';
+import { isRecord } from '../../../common/values';
+import { ConfigurationError } from '../../../config/load-config';
 import {
   REASONS,
   REPLY_ACTIONS,

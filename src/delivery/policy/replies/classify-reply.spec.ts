@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import { definitions, parseExample } from '../../../test/factories/reply-examples';
+import { definitions, parseExample } from '../../../../test/factories/reply-examples';
 import { BUILT_IN_CLASSIFIER } from './classify-reply';
 import type { ReplyToClassify } from './read-reply';
 import wordLists from './rules/words.json';
-import { SMTP_PHASES } from '../ports/attempt-trace';
+import { SMTP_PHASES } from '../../ports/attempt-trace';
 import { stageOf } from './reply-rule';
-import { anyCharacter } from '../../../test/factories/any-character';
+import { anyCharacter } from '../../../../test/factories/any-character';
 
 const classifyReply = (reply: ReplyToClassify) => BUILT_IN_CLASSIFIER.classify(reply);
 const EARLY_PHASES = ['dns', 'connect', 'greeting', 'tls', 'auth', 'mail'] as const;

@@ -1,4 +1,4 @@
-import { REFUSALS_OF_THE_SENDER, UNKNOWN_MAILBOXES } from '../../../test/factories/miscoded-replies';
+import { REFUSALS_OF_THE_SENDER, UNKNOWN_MAILBOXES } from '../../../../test/factories/miscoded-replies';
 import { BUILT_IN_CLASSIFIER } from './classify-reply';
 
 /** Words of a reply that suppress its recipient, under codes of the mailbox. */

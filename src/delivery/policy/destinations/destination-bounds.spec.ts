@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { FakeClock } from '../../../test/doubles/fake-clock';
-import { MINUTE, SECOND } from '../../common/clock';
+import { FakeClock } from '../../../../test/doubles/fake-clock';
+import { MINUTE, SECOND } from '../../../common/clock';
 import { type Bounds, DestinationBounds } from './destination-bounds';
 
 function setUp(bounds: Bounds) {
@@ -30,6 +30,18 @@ describe('the bounds of a group', () => {
     expect(setUp({ isPaused: true, maxConnections: 3 }).all.roomFor('mx', 0)).toBe(0);
     const { all } = setUp({ isPaused: false, maxConnections: 3 });
     expect([0, 2, 3, 4].map((active) => all.roomFor('mx', active))).toEqual([3, 1, 0, 0]);
+  });
+
+  it('let nothing begin at a rate of nothing, which is the part of a worker that has just come', () => {
+    const bounds: { isPaused: boolean; ratePerMinute: number } = { isPaused: false, ratePerMinute: 0 };
+    const { all, clock } = setUp(bounds);
+    expect(all.roomFor('mx', 0)).toBe(0);
+    clock.advance(MINUTE);
+    expect(all.roomFor('mx', 0)).toBe(0);
+    all.replace(() => ({ isPaused: false, ratePerMinute: 30 }), ['mx']);
+    expect(all.roomFor('mx', 0)).toBe(0);
+    clock.advance(2 * SECOND);
+    expect(all.roomFor('mx', 0)).toBe(1);
   });
 
   it('let no more begin in a minute than the rate and one burst', () => {

@@ -1,5 +1,5 @@
-import { judgedReplies } from '../../../test/corpus/replies-corpus';
-import { parseExample } from '../../../test/factories/reply-examples';
+import { judgedReplies } from '../../../../test/corpus/replies-corpus';
+import { parseExample } from '../../../../test/factories/reply-examples';
 import { BUILT_IN_CLASSIFIER } from './classify-reply';
 
 it('each reply of the corpus is judged as a person would', () => {

@@ -1,4 +1,4 @@
-import type { SmtpPhase } from '../ports/attempt-trace';
+import type { SmtpPhase } from '../../ports/attempt-trace';
 
 /**
  * What a reply is about. `mailbox`: the address or its domain. `full`: the mailbox's room. `policy`: a rule of the receiver.

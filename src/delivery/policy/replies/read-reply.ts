@@ -1,4 +1,4 @@
-import type { SmtpPhase } from '../ports/attempt-trace';
+import type { SmtpPhase } from '../../ports/attempt-trace';
 import { type ReplyStage, stageOf } from './reply-rule';
 
 /** A refusal as the remote side put it. Every field but the code may be missing. */

@@ -1,4 +1,4 @@
-import { atMost } from '../../common/bounded-cache';
+import { atMost } from '../../../common/bounded-cache';
 import { LRUCache } from 'lru-cache';
 
 /** Organizations that one claim serves. */

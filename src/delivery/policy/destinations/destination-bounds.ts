@@ -1,4 +1,4 @@
-import { type Clock, MINUTE, SECOND } from '../../common/clock';
+import { type Clock, MINUTE, SECOND } from '../../../common/clock';
 
 // Input, output and state of the destination limiter: apart from it, as other files use these types too.
 
@@ -148,7 +148,8 @@ export class DestinationBounds {
 
   private tokensOf(key: string, ratePerMinute: number): number {
     const nowMs = this.clock.monotonicMs();
-    const size = Math.max(1, (ratePerMinute * BURST_MS) / MINUTE);
+    // A worker without a part of the rate begins nothing, not even a first one.
+    const size = ratePerMinute > 0 ? Math.max(1, (ratePerMinute * BURST_MS) / MINUTE) : 0;
     const bucket = this.buckets.get(key) ?? { tokens: size, filledAtMs: nowMs };
     const tokens = bucket.tokens + ((nowMs - bucket.filledAtMs) * ratePerMinute) / MINUTE;
     bucket.tokens = Math.min(size, tokens);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { FakeClock } from '../../../test/doubles/fake-clock';
-import { MINUTE, SECOND } from '../../common/clock';
+import { FakeClock } from '../../../../test/doubles/fake-clock';
+import { MINUTE, SECOND } from '../../../common/clock';
 import type { ReleaseSignal } from './destination-bounds';
 import { DestinationLimiter } from './destination-limiter';
 

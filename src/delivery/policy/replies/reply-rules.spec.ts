@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { definitions, examples, parseExample } from '../../../test/factories/reply-examples';
-import { ConfigurationError } from '../../config/load-config';
+import { definitions, examples, parseExample } from '../../../../test/factories/reply-examples';
+import { ConfigurationError } from '../../../config/load-config';
 import { BUILT_IN_CLASSIFIER, ReplyClassifier } from './classify-reply';
 import { readOwnRules, REPLY_RULES, RULE_FILES } from './reply-rules';
 import wordLists from './rules/words.json';

@@ -1,4 +1,4 @@
-import { MINUTE, SECOND, type Clock } from '../../common/clock';
+import { MINUTE, SECOND, type Clock } from '../../../common/clock';
 import {
   DESTINATION_LIMITER_DEFAULTS,
   type DestinationChange,
