@@ -91,18 +91,60 @@ export class BodyBudget {
 const READ = { graceMs: 30 * SECOND, bytesPerMs: 32 };
 
 /**
- * Reserves memory for a response until its client has read it or closed: a client may read slowly, and request many at once.
- * @param length of the response, where it is made piece by piece and so takes less memory than that
- * @throws TooManyAtATimeError, UnavailableError
+ * What a response takes of the memory for bodies until its client has read it or closed: a client may read slowly, and request many at
+ * once. It is reserved before the content is read, and grows while that becomes the response.
  */
+export class ResponseMemory {
+  private held = 0;
+  private source = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly budget: BodyBudget,
+    private readonly holder: string,
+    private readonly response: Response,
+  ) {}
+
+  /**
+   * @param bytes that it takes now
+   * @param length of the response, where it is made piece by piece and so takes less memory than that
+   * @throws ClientGoneError, TooManyAtATimeError, UnavailableError
+   */
+  set(bytes: number, length = bytes): void {
+    const { budget, holder, response } = this;
+    if (response.destroyed) throw new ClientGoneError();
+    const more = (bytes <= FREE_BYTES ? 0 : bytes) - this.held;
+    if (more > 0 && !budget.take(holder, more)) throw budget.refusal(holder, more, 'large messages');
+    if (more < 0) budget.give(holder, -more);
+    this.held += more;
+    if (this.held > 0) this.limitReading(length);
+  }
+
+  /** Before the content is read, of which the response is made. @throws as `set` */
+  readonly reading = (bytes: number): void => {
+    this.source = bytes;
+    this.set(bytes);
+  };
+
+  /** @param bytes of the response so far; the content is there as well. @throws as `set` */
+  readonly writing = (bytes: number): void => this.set(this.source + bytes);
+
+  private limitReading(length: number): void {
+    const { budget, holder, response } = this;
+    if (!this.timer) {
+      response.once('close', () => {
+        clearTimeout(this.timer);
+        budget.give(holder, this.held);
+      });
+    }
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => response.destroy(), READ.graceMs + length / READ.bytesPerMs).unref();
+  }
+}
+
+/** The same for a response whose size is known. @throws TooManyAtATimeError, UnavailableError */
 export function holdUntilRead(budget: BodyBudget, holder: string, bytes: number, to: Response, length = bytes): void {
-  if (to.destroyed || bytes <= FREE_BYTES) return;
-  if (!budget.take(holder, bytes)) throw budget.refusal(holder, bytes, 'large messages');
-  const timer = setTimeout(() => to.destroy(), READ.graceMs + length / READ.bytesPerMs).unref();
-  to.once('close', () => {
-    clearTimeout(timer);
-    budget.give(holder, bytes);
-  });
+  if (!to.destroyed) new ResponseMemory(budget, holder, to).set(bytes, length);
 }
 
 /** The holder of a request's body. Decided once: a closed connection has no address any more. */
