@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { EventEmitter } from 'node:events';
-import type { Response } from 'express';
+import { Readable } from 'node:stream';
+import type { Request, Response } from 'express';
 import { ClientGoneError } from '../../errors/app-error';
-import { BodyBudget, holdUntilRead, ResponseMemory } from './request-body';
+import { BodyBudget, holdUntilRead, readBody, releaseBody, ResponseMemory } from './request-body';
 
 describe('BodyBudget', () => {
   it('gives one holder half, and always leaves room for the next', () => {
@@ -39,6 +40,31 @@ describe('BodyBudget', () => {
         expect(budget.take('a', 50)).toBe(true);
       }),
     );
+  });
+});
+
+describe('a body whose client stops', () => {
+  const KIB = 1024;
+  const anUpload = (bodyBudget: BodyBudget): Request =>
+    Object.assign(new Readable({ read: () => undefined }), {
+      ...{ headers: {}, complete: false, awaitsContinue: false },
+      ...{ bodyBudget, heldBytes: 0, bodyHolder: 'a' },
+    }) as unknown as Request;
+
+  it('counts as far as it has come, if that is more than little', async () => {
+    const budget = new BodyBudget(1_024 * KIB);
+    const uploads = Array.from({ length: 12 }, () => anUpload(budget));
+    const read = uploads.map(async (upload) => {
+      const body = readBody(upload, 64 * KIB);
+      upload.push(Buffer.alloc(32 * KIB));
+      expect(upload.heldBytes).toBe(0);
+      upload.push(Buffer.alloc(16 * KIB));
+      return body;
+    });
+    // Half of the memory: ten of 48 KiB.
+    for (const body of read.slice(10)) await expect(body).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+    for (const upload of uploads.slice(0, 10)) releaseBody(upload);
+    expect(budget.take('a', 512 * KIB)).toBe(true);
   });
 });
 

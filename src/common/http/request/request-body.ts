@@ -44,11 +44,17 @@ export function TakesBody(options: Partial<BodyOptions>): MethodDecorator {
 /** Of large bodies, and of messages over SMTP, in one process. */
 export const MAX_HELD_BYTES = 192 * MIB;
 
-/** Smaller bodies are not accounted for: the connection limit bounds them. Larger ones are read in turns. */
-export const FREE_BYTES = 256 * KIB;
+/** Larger bodies are read in turns. */
+export const LARGE_BYTES = 256 * KIB;
 
 /**
- * How many bytes of large bodies this process holds at a time: many large requests at once may not exhaust its memory. No
+ * Smaller bodies and responses are not accounted for: the limit of connections bounds them, to 96 MiB for 3,000. With 256 KiB, one
+ * organization that began as many uploads and stopped took 750 MB.
+ */
+export const UNCOUNTED_BYTES = 32 * KIB;
+
+/**
+ * How many bytes of bodies and responses this process holds at a time: many requests at once may not exhaust its memory. No
  * holder may have more than is left to the others: one alone gets half, each of n gets 1/(n+1), and a further one always gets a
  * share.
  */
@@ -113,7 +119,7 @@ export class ResponseMemory {
   set(bytes: number, length = bytes): void {
     const { budget, holder, response } = this;
     if (response.destroyed) throw new ClientGoneError();
-    const more = (bytes <= FREE_BYTES ? 0 : bytes) - this.held;
+    const more = (bytes <= UNCOUNTED_BYTES ? 0 : bytes) - this.held;
     if (more > 0 && !budget.take(holder, more)) throw budget.refusal(holder, more, 'large messages');
     if (more < 0) budget.give(holder, -more);
     this.held += more;
@@ -184,7 +190,10 @@ export function hasBody({ method, headers }: Request): boolean {
 export function readBody(request: Request, maxBytes: number): Buffer | Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   // A small body arrives together with the headers.
-  if (request.complete && request.readableLength <= maxBytes) return readArrived(request);
+  if (request.complete && request.readableLength <= maxBytes) {
+    if (!hold(request, request.readableLength)) throw refusal(request, request.readableLength);
+    return readArrived(request);
+  }
   if (request.awaitsContinue) request.res?.writeContinue();
   return collect(request, maxBytes);
 }
@@ -218,7 +227,7 @@ function collect(request: Request, maxBytes: number): Promise<Buffer> {
 }
 
 function hold(request: Request, received: number): boolean {
-  if (received <= FREE_BYTES) return true;
+  if (received <= UNCOUNTED_BYTES) return true;
   if (!request.bodyBudget.take(holderOf(request), received - request.heldBytes)) return false;
   request.heldBytes = received;
   return true;
