@@ -1,5 +1,8 @@
+import type { Socket } from 'node:net';
 import { Client, type ClientConfig } from 'pg';
 import { endsWithin } from '../../common/async/promises';
+import { SharedTurns } from '../../common/async/shared-turns';
+import { tlsInTurns } from '../../common/async/socket-turns';
 import { ConnectError } from './database-errors';
 
 /** Milliseconds. */
@@ -18,10 +21,31 @@ type Startup = Readonly<Record<string, string>>;
 /** Missing in the driver's types. */
 const { getStartupConf } = Client.prototype as Client & { getStartupConf: (this: Client) => Startup };
 
-/** The driver's client. Where it cannot connect, the error is a `ConnectError`. */
+/** Of the driver's connection, missing in its types. */
+interface Connection {
+  readonly ssl: unknown;
+  /** Replaced when TLS begins. */
+  readonly stream: Socket;
+  once(event: 'sslconnect', listener: () => void): void;
+}
+
+/**
+ * Rows of all connections together. Node reads up to 2 MB of each in a turn of the event loop, and the driver converts all of it at
+ * once: six lists of long texts took 100 ms.
+ */
+const RECEIVING = new SharedTurns();
+let clients = 0;
+
+/** The driver's client, which receives in turns. Where it cannot connect, the error is a `ConnectError`. */
 export class DriverClient extends Client {
   constructor(config: ClientConfig) {
     super({ ...TIME_LIMITS, ...config });
+    const { connection } = this as unknown as { readonly connection: Connection };
+    clients += 1;
+    const holder = `connection ${clients}`;
+    const receive = () => tlsInTurns(connection.stream, holder, RECEIVING);
+    if (connection.ssl) connection.once('sslconnect', receive);
+    else receive();
   }
 
   override connect(): Promise<Client>;

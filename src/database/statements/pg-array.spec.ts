@@ -40,6 +40,11 @@ describe('TextArray', () => {
     expect(new TextArray(['ä', null, '']).toPostgres().toString('hex')).toBe(`${fields}c3a4ffffffff00000000`);
   });
 
+  it('is the same where a text is there in pieces', () => {
+    const pieces = [Buffer.from('a'), Buffer.from('ä')];
+    expect(new TextArray([pieces, null, 'b']).toPostgres()).toEqual(new TextArray(['aä', null, 'b']).toPostgres());
+  });
+
   it('has no dimension when it is empty', () => {
     expect(new TextArray([]).toPostgres().toString('hex')).toBe('000000000000000000000019');
   });

@@ -53,9 +53,10 @@ async function previewOf(
   { remote }: PreviewQuery,
   response: Response,
 ): Promise<Buffer> {
+  const holder = response.req.principal?.organizationId;
   response.setHeader('content-security-policy', policyOf(remote));
-  if (typeof html === 'string') return inertInTurns(html);
-  return Buffer.concat([BEFORE_TEXT, await escapedInTurns(text ?? ''), AFTER_TEXT]);
+  if (typeof html === 'string') return inertInTurns(html, holder);
+  return Buffer.concat([BEFORE_TEXT, await escapedInTurns(text ?? '', holder), AFTER_TEXT]);
 }
 
 /** A frame shows an error as a page; programs get the envelope of all errors. */

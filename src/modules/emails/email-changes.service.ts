@@ -9,8 +9,9 @@ import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.rep
 import { isSchedulable } from './accept/request/parse-send-request';
 import { SendEmailsService, type Submitter } from './accept/send-emails.service';
 import type { Recipient, SendRequest } from './accept/request/send-request';
+import { BodiesStorage, type StoredContent } from './content/bodies.storage';
 import { RawMessagesStorage } from './content/raw-messages.storage';
-import type { Email, EmailAttachment, EmailContent, EmailRecipient } from './email.entity';
+import type { Email, EmailRecipient } from './email.entity';
 import { EmailsRepository } from './emails.repository';
 import { MAX_EVENTS } from './outcomes/apply-outcomes';
 import { changeable, isErased } from './outcomes/erased-recipient';
@@ -23,6 +24,7 @@ export class EmailChangesService {
   constructor(
     private readonly emails: EmailsRepository,
     private readonly queue: DeliveryQueueRepository,
+    private readonly bodies: BodiesStorage,
     private readonly messages: RawMessagesStorage,
     private readonly sender: SendEmailsService,
     private readonly database: Database,
@@ -71,18 +73,19 @@ export class EmailChangesService {
   private async stored(tenant: Submitter, id: string): Promise<SendRequest | AppError> {
     const email = await this.require(tenant, id);
     const key = keyOf(email);
-    const [content] = await this.emails.findContents(tenant, [id]);
     const recipients = present(await this.emails.findRecipients(key));
     if (recipients.length === 0) return notResendable('The recipients of the email have been erased');
-    if (!content) return notResendable('The content of the email is no longer stored');
+    const files = await this.emails.listAttachments(key);
+    const fileBytes = files.reduce((sum, { size }) => sum + size, 0);
     // The request has no body, but needs as much memory as the original send.
-    tenant.hold?.(sizeOf(content, await this.emails.listAttachments(key)));
+    const content = await this.bodies.load(key, (bytes) => tenant.hold?.(bytes + fileBytes));
+    if (!content) return notResendable('The content of the email is no longer stored');
     const loaded = await this.load(key, content);
     return loaded instanceof AppError ? loaded : { ...toRequest(email, content, recipients), ...loaded };
   }
 
   /** The content: a raw message, or bodies and attachments. */
-  private async load(key: EmailKey, { isRaw, html, text, attachmentCount }: EmailContent) {
+  private async load(key: EmailKey, { isRaw, html, text, attachmentCount }: StoredContent) {
     if (isRaw) {
       const raw = await this.messages.load(key);
       return raw ? { raw } : notResendable('The message is no longer stored');
@@ -104,11 +107,6 @@ export class EmailChangesService {
   }
 }
 
-/** Characters of the bodies, bytes of the files or of the message. */
-function sizeOf({ html, text }: EmailContent, files: readonly EmailAttachment[]): number {
-  return files.reduce((sum, { size }) => sum + size, (html?.length ?? 0) + (text?.length ?? 0));
-}
-
 function present(recipients: readonly EmailRecipient[]): EmailRecipient[] {
   return recipients.filter(({ address }) => !isErased(address));
 }
@@ -127,7 +125,7 @@ function notResendable(message: string): AppError {
 
 function toRequest(
   email: Email,
-  { headers, addressees }: EmailContent,
+  { headers, addressees }: StoredContent,
   recipients: readonly EmailRecipient[],
 ): SendRequest {
   const at = email.fromEmail.lastIndexOf('@');

@@ -3,12 +3,13 @@ import { NotFoundError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
 import { withInlineImages } from '../../common/mime/inline-images';
 import type { Tenant } from '../../common/tenant';
+import { BodiesStorage, type OnBodySize, type StoredContent } from './content/bodies.storage';
 import { headersOf, RawMessagesService } from './content/raw-messages.service';
-import type { EmailAttachment, EmailContent } from './email.entity';
+import type { EmailAttachment } from './email.entity';
 import { EmailsRepository } from './emails.repository';
 
 export interface EmailContentView {
-  readonly content: Pick<EmailContent, 'html' | 'text' | 'headers'>;
+  readonly content: Pick<StoredContent, 'html' | 'text' | 'headers'>;
   readonly attachments: readonly Pick<EmailAttachment, 'filename' | 'contentType' | 'size'>[];
 }
 
@@ -17,6 +18,7 @@ export interface EmailContentView {
 export class EmailContentService {
   constructor(
     private readonly emails: EmailsRepository,
+    private readonly bodies: BodiesStorage,
     private readonly messages: RawMessagesService,
   ) {}
 
@@ -24,7 +26,7 @@ export class EmailContentService {
    * The html with its small inline images embedded; without html the text.
    * @throws NotFoundError, also once the content's retention has ended
    */
-  async preview(tenant: Tenant, id: string): Promise<Pick<EmailContent, 'html' | 'text'>> {
+  async preview(tenant: Tenant, id: string): Promise<Pick<StoredContent, 'html' | 'text'>> {
     const { content } = await this.content(tenant, id);
     if (content.html === null || !/\bcid:/i.test(content.html)) return content;
     const { organizationId, mode } = tenant;
@@ -33,15 +35,15 @@ export class EmailContentService {
     return { ...content, html: withInlineImages(content.html, images) };
   }
 
-  /** @throws NotFoundError, also once the content's retention has ended */
-  async content(tenant: Tenant, id: string): Promise<EmailContentView> {
+  /** @throws NotFoundError, also once the content's retention has ended; what `onSize` throws */
+  async content(tenant: Tenant, id: string, onSize?: OnBodySize): Promise<EmailContentView> {
     const email = isUuid(id) ? await this.emails.find(tenant, id) : null;
     if (!email) throw new NotFoundError('Email');
-    const [content] = await this.emails.findContents(tenant, [id]);
-    if (!content) throw new NotFoundError('Content');
     const key = { organizationId: email.organizationId, mode: email.mode, emailId: id };
+    const content = await this.bodies.load(key, onSize);
+    if (!content) throw new NotFoundError('Content');
     if (!content.isRaw) return { content, attachments: await this.emails.listAttachments(key) };
-    const message = await this.messages.read(key);
+    const message = await this.messages.read(key, onSize);
     if (!message) throw new NotFoundError('Content');
     const { text = null, html = null, files } = message;
     return { content: { text, html, headers: headersOf(message) }, attachments: files };

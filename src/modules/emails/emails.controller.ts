@@ -4,10 +4,11 @@ import type { Response } from 'express';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { PaginationDto } from '../../common/http/dto/envelope.dto';
 import { fromCursor } from '../../common/http/dto/pagination';
-import { eventfulInTurns, jsonInTurns, listInTurns } from '../../common/async/text-in-turns';
-import { JSON_TYPE } from '../../common/http/responses/large-responses';
+import { eventfulPieces, jsonPieces, listPieces, type Reader } from '../../common/async/text-in-turns';
+import { ResponsePieces } from '../../common/http/responses/error-response';
+import { heldPieces, JSON_TYPE } from '../../common/http/responses/large-responses';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/dto/openapi.decorators';
-import { BodyBudget, holdUntilRead } from '../../common/http/request/request-body';
+import { BodyBudget, ResponseMemory } from '../../common/http/request/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import { assertSpan } from '../../common/http/dto/timestamps';
 import { AttemptDto, attemptsOf } from './dto/attempt.dto';
@@ -47,7 +48,7 @@ export class EmailsController {
     @CurrentPrincipal() principal: Principal,
     @Query() query: ListEmailsQuery,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<Buffer> {
+  ): Promise<ResponsePieces> {
     const { status, tag, recipient, subject, domain_id: domainId, from, to } = query;
     assertSpan({ from, to });
     const page = {
@@ -57,7 +58,7 @@ export class EmailsController {
     };
     const filter = { status, tag, recipient, subject, domainId, from, to };
     const listed = await this.emails.list(principal, filter, page);
-    return this.held(await listInTurns(toListDto(listed, query)), principal, response);
+    return new ResponsePieces(await listPieces(toListDto(listed, query), this.readerOf(principal, response)));
   }
 
   @Get(':id')
@@ -69,9 +70,9 @@ export class EmailsController {
     @CurrentPrincipal() principal: Principal,
     @PathId('id', 'Email') id: string,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<Buffer> {
+  ): Promise<ResponsePieces> {
     const email = toDetailDto(await this.emails.detail(principal, id));
-    return this.held(await eventfulInTurns(email), principal, response);
+    return new ResponsePieces(await eventfulPieces(email, this.readerOf(principal, response)));
   }
 
   @Get(':id/events')
@@ -83,9 +84,9 @@ export class EmailsController {
     @CurrentPrincipal() principal: Principal,
     @PathId('id', 'Email') id: string,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<Buffer> {
+  ): Promise<ResponsePieces> {
     const data = (await this.emails.events(principal, id)).map(toEventDto);
-    return this.held(await listInTurns({ data }), principal, response);
+    return new ResponsePieces(await listPieces({ data }, this.readerOf(principal, response)));
   }
 
   @Get(':id/attempts')
@@ -100,9 +101,9 @@ export class EmailsController {
     @CurrentPrincipal() principal: Principal,
     @PathId('id', 'Email') id: string,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<Buffer> {
+  ): Promise<ResponsePieces> {
     const data = attemptsOf(await this.emails.events(principal, id));
-    return this.held(await listInTurns({ data }), principal, response);
+    return new ResponsePieces(await listPieces({ data }, this.readerOf(principal, response)));
   }
 
   @Get(':id/content')
@@ -114,9 +115,11 @@ export class EmailsController {
     @CurrentPrincipal() principal: Principal,
     @PathId('id', 'Email') id: string,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<Buffer> {
-    const content = toContentDto(await this.contents.content(principal, id));
-    return this.held(await jsonInTurns({ data: content }), principal, response);
+  ): Promise<ResponsePieces> {
+    const memory = new ResponseMemory(this.budget, principal.organizationId, response);
+    const content = toContentDto(await this.contents.content(principal, id, memory.reading));
+    const reader = { holder: principal.organizationId, onWritten: memory.writing };
+    return heldPieces(await jsonPieces({ data: content }, reader), memory);
   }
 
   @Patch(':id')
@@ -153,8 +156,9 @@ export class EmailsController {
     return { data: { id, status: 'failed' } satisfies CancelledEmailDto };
   }
 
-  private held(json: Buffer, { organizationId }: Principal, response: Response): Buffer {
-    holdUntilRead(this.budget, organizationId, json.length, response);
-    return json;
+  /** What is written counts as the organization's until the client has read it. */
+  private readerOf({ organizationId }: Principal, response: Response): Reader {
+    const memory = new ResponseMemory(this.budget, organizationId, response);
+    return { holder: organizationId, onWritten: memory.writing };
   }
 }

@@ -32,6 +32,7 @@ import { SendEmailsService } from './accept/send-emails.service';
 import { SenderResolver } from './accept/sender-resolver.service';
 import { EventPhasesBackfill } from './outcomes/event-phases.backfill';
 import { RawMessagesStorage } from './content/raw-messages.storage';
+import { BodiesStorage } from './content/bodies.storage';
 import { RawMessagesService } from './content/raw-messages.service';
 import { EmailContentService } from './email-content.service';
 import { EmailChangesService } from './email-changes.service';
@@ -70,7 +71,7 @@ const READING = [
     EmailLookupService,
     RecipientLinksService,
   ],
-  ...[EmailContentService, RawMessagesService, RawMessagesStorage],
+  ...[EmailContentService, BodiesStorage, RawMessagesService, RawMessagesStorage],
 ];
 const ACCEPTING = [
   EmailChangesService,

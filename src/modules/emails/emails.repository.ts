@@ -31,7 +31,7 @@ import {
 /** Images of an email that are embedded in its html. */
 const MAX_IMAGES = 20;
 /** Bytes of an attachment per query, which the driver converts in some milliseconds. */
-const PART_BYTES = 2 * 1024 * 1024;
+const PART_BYTES = 1024 * 1024;
 
 export interface WholeEmail {
   readonly email: Email;
@@ -45,7 +45,6 @@ export class EmailsRepository {
   constructor(
     private readonly database: Database,
     @InjectRepository(Email) private readonly emails: Repository<Email>,
-    @InjectRepository(EmailContent) private readonly contents: Repository<EmailContent>,
     @InjectRepository(EmailAttachment) private readonly attachments: Repository<EmailAttachment>,
     @InjectRepository(EmailRecipient) private readonly recipients: Repository<EmailRecipient>,
     @InjectRepository(EmailEvent) private readonly events: Repository<EmailEvent>,
@@ -86,11 +85,6 @@ export class EmailsRepository {
   async findDeferrals(emails: readonly EmailKey[]): Promise<Deferral[]> {
     const statements = groupByTenant(emails).map(({ tenant, rows }) => findDeferrals(tenant, rows));
     return (await this.database.runAll(statements)).flat();
-  }
-
-  async findContents({ organizationId, mode }: Tenant, emailIds: readonly string[]): Promise<EmailContent[]> {
-    if (emailIds.length === 0) return [];
-    return this.contents.findBy({ organizationId, mode, emailId: In(emailIds) });
   }
 
   /** The attachments without their bytes. */
@@ -137,10 +131,6 @@ export class EmailsRepository {
       ),
     );
     return (await this.database.runAll(statements)).flat();
-  }
-
-  loadBody({ organizationId, mode, emailId }: EmailKey): Promise<Pick<EmailContent, 'html' | 'text'> | null> {
-    return this.contents.findOne({ select: { html: true, text: true }, where: { organizationId, mode, emailId } });
   }
 
   /** The recipients of deliveries, in any order; unknown ones are left out. */

@@ -8,6 +8,7 @@ import {
   type OutgoingMessage,
 } from '../../delivery/ports/sources';
 import { SuppressionsService } from '../suppressions/suppressions.service';
+import { BodiesStorage } from './content/bodies.storage';
 import { RawMessagesStorage } from './content/raw-messages.storage';
 import { EmailsRepository, type LoadedMessage } from './emails.repository';
 
@@ -16,6 +17,7 @@ import { EmailsRepository, type LoadedMessage } from './emails.repository';
 export class OutgoingMessagesService extends MessageSource {
   constructor(
     private readonly emails: EmailsRepository,
+    private readonly bodies: BodiesStorage,
     private readonly messages: RawMessagesStorage,
     private readonly suppressions: SuppressionsService,
   ) {
@@ -28,8 +30,8 @@ export class OutgoingMessagesService extends MessageSource {
   }
 
   async loadBody(email: EmailKey): Promise<MessageBody> {
-    const body = await this.emails.loadBody(email);
-    if (body === null) throw new Error('The content is no longer stored');
+    const body = await this.bodies.load(email);
+    if (!body) throw new Error('The content is no longer stored');
     return toBody(body);
   }
 

@@ -94,6 +94,30 @@ describe('large mail delays only its tenant', () => {
     expect(loaded.map(({ content }, n) => content.equals(contents[n]!))).toEqual([true, true, true]);
   });
 
+  it('loads bodies of megabytes part by part, and whole, wherever their characters end', async () => {
+    const worker = await scene.startWorker({ hopPort: 1, isRunning: false });
+    const KIB = 1024;
+    // Characters of one to four bytes, at any place around the ends of parts.
+    const texts = ['é', '水', '😀'].flatMap((sign) =>
+      Array.from({ length: sign.length + 3 }, (_, shift) => `${'x'.repeat(shift)}${sign.repeat(200 * KIB)}`),
+    );
+    const keys: Parameters<MessageSource['loadBody']>[0][] = [];
+    for (const [n, text] of texts.entries()) {
+      const emailId = await scene.accept(n % 2 === 0 ? { html: text, text: 'short' } : { text, html: '<p>short</p>' });
+      keys.push({ organizationId: scene.tenant.organizationId, mode: 'live', emailId });
+    }
+    const decode = jest.spyOn(Buffer.prototype, 'toString');
+    const decoded = () => Math.max(...decode.mock.calls.map(([, start, end]) => Number(end ?? 0) - Number(start ?? 0)));
+    for (const [n, key] of keys.entries()) {
+      const { html, text } = await worker.get(MessageSource).loadBody(key);
+      expect((n % 2 === 0 ? html : text) === texts[n]).toBe(true);
+      expect(n % 2 === 0 ? text : html).toMatch(/short/);
+    }
+    expect(decode).toHaveBeenCalled();
+    // Of all that the driver decodes at once.
+    expect(decoded()).toBeLessThanOrEqual(256 * KIB + 3);
+  });
+
   it('html counts as well: mails of 5 MiB take turns', async () => {
     const html = '<p>Seventy characters, more or less, of a newsletter without an end</p>\n'.repeat(72_000);
     const mails = Array.from({ length: 8 }, (_, n) => scene.accept({ to: [`r${n}@prompt.example`], html, text: 'x' }));

@@ -135,7 +135,7 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
   'find a key': ({ hash }) => findKeyByHash(hash),
   'touch keys': ({ emails }) =>
     touchKeys(emails.map(({ organizationId }) => ({ organizationId, id: newId(), usedAt: new Date() }))),
-  'insert emails': () => insertEmails([acceptedEmail(), acceptedEmail()], new Date()),
+  'insert emails': () => insertEmails([acceptedEmail(), acceptedEmail()], new Date(), new Map()),
   'insert an attachment': () => insertAttachments([acceptedEmail()])[0] as Statement<never>,
   'find responses': ({ emails }) => findStoredResponses(emails.map(keyClaim), new Date(0)),
   'store responses': ({ emails }) =>

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Request } from 'express';
 import { AppError } from '../../errors/app-error';
 import { parseElements, parseInTurns, parseJson } from '../../json/parse-json';
-import { type BodyOptions, FREE_BYTES, holderOf, readBody } from './request-body';
+import { type BodyOptions, LARGE_BYTES, holderOf, readBody } from './request-body';
 
 /**
  * Reads the body of a request as JSON in UTF-8.
@@ -14,7 +14,7 @@ export function readJson(request: Request, options: BodyOptions): unknown {
   const bytes = readBody(request, options.maxBytes);
   if (!(bytes instanceof Promise)) return parseBody(bytes, options);
   return bytes.then((all) =>
-    all.length <= FREE_BYTES || options.ignored
+    all.length <= LARGE_BYTES || options.ignored
       ? parseBody(all, options)
       : parseInTurns(all, options, holderOf(request)),
   );

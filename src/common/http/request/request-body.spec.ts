@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { EventEmitter } from 'node:events';
-import type { Response } from 'express';
-import { BodyBudget, holdUntilRead } from './request-body';
+import { Readable } from 'node:stream';
+import type { Request, Response } from 'express';
+import { ClientGoneError } from '../../errors/app-error';
+import { BodyBudget, holdUntilRead, readBody, releaseBody, ResponseMemory } from './request-body';
 
 describe('BodyBudget', () => {
   it('gives one holder half, and always leaves room for the next', () => {
@@ -41,14 +43,66 @@ describe('BodyBudget', () => {
   });
 });
 
+describe('a body whose client stops', () => {
+  const KIB = 1024;
+  const anUpload = (bodyBudget: BodyBudget): Request =>
+    Object.assign(new Readable({ read: () => undefined }), {
+      ...{ headers: {}, complete: false, awaitsContinue: false },
+      ...{ bodyBudget, heldBytes: 0, bodyHolder: 'a' },
+    }) as unknown as Request;
+
+  it('counts as far as it has come, if that is more than little', async () => {
+    const budget = new BodyBudget(1_024 * KIB);
+    const uploads = Array.from({ length: 12 }, () => anUpload(budget));
+    const read = uploads.map(async (upload) => {
+      const body = readBody(upload, 64 * KIB);
+      upload.push(Buffer.alloc(32 * KIB));
+      expect(upload.heldBytes).toBe(0);
+      upload.push(Buffer.alloc(16 * KIB));
+      return body;
+    });
+    // Half of the memory: ten of 48 KiB.
+    for (const body of read.slice(10)) await expect(body).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+    for (const upload of uploads.slice(0, 10)) releaseBody(upload);
+    expect(budget.take('a', 512 * KIB)).toBe(true);
+  });
+});
+
+function aResponse(destroyed = false): Response {
+  const response = Object.assign(new EventEmitter(), { destroyed, destroy: () => response.emit('close') });
+  return response as unknown as Response;
+}
+
+describe('the memory of a response', () => {
+  it('counts what is read and what is written of it, then what is written', () => {
+    const budget = new BodyBudget(8_000_000);
+    const [response, memory] = [aResponse(), new BodyBudget(0)];
+    const own = new ResponseMemory(budget, 'a', response);
+    own.reading(1_000_000);
+    own.writing(2_000_000);
+    expect(budget.take('a', 1_000_001)).toBe(false);
+    own.set(2_000_000);
+    expect(budget.take('a', 2_000_001)).toBe(false);
+    expect(() => own.writing(3_000_001)).toThrow(expect.objectContaining({ code: 'rate_limit_exceeded' }) as Error);
+    expect(budget.take('a', 2_000_000)).toBe(true);
+    response.emit('close');
+    expect(budget.take('a', 2_000_000)).toBe(true);
+    expect(() => new ResponseMemory(memory, 'a', aResponse()).reading(300_000)).toThrow();
+  });
+
+  it('is not taken for a client that has gone', () => {
+    const own = new ResponseMemory(new BodyBudget(8_000_000), 'a', aResponse(true));
+    expect(() => own.reading(1_000_000)).toThrow(ClientGoneError);
+  });
+});
+
 describe('a response that its client does not read', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
   it('holds its memory for half a minute, and a second more for every 32 kB', () => {
     const budget = new BodyBudget(8_000_000);
-    const response = Object.assign(new EventEmitter(), { destroyed: false, destroy: () => response.emit('close') });
-    holdUntilRead(budget, 'a', 3_200_000, response as unknown as Response);
+    holdUntilRead(budget, 'a', 3_200_000, aResponse());
     jest.advanceTimersByTime(129_999);
     expect(budget.take('a', 4_000_000)).toBe(false);
     jest.advanceTimersByTime(1);

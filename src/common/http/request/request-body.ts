@@ -44,11 +44,17 @@ export function TakesBody(options: Partial<BodyOptions>): MethodDecorator {
 /** Of large bodies, and of messages over SMTP, in one process. */
 export const MAX_HELD_BYTES = 192 * MIB;
 
-/** Smaller bodies are not accounted for: the connection limit bounds them. Larger ones are read in turns. */
-export const FREE_BYTES = 256 * KIB;
+/** Larger bodies are read in turns. */
+export const LARGE_BYTES = 256 * KIB;
 
 /**
- * How many bytes of large bodies this process holds at a time: many large requests at once may not exhaust its memory. No
+ * Smaller bodies and responses are not accounted for: the limit of connections bounds them, to 96 MiB for 3,000. With 256 KiB, one
+ * organization that began as many uploads and stopped took 750 MB.
+ */
+export const UNCOUNTED_BYTES = 32 * KIB;
+
+/**
+ * How many bytes of bodies and responses this process holds at a time: many requests at once may not exhaust its memory. No
  * holder may have more than is left to the others: one alone gets half, each of n gets 1/(n+1), and a further one always gets a
  * share.
  */
@@ -91,18 +97,60 @@ export class BodyBudget {
 const READ = { graceMs: 30 * SECOND, bytesPerMs: 32 };
 
 /**
- * Reserves memory for a response until its client has read it or closed: a client may read slowly, and request many at once.
- * @param length of the response, where it is made piece by piece and so takes less memory than that
- * @throws TooManyAtATimeError, UnavailableError
+ * What a response takes of the memory for bodies until its client has read it or closed: a client may read slowly, and request many at
+ * once. It is reserved before the content is read, and grows while that becomes the response.
  */
+export class ResponseMemory {
+  private held = 0;
+  private source = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly budget: BodyBudget,
+    private readonly holder: string,
+    private readonly response: Response,
+  ) {}
+
+  /**
+   * @param bytes that it takes now
+   * @param length of the response, where it is made piece by piece and so takes less memory than that
+   * @throws ClientGoneError, TooManyAtATimeError, UnavailableError
+   */
+  set(bytes: number, length = bytes): void {
+    const { budget, holder, response } = this;
+    if (response.destroyed) throw new ClientGoneError();
+    const more = (bytes <= UNCOUNTED_BYTES ? 0 : bytes) - this.held;
+    if (more > 0 && !budget.take(holder, more)) throw budget.refusal(holder, more, 'large messages');
+    if (more < 0) budget.give(holder, -more);
+    this.held += more;
+    if (this.held > 0) this.limitReading(length);
+  }
+
+  /** Before the content is read, of which the response is made. @throws as `set` */
+  readonly reading = (bytes: number): void => {
+    this.source = bytes;
+    this.set(bytes);
+  };
+
+  /** @param bytes of the response so far; the content is there as well. @throws as `set` */
+  readonly writing = (bytes: number): void => this.set(this.source + bytes);
+
+  private limitReading(length: number): void {
+    const { budget, holder, response } = this;
+    if (!this.timer) {
+      response.once('close', () => {
+        clearTimeout(this.timer);
+        budget.give(holder, this.held);
+      });
+    }
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => response.destroy(), READ.graceMs + length / READ.bytesPerMs).unref();
+  }
+}
+
+/** The same for a response whose size is known. @throws TooManyAtATimeError, UnavailableError */
 export function holdUntilRead(budget: BodyBudget, holder: string, bytes: number, to: Response, length = bytes): void {
-  if (to.destroyed || bytes <= FREE_BYTES) return;
-  if (!budget.take(holder, bytes)) throw budget.refusal(holder, bytes, 'large messages');
-  const timer = setTimeout(() => to.destroy(), READ.graceMs + length / READ.bytesPerMs).unref();
-  to.once('close', () => {
-    clearTimeout(timer);
-    budget.give(holder, bytes);
-  });
+  if (!to.destroyed) new ResponseMemory(budget, holder, to).set(bytes, length);
 }
 
 /** The holder of a request's body. Decided once: a closed connection has no address any more. */
@@ -142,7 +190,10 @@ export function hasBody({ method, headers }: Request): boolean {
 export function readBody(request: Request, maxBytes: number): Buffer | Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   // A small body arrives together with the headers.
-  if (request.complete && request.readableLength <= maxBytes) return readArrived(request);
+  if (request.complete && request.readableLength <= maxBytes) {
+    if (!hold(request, request.readableLength)) throw refusal(request, request.readableLength);
+    return readArrived(request);
+  }
   if (request.awaitsContinue) request.res?.writeContinue();
   return collect(request, maxBytes);
 }
@@ -176,7 +227,7 @@ function collect(request: Request, maxBytes: number): Promise<Buffer> {
 }
 
 function hold(request: Request, received: number): boolean {
-  if (received <= FREE_BYTES) return true;
+  if (received <= UNCOUNTED_BYTES) return true;
   if (!request.bodyBudget.take(holderOf(request), received - request.heldBytes)) return false;
   request.heldBytes = received;
   return true;

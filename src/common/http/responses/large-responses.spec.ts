@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { escapeHtml } from './html-page';
-import { eventfulInTurns, jsonInTurns, listInTurns } from '../../async/text-in-turns';
+import { eventfulPieces, jsonInTurns, jsonPieces, listPieces } from '../../async/text-in-turns';
 import { escapedInTurns, inertInTurns } from './large-responses';
-import { loopTurnsOf } from '../../../../test/setup/loop-turns';
+import { loopTurnsOf, PerTurn } from '../../../../test/setup/loop-turns';
 
 const PIECE = 64 * 1024;
+const READER = { holder: 'acme' };
+const joined = async (pieces: Promise<Buffer[]>): Promise<string> => Buffer.concat(await pieces).toString();
 /** Short, long, and around the end of a piece. */
 const TEXT = fc
   .tuple(
@@ -32,10 +34,10 @@ describe('responses with long texts', () => {
     });
     await fc.assert(
       fc.asyncProperty(list, async (given) => {
-        expect(JSON.parse((await listInTurns(given)).toString())).toEqual(JSON.parse(JSON.stringify(given)));
+        expect(JSON.parse(await joined(listPieces(given, READER)))).toEqual(JSON.parse(JSON.stringify(given)));
         const { data: events, ...others } = given;
         const email = JSON.stringify({ data: { ...others, events } });
-        expect(JSON.parse((await eventfulInTurns({ ...others, events })).toString())).toEqual(JSON.parse(email));
+        expect(JSON.parse(await joined(eventfulPieces({ ...others, events }, READER)))).toEqual(JSON.parse(email));
       }),
       { numRuns: 50 },
     );
@@ -74,10 +76,42 @@ describe('responses with long texts', () => {
   it('let others have their turn', async () => {
     const text = '"'.repeat(20 * PIECE);
     expect(await loopTurnsOf(() => jsonInTurns({ text, html: text }))).toBeGreaterThan(30);
-    expect(await loopTurnsOf(() => listInTurns({ data: Array(40).fill('x'.repeat(PIECE)) }))).toBeGreaterThan(30);
-    expect(await loopTurnsOf(() => eventfulInTurns({ events: Array(40).fill('x'.repeat(PIECE)) }))).toBeGreaterThan(30);
+    expect(await loopTurnsOf(() => listPieces({ data: Array(40).fill('x'.repeat(PIECE)) }, READER))).toBeGreaterThan(
+      30,
+    );
+    expect(
+      await loopTurnsOf(() => eventfulPieces({ events: Array(40).fill('x'.repeat(PIECE)) }, READER)),
+    ).toBeGreaterThan(30);
     expect(await loopTurnsOf(() => escapedInTurns(text))).toBeGreaterThan(15);
     expect(await loopTurnsOf(() => inertInTurns('<'.repeat(20 * PIECE)))).toBeGreaterThan(15);
     expect(await loopTurnsOf(() => inertInTurns('<a '.repeat(7 * PIECE)))).toBeGreaterThan(15);
+  });
+
+  it('are written in one piece per turn, however many are written at once', async () => {
+    const perTurn = new PerTurn();
+    const write = (holder: string): Promise<unknown> => {
+      let before = 0;
+      const onWritten = (bytes: number): void => {
+        if (bytes - before >= PIECE) perTurn.count();
+        before = bytes;
+      };
+      return jsonPieces({ html: 'x'.repeat(8 * PIECE) }, { holder, onWritten });
+    };
+    await Promise.all(['acme', 'acme', 'acme', 'globex', 'globex', 'globex'].map(write));
+    expect(perTurn.total).toBe(48);
+    // A piece may run before the count of the turn before it is over.
+    expect(perTurn.most).toBeLessThanOrEqual(2);
+  });
+
+  it('end where there is no room for more of them', async () => {
+    const onWritten = (bytes: number): void => {
+      if (bytes > 3 * PIECE) throw new Error(`no room for ${bytes}`);
+    };
+    const long = 'x'.repeat(PIECE + 1);
+    const events = Array<string>(8).fill(long);
+    const reader = { holder: 'acme', onWritten };
+    await expect(jsonPieces(events, reader)).rejects.toThrow(/^no room for 196\d{3}$/);
+    await expect(listPieces({ data: events }, reader)).rejects.toThrow(/^no room for 196\d{3}$/);
+    await expect(eventfulPieces({ events }, reader)).rejects.toThrow(/^no room for 196\d{3}$/);
   });
 });

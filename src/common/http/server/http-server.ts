@@ -13,7 +13,7 @@ import { type RouteHandler, RouteTable } from './route-table';
 export interface HttpServerOptions extends NodeServerOptions {
   /** Whose `X-Forwarded-For` is used: of no peer, every peer, this many proxies, or these addresses and networks. */
   readonly trustProxy: boolean | number | readonly string[];
-  /** Bytes of bodies above 256 KiB held at a time, half of them for one organization; beyond it, 503. */
+  /** Bytes of bodies above 32 KiB held at a time, half of them for one organization; beyond it, 503. */
   readonly maxHeldBodyBytes: number;
   /** Shared with other listeners of this process; default: its own, of `maxHeldBodyBytes`. */
   readonly bodyBudget?: BodyBudget;

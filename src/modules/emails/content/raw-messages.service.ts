@@ -34,10 +34,14 @@ export class RawMessagesService {
     return this.limit.run(key.organizationId, read, clientGone());
   }
 
-  /** The parsed message; undefined when it has been deleted. @throws UnavailableError */
-  read(key: EmailKey): Promise<ReadMessage | undefined> {
+  /**
+   * The parsed message; undefined when it has been deleted.
+   * @param onSize is told its bytes before they are read
+   * @throws UnavailableError, what `onSize` throws
+   */
+  read(key: EmailKey, onSize?: (bytes: number) => void): Promise<ReadMessage | undefined> {
     const read = async (): Promise<ReadMessage | undefined> => {
-      const bytes = await this.messages.load(key);
+      const bytes = await this.messages.load(key, 0, onSize);
       return bytes && readMessage(bytes);
     };
     return this.limit.run(key.organizationId, read, clientGone());

@@ -6,11 +6,12 @@ import { PaginationDto } from '../../../common/http/dto/envelope.dto';
 import { LiveOnly, RequireScope } from '../../../common/http/scopes';
 import { AttachmentIndexPipe, downloadAs } from '../../../common/http/responses/downloads';
 import { fromCursor, toPagination } from '../../../common/http/dto/pagination';
-import { jsonInTurns } from '../../../common/async/text-in-turns';
-import { JSON_TYPE } from '../../../common/http/responses/large-responses';
+import { jsonPieces } from '../../../common/async/text-in-turns';
+import type { ResponsePieces } from '../../../common/http/responses/error-response';
+import { heldPieces, JSON_TYPE } from '../../../common/http/responses/large-responses';
 import { ApiData, ApiErrors, ApiList, PathId } from '../../../common/http/dto/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../../common/http/principal';
-import { BodyBudget, holdUntilRead } from '../../../common/http/request/request-body';
+import { BodyBudget, ResponseMemory } from '../../../common/http/request/request-body';
 import {
   InboundEmailDto,
   InboundEmailListItemDto,
@@ -19,7 +20,7 @@ import {
   toInboundEmailDto,
   toListItem,
 } from './dto/inbound-email.dto';
-import { InboundEmailsService, type TakeMemory } from './inbound-emails.service';
+import { InboundEmailsService } from './inbound-emails.service';
 
 /** Never a type that a browser shows: the sender, who is not trusted, chose the bytes. */
 const BYTES = 'application/octet-stream';
@@ -64,13 +65,12 @@ export class InboundEmailsController {
     @CurrentPrincipal() principal: Principal,
     @PathId('id', 'Inbound email') id: string,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<Buffer> {
-    const hold = this.memoryFor(principal, response);
-    const shown = await this.emails.get(principal, id, hold);
-    const data = await toInboundEmailDto(shown, new WorkTurns(principal.organizationId));
-    const json = await jsonInTurns({ data });
-    hold(json.length);
-    return json;
+  ): Promise<ResponsePieces> {
+    const { organizationId: holder } = principal;
+    const memory = this.memoryFor(principal, response);
+    const shown = await this.emails.get(principal, id, memory.reading);
+    const data = await toInboundEmailDto(shown, new WorkTurns(holder));
+    return heldPieces(await jsonPieces({ data }, { holder, onWritten: memory.writing }), memory);
   }
 
   @Delete(':id')
@@ -102,7 +102,7 @@ export class InboundEmailsController {
     @PathId('id', 'Inbound email') id: string,
     @Res({ passthrough: true }) response: Response,
   ): Promise<Buffer> {
-    const bytes = await this.emails.raw(principal, id, this.memoryFor(principal, response));
+    const bytes = await this.emails.raw(principal, id, this.memoryFor(principal, response).reading);
     response.setHeader('content-disposition', downloadAs(`${id}.eml`));
     return bytes;
   }
@@ -119,12 +119,13 @@ export class InboundEmailsController {
     @Param('index', AttachmentIndexPipe) index: number,
     @Res({ passthrough: true }) response: Response,
   ): Promise<Buffer> {
-    const { filename, bytes } = await this.emails.attachment(principal, id, index, this.memoryFor(principal, response));
+    const { reading } = this.memoryFor(principal, response);
+    const { filename, bytes } = await this.emails.attachment(principal, id, index, reading);
     response.setHeader('content-disposition', downloadAs(filename));
     return bytes;
   }
 
-  private memoryFor({ organizationId }: Principal, response: Response): TakeMemory {
-    return (bytes) => holdUntilRead(this.budget, organizationId, bytes, response);
+  private memoryFor({ organizationId }: Principal, response: Response): ResponseMemory {
+    return new ResponseMemory(this.budget, organizationId, response);
   }
 }

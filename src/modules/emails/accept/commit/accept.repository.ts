@@ -8,6 +8,7 @@ import type { Statement } from '../../../../database/statements/statement';
 import type { Transaction } from '../../../../database/statements/transaction';
 import { DeliveryQueueRepository } from '../../../../delivery/queue/delivery-queue.repository';
 import type { IdempotencyClaim } from '../request/idempotency';
+import { encodedBodies } from './encoded-bodies';
 import { deleteExpiredKeys, findStoredResponses, lockIdempotencyKeys, storeResponses } from './sql/idempotency.sql';
 import { linkResent } from '../../sql/change-emails.sql';
 import { insertAttachments, insertEmails, insertRaw } from './sql/insert-emails.sql';
@@ -38,7 +39,9 @@ export class AcceptRepository {
   async insert(emails: readonly AcceptedEmail[], now: Date, tx: Transaction): Promise<void> {
     if (emails.length === 0) return;
     const holder = (emails[0] as AcceptedEmail).command.organizationId;
-    for await (const group of groupsInTurns(emails, weightOf)) tx.write(insertEmails(group, now));
+    for await (const group of groupsInTurns(emails, weightOf)) {
+      tx.write(insertEmails(group, now, await encodedBodies(group)));
+    }
     for (const statement of [...insertAttachments(emails), ...insertRaw(emails)]) {
       if (isLarge(statement)) await EVENT_LOOP.next(holder);
       tx.write(statement);

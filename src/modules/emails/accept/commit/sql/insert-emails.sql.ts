@@ -7,6 +7,7 @@ import { arrayLiteral, TextArray } from '../../../../../database/statements/pg-a
 import type { Statement } from '../../../../../database/statements/statement';
 import { RAW_PART } from '../../../content/sql/raw-parts.sql';
 import type { AcceptedEmail } from '../../request/send-request';
+import type { EncodedBodies } from '../encoded-bodies';
 
 const RAW_PART_BYTES = 1024 * 1024;
 /** Up to this size the hexadecimal text of byte arrays costs little. */
@@ -53,9 +54,10 @@ const TEXT = `
   from unnest($29::uuid[], $30::text[], $31::uuid[], $32::smallint[], $33::text[], $34::text[], $35::text[])
     as r (organization_id, mode, email_id, position, kind, address, status)`;
 
-/** Attachments and raw messages follow in statements of their own. @param now time of acceptance */
-export function insertEmails(emails: readonly AcceptedEmail[], now: Date): Statement<never> {
-  return { name: 'insert-emails', text: TEXT, values: [...emailColumns(emails), now, ...recipientColumns(emails)] };
+/** Attachments and raw messages follow in statements of their own. @param now time of acceptance @param encoded long bodies */
+export function insertEmails(emails: readonly AcceptedEmail[], now: Date, encoded: EncodedBodies): Statement<never> {
+  const values = [...emailColumns(emails, encoded), now, ...recipientColumns(emails)];
+  return { name: 'insert-emails', text: TEXT, values };
 }
 
 /** The first status, and the type of the first event. */
@@ -63,7 +65,7 @@ function initialStatus(email: AcceptedEmail): 'queued' | 'scheduled' {
   return email.command.request.scheduledAt ? 'scheduled' : 'queued';
 }
 
-function emailColumns(emails: readonly AcceptedEmail[]): unknown[] {
+function emailColumns(emails: readonly AcceptedEmail[], encoded: EncodedBodies): unknown[] {
   const requests = emails.map((email) => email.command.request);
   const addressesOf = (kind: string) =>
     emails.map((email) => arrayLiteral(email.recipients.filter((to) => to.kind === kind).map((to) => to.email)));
@@ -87,8 +89,8 @@ function emailColumns(emails: readonly AcceptedEmail[]): unknown[] {
     emails.map(({ command }) => command.request.tracking.clicks ?? command.trackByDefault.clicks),
     requests.map((request) => request.scheduledAt ?? null),
     requests.map((request) => request.expiresAt ?? null),
-    new TextArray(requests.map((request) => request.html ?? null)),
-    new TextArray(requests.map((request) => request.text ?? null)),
+    new TextArray(emails.map((email) => encoded.get(email)?.html ?? email.command.request.html ?? null)),
+    new TextArray(emails.map((email) => encoded.get(email)?.text ?? email.command.request.text ?? null)),
     requests.map((request) => (Object.keys(request.headers).length > 0 ? JSON.stringify(request.headers) : null)),
     emails.map(addresseesJson),
     requests.map((request) => (request.raw ? partsOf(request.raw).length : request.attachments.length)),
@@ -156,8 +158,7 @@ export function insertRaw(emails: readonly AcceptedEmail[]): Statement<never>[] 
 /** Inserts a message in parts, since the driver's buffers would hold a large one several times. */
 function insertParts({ id, command: { organizationId, mode, request } }: AcceptedEmail): Statement<never>[] {
   return partsOf(request.raw ?? Buffer.alloc(0)).map((part, position) => ({
-    name: 'insert-attachment',
-    text: INSERT_ATTACHMENT,
+    ...{ name: 'insert-attachment', text: INSERT_ATTACHMENT },
     values: [organizationId, mode, id, position, RAW_PART.filename, RAW_PART.contentType, null, part],
   }));
 }
