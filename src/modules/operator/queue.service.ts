@@ -25,6 +25,14 @@ const MAX_SHARES = 500;
 /** Mails to an address; most have got fewer. */
 const MOST_LOOKED_UP = 2_000;
 
+/** Before the first delivery of an organization, or of all. */
+const startOf = (organizationId = NIL_ID): DeliveryCursor => ({
+  organizationId,
+  mode: '',
+  emailId: NIL_ID,
+  position: -1,
+});
+
 /** A share of the queue, with the name of the organization that its key identifies. */
 export type NamedShare = QueueShare & { readonly name?: string };
 
@@ -60,17 +68,32 @@ export class OperatorQueueService {
     }));
   }
 
-  /** Stores an action; a worker starts it within a second. @throws ValidationError for an empty filter, or an unknown organization */
+  /**
+   * Stores an action; a worker starts it within a second. The audit log of an organization has it if it names the organization or an
+   * email of it; what a test key may not see is known by the mode of the email.
+   * @throws ValidationError for an empty filter, or an unknown organization
+   */
   async start(wanted: NewQueueAction) {
     const { action, filter, actor } = wanted;
-    await this.assertKnown(filter.organizationId?.toLowerCase());
+    const named = filter.organizationId?.toLowerCase();
+    await this.assertKnown(named);
+    const emailId = filter.emailId?.toLowerCase();
+    const ofEmail = await this.openDeliveryOf(emailId, named);
     return this.actions.create(wanted, async (id, tx) => {
-      const { organizationId, destination, emailId, recipient } = filter;
-      const data = { action, destination, emailId, ...(recipient !== undefined && { recipient: true }) };
+      const { destination, recipient } = filter;
+      const about = { ...(ofEmail && { mode: ofEmail.mode }), ...(recipient !== undefined && { recipient: true }) };
+      const data = { action, destination, emailId, ...about };
       const target = { targetType: 'queue_action', targetId: id };
-      const concerned = organizationId?.toLowerCase() ?? INSTALLATION;
+      const concerned = named ?? ofEmail?.organizationId ?? INSTALLATION;
       await this.audit.record([{ organizationId: concerned, actor, action: `queue.${action}`, ...target, data }], tx);
     });
+  }
+
+  /** One of them shows whose email it is, and in which mode; an email without any is not changed by an action. */
+  private async openDeliveryOf(emailId: string | undefined, organizationId: string | undefined) {
+    if (emailId === undefined) return undefined;
+    const [delivery] = await this.view.list({ emailId, organizationId }, startOf(organizationId), 1);
+    return delivery;
   }
 
   /** An action for a mistyped id would complete without a match. */
@@ -106,8 +129,7 @@ export class OperatorDeliveriesService {
     after: DeliveryCursor | undefined,
     limit: number,
   ): Promise<{ deliveries: WaitingDelivery[]; hasMore: boolean }> {
-    const start = { organizationId: filter.organizationId ?? NIL_ID, mode: '', emailId: NIL_ID, position: -1 } as const;
-    const found = await this.find(filter, after ?? start, limit + 1);
+    const found = await this.find(filter, after ?? startOf(filter.organizationId), limit + 1);
     const page = found.slice(0, limit);
     const [last, held] = await Promise.all([this.emails.lastDeferrals(page), this.held.get()]);
     const deliveries = page.map((delivery, index) => {

@@ -1,5 +1,6 @@
 import { DAY, HOUR } from '../../../src/common/clock';
 import { DmarcReportsService } from '../../../src/modules/domains/aggregate-reports/aggregate-reports.service';
+import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { dmarcMail, type DmarcFields, dmarcXml } from '../../factories/dmarc-reports';
 import { MAIL_HOST, ReportScene } from './report-scene';
 
@@ -56,6 +57,41 @@ describe('a DMARC report', () => {
       'ignored:dmarc-domain',
     );
     expect((await view()).totals.messages).toBe(0);
+  });
+
+  it('counts names below for the nearest verified domain, to which the policy applies too', async () => {
+    const { organizationId } = scene.delivery.tenant;
+    const domains = scene.delivery.core.get(DomainsService);
+    const { id: own } = await domains.add(organizationId, `mail.${domain}`);
+    await domains.markVerified(organizationId, own);
+    const forged = Array.from({ length: 25 }, (_, at) => ({
+      ip: '192.0.2.66',
+      count: 1,
+      headerFrom: `n${at}.${domain}`,
+    }));
+    const records = [
+      ...forged,
+      { ip: '192.0.2.25', count: 10 },
+      {
+        ip: '2001:DB8:0:0:0:0:0:1',
+        count: 3,
+        headerFrom: `pay.${domain}`,
+        dkim: 'fail' as const,
+        spf: 'fail' as const,
+      },
+      { ip: '192.0.2.25', count: 7, headerFrom: `eu.mail.${domain}` },
+    ];
+    await scene.report(dmarcMail(xml({ records: records.slice(25) })), ADDRESS);
+    const { sources } = await view();
+    expect(sources.map(({ sourceIp, messages }) => [sourceIp, messages])).toEqual([
+      ['2001:db8::1', 3],
+      ['192.0.2.25', 10],
+    ]);
+    const below = await scene.worker.get(DmarcReportsService).view(organizationId, own, 30);
+    expect(below.totals).toMatchObject({ messages: 7, passed: 7 });
+    // The domain itself counts, however many names a forger has put before it.
+    await scene.report(dmarcMail(xml({ records, reporter: 'yahoo.com' })), ADDRESS);
+    expect((await view()).totals.messages).toBe(13 + 10 + 19);
   });
 
   it('is unpacked at its own address only', async () => {

@@ -8,6 +8,7 @@ import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { EmailsRepository } from '../../../src/modules/emails/emails.repository';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { DomainsApp, type Owner } from '../domains/domains-app';
+import { ApiClient } from '../../e2e/kit/api-client';
 import { type OperatorClient, operatorOf } from './operator-app';
 
 let app: DomainsApp;
@@ -456,6 +457,20 @@ describe('POST /operator/v1/queue/actions', () => {
     });
     expect(JSON.stringify(entry)).not.toContain(recipient);
     expect((await acme.api.get(`/v1/emails/${id}`)).status).toBe(200);
+  });
+
+  it('is in the audit log of the organization whose email it names, for keys of that mode', async () => {
+    const asked = { name: 'test', mode: 'test', scopes: ['email:send', 'privacy:read'] };
+    const testApi = new ApiClient(app.port, (await acme.api.post('/v1/api-keys', asked)).body.data.key);
+    const live = await send(1);
+    const test = await send(1, {}, { ...acme, api: testApi });
+    for (const [emailId] of [live, test]) await act('fail', { emailId: emailId?.toUpperCase() });
+    const seenBy = async (key: ApiClient) =>
+      (await key.get('/v1/audit-log?action=queue.fail')).body.data.map(
+        (entry: { data: { emailId: string } }) => entry.data.emailId,
+      );
+    expect(await seenBy(acme.api)).toEqual([...test, ...live]);
+    expect(await seenBy(testApi)).toEqual(test);
   });
 
   it.each([

@@ -17,14 +17,12 @@ import {
   type TlsTotals,
 } from './aggregate-report';
 import { AggregateReportsRepository } from './aggregate-reports.repository';
+import { groupsOf, MAX_DOMAINS, summedRecords } from './dmarc-groups';
+import type { Domain } from '../registry/domain.entity';
 import { DomainsRepository } from '../registry/domains.repository';
 
 /** For each domain; a receiver or sender sends one report a day. Rows are kept for 400 days. */
 const LIMITS: ReportLimits = { reportsPerDay: 200, rowsPerDay: 2_500 };
-/** Sources per report and domain; those with the most messages are kept. */
-const MAX_SOURCES = 500;
-/** Domains per report: for DMARC the domain of the policy and its subdomains. */
-const MAX_DOMAINS = 20;
 const SHOWN_SOURCES = 200;
 
 /** The owner of a domain; undefined when no organization has verified it. */
@@ -55,17 +53,23 @@ export class DmarcReportsService {
   ) {}
 
   /**
-   * The verified domains that a report is about, each with its part of the report: by the From domain, else by the domain of the
-   * policy. Reads only.
+   * The verified domains that a report is about, each with its part of the report: by the From domain, or else the nearest one above
+   * it up to the domain of the policy, which applies to the names below it too. Reads only.
    * @throws UnavailableError
    */
   async sharesOf(report: DmarcReport): Promise<DmarcShare[]> {
-    const shares: DmarcShare[] = [];
-    for (const [name, records] of byDomain(report)) {
-      const owner = await ownerOf(name, this.domains);
-      if (owner) shares.push({ owner, report: { ...report, records: summedRecords(records) } });
+    const groups = groupsOf(report);
+    const found = await this.domains.findVerifiedAmong([...new Set(groups.flatMap(({ names }) => names))]);
+    const verified = new Map(found.map((domain) => [domain.domain, domain]));
+    const parts = new Map<Domain, DmarcRecord[]>();
+    for (const { names, records } of groups) {
+      const domain = names.map((name) => verified.get(name)).find((known) => known !== undefined);
+      if (domain) parts.set(domain, [...(parts.get(domain) ?? []), ...records]);
     }
-    return shares;
+    return [...parts].map(([{ organizationId, id }, records]) => ({
+      owner: { organizationId, domainId: id },
+      report: { ...report, records: summedRecords(records) },
+    }));
   }
 
   /** Stores a report; one that is stored already changes nothing. */
@@ -88,30 +92,6 @@ export class DmarcReportsService {
   deleteOld(days: number, limit: number): Promise<number> {
     return this.reports.deleteOldDmarc(days, limit);
   }
-}
-
-/** Records by domain; those of names outside the policy's domain are dropped, since a report can only be about its own domain. */
-function byDomain({ domain, records }: DmarcReport): Map<string, DmarcRecord[]> {
-  const groups = new Map<string, DmarcRecord[]>();
-  for (const record of records) {
-    const { headerFrom = domain } = record;
-    if (headerFrom !== domain && !headerFrom.endsWith(`.${domain}`)) continue;
-    const group = groups.get(headerFrom);
-    if (group) group.push(record);
-    else if (groups.size < MAX_DOMAINS) groups.set(headerFrom, [record]);
-  }
-  return groups;
-}
-
-/** Merges records with the same source, result and disposition. */
-function summedRecords(records: readonly DmarcRecord[]): DmarcRecord[] {
-  const sums = new Map<string, DmarcRecord>();
-  for (const record of records) {
-    const key = `${record.sourceIp} ${record.dkim} ${record.spf} ${record.disposition}`;
-    const messages = (sums.get(key)?.messages ?? 0) + record.messages;
-    sums.set(key, { ...record, messages });
-  }
-  return [...sums.values()].sort((one, other) => other.messages - one.messages).slice(0, MAX_SOURCES);
 }
 
 /** Results per report and domain; the largest are kept. */

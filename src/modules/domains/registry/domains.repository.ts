@@ -146,6 +146,11 @@ export class DomainsRepository {
     return this.domains.findOneBy({ domain, verificationStatus: 'verified' });
   }
 
+  /** Those of some names that an organization has verified; a name has one at most. */
+  findVerifiedAmong(names: readonly string[]): Promise<Domain[]> {
+    return this.domains.findBy({ domain: In(names), verificationStatus: 'verified' });
+  }
+
   list(organizationId: string): Promise<Domain[]> {
     return this.domains.find({ where: { organizationId }, order: { id: 'ASC' } });
   }

@@ -44,6 +44,12 @@ describe('an aggregate report', () => {
     for (const size of [1, 7, 16_384]) expect(await parseDmarcXml(inPieces(dmarcXml(FIELDS), size))).toEqual(REPORT);
   });
 
+  it('has each address in one form, however a reporter writes it', async () => {
+    const written = ['2001:DB8:0:0:0:0:0:1', '2001:db8::1', '::ffff:192.0.2.25'];
+    const report = await parse(dmarcXml({ ...FIELDS, records: written.map((ip) => ({ ip, count: 1 })) }));
+    expect(report?.records.map(({ sourceIp }) => sourceIp)).toEqual(['2001:db8::1', '2001:db8::1', '192.0.2.25']);
+  });
+
   it.each([
     ['gzip', dmarcMail(dmarcXml(FIELDS))],
     ['zip', dmarcMail(zipOf(Buffer.from(dmarcXml(FIELDS))), 'application/zip', 'a.zip')],

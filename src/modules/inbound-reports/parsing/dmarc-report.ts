@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Parser } from 'htmlparser2';
+import ipaddr from 'ipaddr.js';
 import { DAY, SECOND } from '../../../common/clock';
 import { parseDomain } from '../../../common/mail-domain';
 import type { DmarcRecord, DmarcReport } from '../../domains/aggregate-reports/aggregate-reports.service';
@@ -111,7 +112,8 @@ class ReportReader {
     if (!isSound) return;
     if (this.records.length >= LIMITS.records) throw new Error('has too many records');
     this.records.push({
-      sourceIp,
+      // Reporters write IPv6 in several ways.
+      sourceIp: ipaddr.process(sourceIp).toString(),
       messages,
       headerFrom: domainOf(record.get('record/identifiers/header_from')),
       // As evaluated for DMARC: passed, and aligned (RFC 7489 section 3.1).
