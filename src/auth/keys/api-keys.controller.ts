@@ -26,8 +26,8 @@ export class ApiKeysController {
   @ApiOperation({
     summary: 'Create an API key',
     description:
-      'The key itself is in this response only. A key can hand on what it has itself: its scopes, its mode, its domain, and of ' +
-      'its life what is left. An organization has up to 500 keys that are neither revoked nor expired.',
+      'The key itself is in this response only. A key can only grant what it has itself: its scopes, its mode, its ' +
+      'domain, and at most its remaining lifetime. An organization has up to 500 keys that are neither revoked nor expired.',
   })
   @ApiData(CreatedApiKeyDto, { status: 201 })
   @ApiErrors('invalid_request', 'insufficient_permissions', 'domain_not_allowed', 'api_key_limit_reached')

@@ -25,7 +25,7 @@ export class HealthController {
 
   @Get('startup')
   @ApiOperation({
-    summary: 'Should the process be sent requests?',
+    summary: 'Can the process take requests?',
     description: 'Asks the database on a connection of its own, for at most 2 seconds.',
   })
   @ApiResponse({ status: OK, description: 'Ready', type: ReadinessDto })

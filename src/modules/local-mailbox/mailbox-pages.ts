@@ -64,7 +64,7 @@ export function deletePage(total: number): string {
   const what = `${total} ${total === 1 ? 'message' : 'messages'}`;
   const body = escapeHtml`<header><h1>Delete all messages?</h1></header>
     <main class="card">
-      <p>The mailbox has ${what}, of all organizations. There is no way back; the emails in the console stay.</p>
+      <p>The mailbox has ${what}, of all organizations. This cannot be undone; the emails in the console stay.</p>
       <div class="tools">
         <a class="button" href="/mailbox">Keep them</a>
         <form method="post" action="/mailbox/delete"><button class="button danger">Delete ${what}</button></form>
@@ -76,7 +76,7 @@ export function deletePage(total: number): string {
 function content(mailbox: MailboxPage, firstSteps: FirstSteps): Markup {
   if (mailbox.total > 0) return table(mailbox);
   if (mailbox.search === '') return emptyMailbox(firstSteps);
-  return escapeHtml`<p class="card">No message is like that.</p>`;
+  return escapeHtml`<p class="card">No matching messages.</p>`;
 }
 
 function table({ messages }: MailboxPage): Markup {

@@ -30,7 +30,7 @@ export class MailboxProblemFilter implements ExceptionFilter {
 
 const ADVICE: Partial<Record<AppError['code'], string>> = {
   resource_not_found: 'It may have been deleted: the mailbox keeps the newest 1,000 messages or so.',
-  invalid_request: 'The address is not one that the mailbox has.',
+  invalid_request: 'The mailbox has no such page.',
 };
 
 function problemPage({ code, message }: AppError, request: string): string {

@@ -27,8 +27,8 @@ export class OperatorDestinationsController {
   @ApiOperation({
     summary: 'List groups of destinations',
     description:
-      'Domains with the same mail exchangers share one. Those to which anything was sent within the last hour, or that have ' +
-      'rules, the busiest first.',
+      'Domains with the same mail exchangers share one. Lists those with mail within the last hour or with ' +
+      'rules, busiest first.',
   })
   @ApiList(DestinationDto, PaginationDto)
   @ApiOperatorErrors('invalid_request')

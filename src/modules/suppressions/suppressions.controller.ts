@@ -65,7 +65,7 @@ export class SuppressionsController {
   @RequireScope('suppression:read')
   @ApiOperation({
     summary: 'Check an address',
-    description: 'Whether it is on the list, for whatever reason. Transactional mail ignores `unsubscribe`.',
+    description: 'Whether it is on the list, for any reason. Transactional mail ignores `unsubscribe`.',
   })
   @ApiData(SuppressionCheckDto)
   @ApiErrors('invalid_request')

@@ -68,11 +68,11 @@ export function donePage({ senderDomain, maskedAddress }: Subscription): string 
 /** The page for a link that is unknown, or a request that failed, as HTML. */
 export function problemPage(code: ErrorCode): string {
   if (code === 'resource_not_found') return pageFrame('This link does not work', NOT_FOUND);
-  return pageFrame('That did not work', FAILED);
+  return pageFrame('Something went wrong', FAILED);
 }
 
 const NOT_FOUND: Markup = escapeHtml`<p>It is not complete, or the mail that it belongs to is no longer on record.</p>
-      <p>Copy the whole link, use the one in a newer mail, or answer the sender.</p>`;
+      <p>Copy the whole link, use the one in a newer mail, or reply to the sender.</p>`;
 
 const FAILED: Markup = escapeHtml`<p>Nothing has changed. Please try again in a few minutes.</p>`;
 

@@ -57,7 +57,10 @@ function sendPage(
 
 function pageOf({ retryAfterSeconds, code }: AppError): string {
   if (retryAfterSeconds !== undefined) {
-    return pageFrame('That did not work', escapeHtml`<p>The service is not ready. Please try again in a moment.</p>`);
+    return pageFrame(
+      'Something went wrong',
+      escapeHtml`<p>The service is not ready. Please try again in a moment.</p>`,
+    );
   }
   return pageFrame(
     'This address does not work',

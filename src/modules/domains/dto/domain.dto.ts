@@ -86,7 +86,7 @@ export class DomainDto {
   })
   reputation_score!: number;
   @ApiProperty({ description: REQUIRE_TLS }) require_tls!: boolean;
-  @ApiPropertyOptional({ enum: RESTRICTIONS, description: 'Only while the domain may send less, or nothing' })
+  @ApiPropertyOptional({ enum: RESTRICTIONS, description: 'Only while the domain is slowed or paused' })
   sending_status?: (typeof RESTRICTIONS)[number];
   @ApiPropertyOptional({ enum: RESTRICTION_REASONS, description: 'The reason for `sending_status`' })
   sending_status_reason?: (typeof RESTRICTION_REASONS)[number];

@@ -79,7 +79,7 @@ export class InboundEmailsController {
   @LiveOnly()
   @ApiOperation({
     summary: 'Delete an inbound email',
-    description: 'With its attachments, before `RETENTION_INBOUND_DAYS` are over. Its event goes too.',
+    description: 'With its attachments and its event, before `RETENTION_INBOUND_DAYS` are over.',
   })
   @ApiData(RemovedInboundEmailDto)
   @ApiErrors('resource_not_found')
@@ -92,7 +92,7 @@ export class InboundEmailsController {
   @ApiOperation({
     operationId: 'inboundEmails.raw',
     summary: 'Download an inbound email',
-    description: 'The message as it came, byte for byte.',
+    description: 'The message as received, byte for byte.',
   })
   @ApiResponse(FILE)
   @Header('content-type', BYTES)

@@ -28,7 +28,7 @@ export class InboundRoutesController {
   @LiveOnly()
   @ApiOperation({
     summary: 'Add an inbound route',
-    description: 'Mail to its address is taken from now on. An exact address goes before `*@`.',
+    description: 'Mail to its address is accepted from now on. An exact address takes precedence over `*@`.',
   })
   @ApiData(InboundRouteDto, { status: 201 })
   @ApiErrors(
@@ -80,7 +80,7 @@ export class InboundRoutesController {
   @LiveOnly()
   @ApiOperation({
     summary: 'Delete an inbound route',
-    description: 'Mail to it is refused from now on; what has come stays.',
+    description: 'Mail to it is refused from now on; stored mail stays.',
   })
   @ApiData(RemovedInboundRouteDto)
   @ApiErrors('domain_not_allowed', 'resource_not_found')

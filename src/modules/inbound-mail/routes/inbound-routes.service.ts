@@ -109,7 +109,7 @@ export class InboundRoutesService {
     return this.get(organizationId, id);
   }
 
-  /** Mail to it is refused from now on; what has come stays. @throws NotFoundError */
+  /** Mail to it is refused from now on; stored mail stays. @throws NotFoundError */
   async remove(author: RouteAuthor, id: string): Promise<void> {
     const { organizationId } = author;
     await this.database.transaction(async (tx) => {

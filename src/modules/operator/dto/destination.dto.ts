@@ -27,7 +27,7 @@ export class ListDestinationsQuery {
 
 /** Body of `PATCH /operator/v1/destinations/{key}`; absent properties stay as they are. */
 export class ChangeDestinationDto {
-  @ApiPropertyOptional({ description: 'false also ends a pause that workers have made by themselves' })
+  @ApiPropertyOptional({ description: 'false also ends a pause that the workers have set' })
   @IsOptional()
   @IsBoolean()
   paused?: boolean;
@@ -36,7 +36,7 @@ export class ChangeDestinationDto {
     type: 'integer',
     nullable: true,
     minimum: 1,
-    description: 'Of all workers together; `null` takes the limit away',
+    description: 'Of all workers together; `null` removes the limit',
   })
   @Nullable()
   @IsOptional()
@@ -49,7 +49,7 @@ export class ChangeDestinationDto {
     type: 'integer',
     nullable: true,
     minimum: 1,
-    description: 'Attempts of all workers together; `null` takes the limit away',
+    description: 'Attempts of all workers together; `null` removes the limit',
   })
   @Nullable()
   @IsOptional()
@@ -58,7 +58,7 @@ export class ChangeDestinationDto {
   @Max(MAX_RATE)
   ratePerMinute?: number | null;
 
-  @ApiPropertyOptional({ format: 'date-time', type: String, description: 'When what is set here ends by itself' })
+  @ApiPropertyOptional({ format: 'date-time', type: String, description: 'When these settings expire' })
   @IsOptional()
   @Timestamp()
   until?: Date;

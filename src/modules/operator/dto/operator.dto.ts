@@ -54,7 +54,7 @@ export class ListAuditQuery extends CursorQuery {
   @Matches(/^[a-z][a-z_.]{0,63}$/)
   action?: string;
 
-  @ApiPropertyOptional({ description: 'What it was done to, by its id: that of a domain, a key, a destination' })
+  @ApiPropertyOptional({ description: 'The id of the target: of a domain, a key, a destination' })
   @IsOptional()
   @Matches(AUDIT_TARGET)
   target_id?: string;

@@ -110,15 +110,15 @@ class QueueFilterDto {
   recipient?: string;
 }
 
-const FILTER_FIELD = { description: 'At least one; all that are given have to apply' };
+const FILTER_FIELD = { description: 'At least one; all that are given must match' };
 
 /** Body of `POST /operator/v1/queue/actions`; the filter needs at least one property. */
 export class StartQueueActionDto {
   @ApiProperty({
     enum: ACTIONS,
     description:
-      '`retry_now`: what waits for its next attempt is due; `hold`: put aside, while its time to live goes on; `release`: what ' +
-      'is held goes back; `fail`: ended, with an event `failed` of reason `operator`',
+      '`retry_now`: deliveries that wait for their next attempt are due now; `hold`: they are held, while their time to live ' +
+      'continues; `release`: held ones return to the queue; `fail`: they end, with an event `failed` of reason `operator`',
   })
   @IsIn(ACTIONS)
   action!: (typeof ACTIONS)[number];

@@ -50,7 +50,7 @@ export class WebhooksController {
   @Patch(':id')
   @ApiOperation({
     summary: 'Change a webhook',
-    description: 'Fields that are left out stay. Enabled again, it hears of what happens from then on.',
+    description: 'Fields that are left out stay. Once enabled again, it receives events from then on.',
   })
   @ApiData(WebhookDto)
   @ApiErrors('invalid_request', 'resource_not_found')

@@ -86,7 +86,7 @@ export class InboundEmailListItemDto {
 
 export class InboundEmailDto extends InboundEmailListItemDto {
   @ApiPropertyOptional() text?: string;
-  @ApiPropertyOptional({ description: 'As it came: to be shown in a sandbox only' }) html?: string;
+  @ApiPropertyOptional({ description: 'As received; show it in a sandbox only' }) html?: string;
   @ApiProperty({ type: [InboundHeaderDto], description: 'In their order' }) headers!: InboundHeaderDto[];
   @ApiProperty({ type: [InboundAttachmentDto] }) attachments!: InboundAttachmentDto[];
 }

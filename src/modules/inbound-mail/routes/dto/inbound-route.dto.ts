@@ -13,7 +13,7 @@ const ADDRESS = {
 const WEBHOOK = {
   format: 'uuid',
   description:
-    'The only webhook that gets events of its mail, whatever it is subscribed to; without one, all that are subscribed do',
+    'The only webhook that gets events of its mail, whatever it subscribes to; without one, all subscribed webhooks do',
 };
 
 export class AddInboundRouteDto {
@@ -24,7 +24,7 @@ export class AddInboundRouteDto {
 export class ChangeInboundRouteDto {
   @ApiPropertyOptional(ADDRESS) @IsOptional() @IsString() @MaxLength(MAX_ADDRESS) address?: string;
 
-  @ApiPropertyOptional({ ...WEBHOOK, type: String, nullable: true, description: 'null takes it away' })
+  @ApiPropertyOptional({ ...WEBHOOK, type: String, nullable: true, description: 'null removes it' })
   @IsOptional()
   @Nullable()
   @IsUUID()

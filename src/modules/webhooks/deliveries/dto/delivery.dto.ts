@@ -50,7 +50,7 @@ class DeliveryResponseDto {
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'string' },
-    description: 'Those that say what the server is and wants; none that may hold a secret',
+    description: 'Those about the server and its limits; none that may hold a secret',
   })
   headers!: Record<string, string>;
   @ApiProperty({ description: 'Its first 4 KiB as UTF-8; addresses of emails in it are masked' }) body!: string;

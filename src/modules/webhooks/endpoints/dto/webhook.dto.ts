@@ -24,9 +24,9 @@ const EVENTS_FIELD = {
   maxItems: MAX_EVENTS,
   uniqueItems: true,
   example: ['delivered', 'bounced'],
-  description: '`*`: all types, those to come too',
+  description: '`*`: all types, including future ones',
 };
-const DESCRIPTION_FIELD = { maxLength: 255, description: 'An empty one takes it away' };
+const DESCRIPTION_FIELD = { maxLength: 255, description: 'An empty one removes it' };
 
 export class AddWebhookDto {
   @ApiProperty(URL_FIELD) @IsString() url!: string;
@@ -58,7 +58,7 @@ export class ChangeWebhookDto {
 
   @ApiPropertyOptional(DESCRIPTION_FIELD) @IsOptional() @IsString() @MaxLength(255) description?: string;
 
-  @ApiPropertyOptional({ description: 'Enabled again, it hears of what happens from then on' })
+  @ApiPropertyOptional({ description: 'Once enabled again, it receives events from then on' })
   @IsOptional()
   @IsBoolean()
   enabled?: boolean;
@@ -69,11 +69,11 @@ export class WebhookDto {
   @ApiProperty({ format: 'uri' }) url!: string;
   @ApiProperty({ enum: SUBSCRIPTIONS, isArray: true }) events!: string[];
   @ApiPropertyOptional() description?: string;
-  @ApiPropertyOptional({ format: 'uuid', description: "It hears of this domain's emails only" }) domainId?: string;
+  @ApiPropertyOptional({ format: 'uuid', description: "Only events of this domain's emails" }) domainId?: string;
   @ApiProperty() enabled!: boolean;
   @ApiPropertyOptional({
     enum: DISABLED_REASONS,
-    description: '`request`: yours; `gone`: it returned 410; `failing`: nothing but failures for five days',
+    description: '`request`: yours; `gone`: it returned 410; `failing`: only failures for five days',
   })
   disabledReason?: DisabledReason;
   @ApiPropertyOptional({ format: 'date-time' }) disabledAt?: string;
