@@ -139,7 +139,7 @@ module.exports = {
       to: {
         path: '^src/delivery/',
         pathNot:
-          '^src/delivery/(ports/|delivery\\.module\\.ts$|(shaping/(held-)?destinations|egress/egress)\\.service\\.ts$|queue/(delivery-queue\\.repository|(queue-actions|queue-measures|open-deliveries|open-delivery-limit)\\.service|waiting|worker-waker\\.service)\\.ts$|tls/tls-report-data\\.service\\.ts$|(tokens/(return-path|recipient-link)|dkim/own-signature)\\.ts$|policy/classify-reply\\.ts$)',
+          '^src/delivery/(ports/|delivery\\.module\\.ts$|(shaping/(held-)?destinations|egress/egress)\\.service\\.ts$|queue/(delivery-queue\\.repository|(queue-actions|queue-measures|open-deliveries|open-delivery-limit)\\.service|waiting|worker-waker\\.service)\\.ts$|tls/tls-report-data\\.service\\.ts$|(tokens/(return-path|recipient-link)|dkim/own-signature)\\.ts$|policy/replies/classify-reply\\.ts$)',
       },
     },
     {

@@ -172,6 +172,21 @@ describe('domains with the same mail exchangers', () => {
     expect(most).toBe(4);
   });
 
+  it('are shared with a worker of an earlier release, which confirms nothing, after some seconds', async () => {
+    await limit(4);
+    const began = (when: string) =>
+      scene.db.query(`update worker_sessions set started_at = now() + interval '${when}'`);
+    await scene.db.query(
+      `insert into worker_sessions (id, host, process_id, lease_until) values ($1, 'old', 1, now() + interval '1 hour')`,
+      [newId()],
+    );
+    await began('1 hour');
+    const worker = await start();
+    await bothAre('without a part', (most) => most === 0, [worker]);
+    await began('-1 minute');
+    await bothAre('at their part', (most) => most === 2, [worker]);
+  });
+
   it('get nothing while an operator pauses them, from any worker, and continue within seconds', async () => {
     const [first, second] = [await start(), await start()];
     await service(first).change(KEY, { paused: true, reason: 'their maintenance' }, nothingElse);
