@@ -10,7 +10,6 @@ import { isSchedulable } from './accept/request/parse-send-request';
 import { SendEmailsService, type Submitter } from './accept/send-emails.service';
 import type { Recipient, SendRequest } from './accept/request/send-request';
 import { BodiesStorage, type StoredContent } from './content/bodies.storage';
-import { RawMessagesStorage } from './content/raw-messages.storage';
 import type { Email, EmailRecipient } from './email.entity';
 import { EmailsRepository } from './emails.repository';
 import { MAX_EVENTS } from './outcomes/apply-outcomes';
@@ -25,7 +24,6 @@ export class EmailChangesService {
     private readonly emails: EmailsRepository,
     private readonly queue: DeliveryQueueRepository,
     private readonly bodies: BodiesStorage,
-    private readonly messages: RawMessagesStorage,
     private readonly sender: SendEmailsService,
     private readonly database: Database,
     private readonly clock: Clock,
@@ -87,7 +85,7 @@ export class EmailChangesService {
   /** The content: a raw message, or bodies and attachments. */
   private async load(key: EmailKey, { isRaw, html, text, attachmentCount }: StoredContent) {
     if (isRaw) {
-      const raw = await this.messages.load(key);
+      const raw = await this.bodies.messages.load(key);
       return raw ? { raw } : notResendable('The message is no longer stored');
     }
     if (html === null && text === null) return notResendable('The content of the email is no longer stored');

@@ -9,7 +9,6 @@ import {
 } from '../../delivery/ports/sources';
 import { SuppressionsService } from '../suppressions/suppressions.service';
 import { BodiesStorage } from './content/bodies.storage';
-import { RawMessagesStorage } from './content/raw-messages.storage';
 import { EmailsRepository, type LoadedMessage } from './emails.repository';
 
 /** Implements the delivery engine's port: messages to send, and recipients that have been suppressed meanwhile. */
@@ -18,7 +17,6 @@ export class OutgoingMessagesService extends MessageSource {
   constructor(
     private readonly emails: EmailsRepository,
     private readonly bodies: BodiesStorage,
-    private readonly messages: RawMessagesStorage,
     private readonly suppressions: SuppressionsService,
   ) {
     super();
@@ -36,7 +34,7 @@ export class OutgoingMessagesService extends MessageSource {
   }
 
   async loadRaw(email: EmailKey, before: number): Promise<Buffer> {
-    const bytes = await this.messages.load(email, before);
+    const bytes = await this.bodies.messages.load(email, before);
     if (!bytes) throw new Error('The message is no longer stored');
     return bytes;
   }

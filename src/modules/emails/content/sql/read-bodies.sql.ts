@@ -22,6 +22,12 @@ export interface ContentRow {
   readonly isRaw: boolean;
 }
 
+/** From its byte `start` on, or some before it. */
+export interface BodyPart {
+  readonly start: number;
+  readonly part: string;
+}
+
 /** Longer bodies are read in parts of so many bytes. */
 export const BODY_PART_BYTES = 256 * 1024;
 
@@ -44,7 +50,8 @@ export function readContent({ organizationId, mode, emailId }: EmailKey): Statem
 }
 
 // Reads a long body in parts, none of which ends in the middle of a character.
-// Reads: email_contents (primary key). Locks: none. Rows: the parts of one body, in order.
+// Reads: email_contents (primary key). Locks: none. Rows: the parts of one body, in any order: to sort them, Postgres
+// would write them to a file.
 // Not the ORM: parts of a value. In one statement, since each would decompress all of the value.
 
 /** Where a part begins that would begin at `offset`: no more than three bytes before (RFC 3629). */
@@ -54,12 +61,12 @@ const boundary = (offset: string): string => `(
     when get_byte(bytes, o - 1) & 192 <> 128 then o - 1
     when get_byte(bytes, o - 2) & 192 <> 128 then o - 2
     else o - 3
-  end
-  from (select ${offset} as o) at
+  end as place
+  from (select ${offset} as o) given
 )`;
 
 const partsOf = (body: BodyName): string => `
-  select convert_from(substring(bytes from first + 1 for next - first), 'UTF8') as part
+  select start, convert_from(substring(bytes from beginning.place + 1 for ending.place - beginning.place), 'UTF8') as part
   from (
     select bytes, octet_length(bytes) as length
     from (
@@ -71,17 +78,12 @@ const partsOf = (body: BodyName): string => `
     offset 0
   ) body
   cross join lateral generate_series(0, length - 1, ${BODY_PART_BYTES}) as part (start)
-  cross join lateral (
-    select ${boundary('start')} as first, ${boundary(`start + ${BODY_PART_BYTES}`)} as next
-  ) place
-  order by start`;
+  cross join lateral ${boundary('start')} as beginning
+  cross join lateral ${boundary(`start + ${BODY_PART_BYTES}`)} as ending`;
 
 const PARTS: Readonly<Record<BodyName, string>> = { html: partsOf('html'), text: partsOf('text') };
 
 /** Returns no row for a body that is missing or empty. */
-export function readBodyParts(
-  { organizationId, mode, emailId }: EmailKey,
-  body: BodyName,
-): Statement<{ readonly part: string }> {
+export function readBodyParts({ organizationId, mode, emailId }: EmailKey, body: BodyName): Statement<BodyPart> {
   return { name: `read-${body}-parts`, text: PARTS[body], values: [organizationId, mode, emailId] };
 }
