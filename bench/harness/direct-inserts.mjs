@@ -68,7 +68,7 @@ export class DirectInserts {
     const { insertEmails, enqueueDeliveries, appendDeltas, sumDeltas } = this.statements;
     const now = new Date();
     const statements = [
-      insertEmails(emails, now),
+      insertEmails(emails, now, new Map()),
       ...(enqueue
         ? [
             enqueueDeliveries(
