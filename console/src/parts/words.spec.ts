@@ -236,7 +236,7 @@ describe('what is said of a destination', () => {
     expect(adviceFor({ ...slowed, rules: [rule('operator', '5 max connections', '421 too many')] }).why).toContain(
       'An operator has limited it',
     );
-    expect(adviceFor({ ...open, state: 'probing' }).why).toContain('A few mails are sent');
+    expect(adviceFor({ ...open, state: 'probing' }).why).toContain('A few emails are sent');
   });
 
   it('tells of a pool whose addresses are refused', () => {
