@@ -52,7 +52,7 @@ describe('lists of emails over many hours', () => {
          track_opens, track_clicks, event_sequence, tags, created_at, updated_at)
        select $1, 'live', (left(uuid_v7_floor(at)::text, 14) || '7' || substr(gen_random_uuid()::text, 16))::uuid,
          case when n % 9 = 0 then $3::uuid else $2::uuid end, case when n % 7 = 0 then 'bounced' else 'delivered' end,
-         'a@x.example', 'mail ' || n, '{r@x.example}', 'transactional', true, true, 1,
+         'a@x.example', 'mail ' || n || case when n % 11 = 0 then ' Σίσυφος' else '' end, '{r@x.example}', 'transactional', true, true, 1,
          case when n % 5 = 0 then '{news}'::text[] end, at, at
        from generate_series(0, $4::int - 1) n, lateral (select to_timestamp($5::float8 / 1000) - n * interval '13 minutes' as at) time`,
       [tenant.organizationId, tenant.domainId, otherDomainId, emails, NEWEST],
@@ -98,6 +98,11 @@ describe('lists of emails over many hours', () => {
     ['a range that is none', () => ({ from: at(1), to: at(2) }), () => false],
     ['a status', () => ({ status: 'bounced' as const }), ({ status }) => status === 'bounced'],
     ['a part of the subject', () => ({ subject: 'AIL 12' }), ({ subject }) => subject.includes('ail 12')],
+    [
+      'a subject in capitals, with a final sigma',
+      () => ({ subject: 'ΣΊΣΥΦΟΣ' }),
+      ({ subject }) => / Σίσυφος$/.test(subject),
+    ],
     ['a recipient and a subject that is no pattern', () => ({ recipient: 'r@x.example', subject: '%1_' }), () => false],
     ['a recipient', () => ({ recipient: 'r@x.example', from: at(12) }), ({ id }) => timeOfId(id) >= at(12)],
   ];

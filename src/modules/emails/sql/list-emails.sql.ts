@@ -70,8 +70,11 @@ export interface SearchTerms {
   readonly subject: string | undefined;
 }
 
+/** Small letters; those of Σ are one, which some locales write by its place in the word. */
+const folded = (text: string): string => `replace(lower(${text}), 'ς', 'σ')`;
+
 // Computed while the row is scanned, so that subjects are not materialized.
-const IS_NAMED = `($11::text is null or strpos(lower(subject), lower($11)) > 0) as is_named`;
+const IS_NAMED = `($11::text is null or strpos(${folded('subject')}, ${folded('$11')}) > 0) as is_named`;
 
 const NEWEST = `
     select id, status, tags, domain_id, ${IS_NAMED}
