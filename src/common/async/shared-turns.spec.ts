@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SharedTurns } from './shared-turns';
 
@@ -38,6 +39,18 @@ describe('SharedTurns', () => {
     expect(turns.isFree()).toBe(false);
     while (done.length < 9) await nextTurn();
     expect(done.slice(5)).toEqual(['a1', 'b1', 'a2', 'a3']);
+  });
+
+  it('does each piece in the context of its caller, whoever else waits', async () => {
+    const context = new AsyncLocalStorage<string>();
+    const seen: (string | undefined)[] = [];
+    while (turns.isFree()) nowMs += 1;
+    const note = () => (): unknown => seen.push(context.getStore());
+    context.run('a request', () => turns.run('a', note()));
+    turns.run('b', note());
+    context.run('another', () => turns.run('c', note()));
+    while (seen.length < 3) await nextTurn();
+    expect(seen).toEqual(['a request', undefined, 'another']);
   });
 
   it('does few pieces in a turn, however short they are', async () => {

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { OwnerQueue } from './holder-turns';
 
 /** Milliseconds of such work in a turn of the event loop; at most twice that, as both new and waiting work may take them. */
@@ -35,7 +36,8 @@ export class SharedTurns {
   }
 
   private add(holder: string, work: () => void): void {
-    this.waiting.add(holder, work);
+    // The turn may have begun within a tenant's request, whose scope the work of others must not get.
+    this.waiting.add(holder, AsyncResource.bind(work));
     this.schedule();
   }
 

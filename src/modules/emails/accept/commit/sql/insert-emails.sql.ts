@@ -125,15 +125,16 @@ function recipientColumns(emails: readonly AcceptedEmail[]): unknown[] {
 
 // Writes one attachment. Writes: email_attachments (insert only). Locks: none beyond the new row. Rows: one.
 // Not the ORM, and one at a time: the driver sends a single parameter as bytes, and arrays as hexadecimal text of twice the length.
-
-const INSERT_ATTACHMENT = `
+const INSERT_ATTACHMENT = {
+  name: 'insert-attachment',
+  text: `
   insert into email_attachments (organization_id, mode, email_id, position, filename, content_type, content_id, size, content)
-  values ($1, $2, $3, $4, $5, $6, $7, octet_length($8::bytea), $8)`;
+  values ($1, $2, $3, $4, $5, $6, $7, octet_length($8::bytea), $8)`,
+};
 
 // Writes small raw messages, each as one part.
 // Writes: email_attachments (insert only). Locks: none beyond the new rows. Rows: the small raw messages of a coalesced batch.
 // Not the ORM: most messages are small, and a statement for each would double the cost of accepting.
-
 const INSERT_RAW = `
   insert into email_attachments (organization_id, mode, email_id, position, filename, content_type, content_id, size, content)
   select organization_id, mode, email_id, 0, '${RAW_PART.filename}', '${RAW_PART.contentType}', null, octet_length(content), content
@@ -158,7 +159,7 @@ export function insertRaw(emails: readonly AcceptedEmail[]): Statement<never>[] 
 /** Inserts a message in parts, since the driver's buffers would hold a large one several times. */
 function insertParts({ id, command: { organizationId, mode, request } }: AcceptedEmail): Statement<never>[] {
   return partsOf(request.raw ?? Buffer.alloc(0)).map((part, position) => ({
-    ...{ name: 'insert-attachment', text: INSERT_ATTACHMENT },
+    ...INSERT_ATTACHMENT,
     values: [organizationId, mode, id, position, RAW_PART.filename, RAW_PART.contentType, null, part],
   }));
 }
@@ -172,8 +173,7 @@ function partsOf(raw: Buffer): Buffer[] {
 export function insertAttachments(emails: readonly AcceptedEmail[]): Statement<never>[] {
   return emails.flatMap(({ id, command: { organizationId, mode, request } }) =>
     request.attachments.map(({ filename, contentType, contentId = null, content }, position) => ({
-      name: 'insert-attachment',
-      text: INSERT_ATTACHMENT,
+      ...INSERT_ATTACHMENT,
       values: [organizationId, mode, id, position, filename, contentType, contentId, content],
     })),
   );
