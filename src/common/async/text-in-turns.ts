@@ -57,9 +57,9 @@ export async function jsonPieces(value: unknown, reader: Reader): Promise<Buffer
   return written.all;
 }
 
-/** The same as one Buffer. */
-export async function jsonInTurns(value: unknown, holder = BACKGROUND): Promise<Buffer> {
-  return Buffer.concat(await jsonPieces(value, { holder }));
+/** The same as one Buffer, for background work. */
+export async function jsonInTurns(value: unknown): Promise<Buffer> {
+  return Buffer.concat(await jsonPieces(value, { holder: BACKGROUND }));
 }
 
 /** The JSON of a list whose items are long together, although each is short: a hundred with their bodies take a tenth of a second in one piece. */
