@@ -1,6 +1,6 @@
 import { type Download, toDownload } from './download.js';
 import { ConnectionError, type ErrorFields, errorOf, TimeoutError, type WaybillError } from './errors.js';
-import { baseOf, idempotencyKeyOf, queryString, requireKey, requirePath } from './request-parts.js';
+import { baseOf, idempotencyKeyOf, keyOf, queryString, requirePath } from './request-parts.js';
 
 export interface WaybillOptions {
   /** `wb_live_…` or `wb_test_…` */
@@ -61,13 +61,14 @@ const TOO_MANY_REQUESTS = 429;
 
 /** Sends requests: keys, retries, time limits, errors. */
 export class Core {
+  private readonly apiKey: string;
   private readonly base: string;
   private readonly fetch: typeof globalThis.fetch;
   private readonly timeoutMs: number;
   private readonly maxRetries: number;
 
   constructor(private readonly options: WaybillOptions) {
-    requireKey(options.apiKey);
+    this.apiKey = keyOf(options.apiKey);
     this.base = baseOf(options.baseUrl);
     this.fetch = options.fetch ?? ((...args) => globalThis.fetch(...args));
     this.timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
@@ -109,7 +110,7 @@ export class Core {
     const { method, path, query, isKeyed } = call;
     const body = call.body === undefined ? undefined : await this.rendered(call.body);
     const headers: Record<string, string> = {
-      authorization: `Bearer ${this.options.apiKey}`,
+      authorization: `Bearer ${this.apiKey}`,
       accept: call.accept ?? 'application/json',
     };
     if (body !== undefined) headers['content-type'] = 'application/json';

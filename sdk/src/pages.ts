@@ -10,6 +10,9 @@ interface Page<Item> {
   readonly data?: readonly Item[];
   /** Of privacy requests, whose list stands within `data`. */
   readonly requests?: readonly Item[];
+  /** Of statistics, the same; read on by offset while there are more. */
+  readonly domains?: readonly Item[];
+  readonly hasMore?: boolean;
   /** Of lists without `pagination`. */
   readonly total?: number;
   readonly nextCursor?: string;
@@ -34,8 +37,11 @@ export async function* itemsOf<Item>(
   let places: Places | undefined;
   while (next) {
     const page = (await read(next)) as Page<Item>;
-    const items = page.data ?? page.requests ?? [];
-    if (cursorName === 'after' || hasCursor(next, page)) {
+    const items = page.data ?? page.requests ?? page.domains ?? [];
+    if (page.hasMore !== undefined) {
+      yield* items;
+      next = afterOffset(next, page, items.length);
+    } else if (cursorName === 'after' || hasCursor(next, page)) {
       yield* items;
       next = cursorName === 'after' ? afterEvent(next, page) : afterCursor(next, page);
     } else {
@@ -58,6 +64,11 @@ function hasCursor({ cursor }: Query, page: Page<unknown>): boolean {
 function afterEvent(query: Query, { pagination }: Page<unknown>): Query | undefined {
   if (!pagination?.hasMore || pagination.nextCursor === undefined) return undefined;
   return { ...query, from: undefined, after: pagination.nextCursor };
+}
+
+/** Of figures, which have no places of their own. */
+function afterOffset(query: Query, { hasMore }: Page<unknown>, length: number): Query | undefined {
+  return hasMore && length > 0 ? { ...query, offset: Number(query.offset ?? 0) + length } : undefined;
 }
 
 function afterCursor(query: Query, page: Page<unknown>): Query | undefined {

@@ -1,13 +1,19 @@
 /** What comes before `/v1`. @throws TypeError */
 export function baseOf(baseUrl: string): string {
-  if (!/^(https?:\/\/|\/)/i.test(baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://');
-  return baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');
+  const base = String(baseUrl).trim();
+  if (!/^(https?:\/\/|\/)/i.test(base)) throw new TypeError('baseUrl must begin with http:// or https://');
+  return base.replace(/\/+$/, '').replace(/\/v1$/, '');
 }
 
-/** Refuses what no header can hold: the error of `fetch` would name the network as the cause, and show the key. @throws TypeError */
-export function requireKey(apiKey: string): void {
+/**
+ * The key without the line end of a file. Refuses what no header can hold: the error of `fetch` would name the network as the cause, and
+ * show the key. @throws TypeError
+ */
+export function keyOf(apiKey: string): string {
   if (!apiKey) throw new TypeError('apiKey is missing');
-  if (!/^[!-~]+$/.test(apiKey.trim())) throw new TypeError('apiKey must be one line of ASCII without blanks');
+  const key = apiKey.trim();
+  if (!/^[!-~]+$/.test(key)) throw new TypeError('apiKey must be one line of ASCII without blanks');
+  return key;
 }
 
 /** `.` and `..` lead to another route, however they are encoded. @throws TypeError */

@@ -41,7 +41,7 @@ export type Result<O extends keyof operations> = operations[O]['responses'] exte
     : Success<O>;
 
 export type Item<O extends keyof operations> =
-  Success<O> extends { data: (infer I)[] | { requests: (infer I)[] } } ? I : never;
+  Success<O> extends { data: (infer I)[] | { requests: (infer I)[] } | { domains: (infer I)[] } } ? I : never;
 
 type Send = Sent<components['schemas']['SendEmail']>;
 

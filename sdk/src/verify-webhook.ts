@@ -1,8 +1,9 @@
 import { WebhookVerificationError } from './errors.js';
 import type { WebhookEvent } from './types.js';
 
-/** Of a request: those of fetch, or of Node and its frameworks. */
-export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+/** Of a request: those of fetch, of whichever implementation, or of Node and its frameworks. */
+export type WebhookHeaders = FetchHeaders | Readonly<Record<string, string | readonly string[] | undefined>>;
+type FetchHeaders = Pick<Headers, 'get'>;
 
 /** Either way from now, against recordings of old requests. */
 const TOLERANCE_SECONDS = 5 * 60;
@@ -37,12 +38,17 @@ export async function verifyWebhook(
 }
 
 function header(headers: WebhookHeaders, name: string): string {
-  const value = headers instanceof Headers ? headers.get(name) : valueIn(headers, name);
+  const value = isOfFetch(headers) ? headers.get(name) : valueIn(headers, name);
   if (typeof value !== 'string' || value === '') throw new WebhookVerificationError(`The header ${name} is missing`);
   return value;
 }
 
-function valueIn(headers: Exclude<WebhookHeaders, Headers>, name: string): string | undefined {
+/** By what it can do: a program may have several classes of this name. */
+function isOfFetch(headers: WebhookHeaders): headers is FetchHeaders {
+  return typeof headers.get === 'function';
+}
+
+function valueIn(headers: Exclude<WebhookHeaders, FetchHeaders>, name: string): string | undefined {
   const entry = Object.entries(headers).find(([key]) => key.toLowerCase() === name);
   return [entry?.[1]].flat()[0];
 }

@@ -32,6 +32,7 @@ export async function use(): Promise<string[]> {
   }
   names.push((await waybill.events.pull()).pagination.nextCursor ?? '');
   for await (const { requestId } of waybill.privacy.listRequestsAll()) names.push(requestId);
+  for await (const { domain } of waybill.stats.byDomainAll({ start_date: '', end_date: '' })) names.push(domain);
   names.push(String(raw.length));
   const { body, filename }: Download = await waybill.privacy.readExportCsv(id, { section: 'events' });
   for await (const piece of body as unknown as AsyncIterable<Uint8Array>) names.push(filename ?? '', String(piece.length));
