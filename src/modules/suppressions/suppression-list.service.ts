@@ -17,10 +17,11 @@ import {
   isOwnReason,
   notRemovable,
   strongest,
+  type SuppressionFilter,
   type SuppressionReason,
 } from './suppression';
-import type { Suppression } from './suppression.entity';
-import { type SuppressionFilter, SuppressionsRepository } from './suppressions.repository';
+import type { ListedSuppression, Suppression } from './suppression.entity';
+import { SuppressionsRepository } from './suppressions.repository';
 
 export interface NewEntry {
   /** Normal form, as `parseAddress` returns it. */
@@ -59,7 +60,7 @@ export class SuppressionListService {
   async page(
     owner: Tenant,
     { key, ...filter }: Omit<SuppressionFilter, 'keys'> & { readonly key?: string | undefined },
-  ): Promise<[Suppression[], number]> {
+  ): Promise<[ListedSuppression[], number]> {
     const names = key === undefined ? undefined : await this.hashing.namesOf({ ...owner, key });
     return this.suppressions.page(owner, { ...filter, keys: names?.map((name) => name.key) }, this.clock.now());
   }

@@ -20,6 +20,9 @@ export class Suppression {
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
 }
 
+/** An entry in its place in the list: `listedAt` is `suppressedAt` to the microsecond, by which the list is ordered. */
+export type ListedSuppression = Suppression & { readonly listedAt: string };
+
 /** The soft bounces of an address within the window of the rule. Rows are written by a statement (sql/). */
 @Entity('soft_bounces')
 export class SoftBounces {

@@ -89,3 +89,14 @@ export function notRemovable(reason: SuppressionReason): AppError {
     suggestion: 'The operator of the service can remove it when the address is known to be good again',
   });
 }
+
+/** A part of a list. */
+export interface SuppressionFilter {
+  readonly reason?: SuppressionReason;
+  /** Those under which an address may be listed; all addresses without them. */
+  readonly keys?: readonly string[];
+  readonly limit: number;
+  readonly offset: number;
+  /** Only those that come after an entry, in the order of the list. */
+  readonly after?: { readonly at: string; readonly id: string } | undefined;
+}

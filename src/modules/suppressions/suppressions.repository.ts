@@ -5,7 +5,13 @@ import { NIL_ID } from '../../common/ids';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/pool/database.service';
 import type { Transaction } from '../../database/statements/transaction';
-import { MissingDomain, SoftBounces, Suppression, SuppressionHashKey } from './suppression.entity';
+import {
+  type ListedSuppression,
+  MissingDomain,
+  SoftBounces,
+  Suppression,
+  SuppressionHashKey,
+} from './suppression.entity';
 import {
   addSuppressions,
   recordMissingDomains,
@@ -27,21 +33,14 @@ import type {
   MissingDomainLookup,
   NewSuppression,
   SoftBounce,
+  SuppressionFilter,
   SuppressionReason,
 } from './suppression';
 
 /** Hash keys that are read at a time. */
 const PAGE = 100;
 
-export interface SuppressionFilter {
-  readonly reason?: SuppressionReason;
-  /** Those under which an address may be listed; all addresses without them. */
-  readonly keys?: readonly string[];
-  readonly limit: number;
-  readonly offset: number;
-  /** Only those that come after an entry, in the order of the list. */
-  readonly after?: { readonly at: Date; readonly id: string } | undefined;
-}
+const LISTED_AT = `to_char(s.suppressed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /** The suppression lists, the soft bounces that lead to entries, and the keys under which erased addresses are hashed. */
 @Injectable()
@@ -79,16 +78,19 @@ export class SuppressionsRepository {
   }
 
   /** Entries in force at `now`, newest first, with their total number, which counts those before `after` too. */
-  async page({ organizationId, mode }: Tenant, filter: SuppressionFilter, now: Date): Promise<[Suppression[], number]> {
+  async page(owner: Tenant, filter: SuppressionFilter, now: Date): Promise<[ListedSuppression[], number]> {
+    const { organizationId, mode } = owner;
     const { reason, keys, limit, offset, after } = filter;
     const named = { organizationId, mode, ...(reason && { reason }), ...(keys && { addressKey: In([...keys]) }) };
     const all = this.suppressions
       .createQueryBuilder('s')
       .where(named)
       .andWhere('(s.expiresAt is null or s.expiresAt > :now)', { now });
-    const page = all.clone().orderBy({ 's.suppressedAt': 'DESC', 's.id': 'DESC' }).take(limit).skip(offset);
-    if (!after) return page.getManyAndCount();
-    return [await page.andWhere('(s.suppressedAt, s.id) < (:at, :id)', after).getMany(), await all.getCount()];
+    const page = all.clone().addSelect(LISTED_AT, 'listedAt').orderBy({ 's.suppressedAt': 'DESC', 's.id': 'DESC' });
+    if (after) page.andWhere('(s.suppressedAt, s.id) < (:at, :id)', after);
+    const { entities, raw } = await page.limit(limit).offset(offset).getRawAndEntities<{ listedAt: string }>();
+    const listed = entities.map((entry, index) => ({ ...entry, listedAt: raw[index]?.listedAt ?? '' }));
+    return [listed, await all.getCount()];
   }
 
   /** Returns the ids of entries that are new or replace an expired one. */

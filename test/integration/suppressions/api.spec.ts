@@ -118,6 +118,22 @@ describe('GET /v1/suppressions', () => {
     for (const cursor of ['x', other, '']) expect(errorOf(await acme.api.get(`${PATH}?cursor=${cursor}`))[0]).toBe(400);
   });
 
+  it('goes through entries of one millisecond, which the database has made apart', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) await put({ email: `${name}@x.example`, reason: 'hard_bounce' });
+    await app.db.query(
+      `update suppressions set suppressed_at = '2026-11-01T00:00:00.000Z'::timestamptz + ascii(email) * interval '1 microsecond'
+       where organization_id = $1`,
+      [acme.organizationId],
+    );
+    const seen: string[] = [];
+    for (let cursor: string | undefined = ''; cursor !== undefined;) {
+      const { data, pagination } = await list(`?limit=1${cursor && `&cursor=${cursor}`}`);
+      seen.push(...data.map(({ email }: any) => email[0]));
+      cursor = pagination.nextCursor;
+    }
+    expect(seen).toEqual(['d', 'c', 'b', 'a']);
+  });
+
   it('pages through the newest first', async () => {
     for (const name of ['a', 'b', 'c']) {
       await add(`${name}@x.example`);

@@ -128,8 +128,12 @@ describe('on a long list', () => {
   it.each([
     ['the first page', {}, 60],
     ['a later page', { offset: 100 }, 160],
-    ['the page after an entry', { after: { at: NOW, id: newId() } }, 60],
-    ['the page after an entry, of a rare reason', { reason: 'spam_complaint', after: { at: NOW, id: newId() } }, 60],
+    ['the page after an entry', { after: { at: NOW.toISOString(), id: newId() } }, 60],
+    [
+      'the page after an entry, of a rare reason',
+      { reason: 'spam_complaint', after: { at: NOW.toISOString(), id: newId() } },
+      60,
+    ],
     ['a page of a rare reason', { reason: 'spam_complaint' }, 60],
     ['the entries of one address', { keys: [ADDRESS.key] }, 1],
     ['the entries of an address with several keys', { keys: [ADDRESS.key, 'none@x.example'] }, 1],

@@ -46,23 +46,29 @@ export function fromNameCursor(cursor: string | undefined): string | undefined {
 
 /** A place in a list that is in the order of times, and of ids where those are equal. */
 export interface TimedPlace {
-  readonly at: Date;
+  /** ISO 8601 in UTC, as exact as the database orders by: a `Date` ends at milliseconds, of which rows may share one. */
+  readonly at: string;
   readonly id: string;
 }
 
 /** For `toNextCursor`. */
 export function placeOf({ at, id }: TimedPlace): string {
-  return `${at.toISOString()} ${id}`;
+  return `${at} ${id}`;
 }
 
 /** The place to continue after. @throws ValidationError for a cursor that this service did not make */
 export function fromTimedCursor(cursor: string | undefined): TimedPlace | undefined {
   if (cursor === undefined) return undefined;
   const [time = '', id = '', ...others] = Buffer.from(cursor, 'base64url').toString().split(' ');
-  const at = new Date(time);
-  const isTime = !Number.isNaN(at.getTime()) && at.toISOString() === time;
-  if (!isTime || !isUuid(id) || others.length > 0) throw foreignCursor();
-  return { at, id };
+  if (!isTime(time) || !isUuid(id) || others.length > 0) throw foreignCursor();
+  return { at: time, id };
+}
+
+/** To milliseconds or microseconds. */
+function isTime(text: string): boolean {
+  const milliseconds = text.replace(/(\.\d{3})\d{3}Z$/, '$1Z');
+  const date = new Date(milliseconds);
+  return !Number.isNaN(date.getTime()) && date.toISOString() === milliseconds;
 }
 
 function foreignCursor(): ValidationError {

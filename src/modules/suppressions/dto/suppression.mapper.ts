@@ -3,7 +3,7 @@ import { AppError, type FieldErrors, ValidationError } from '../../../common/err
 import { cutPage, fromTimedCursor, placeOf, toNextCursor } from '../../../common/http/dto/pagination';
 import { validateDto } from '../../../common/http/dto/validate-dto';
 import { parseAddress } from '../../../common/mail-address';
-import type { Suppression } from '../suppression.entity';
+import type { ListedSuppression, Suppression } from '../suppression.entity';
 import type { NewEntry } from '../suppression-list.service';
 import {
   AddSuppressionDto,
@@ -66,9 +66,13 @@ export function toSlice({ limit, offset, cursor }: ListSuppressionsQuery) {
 }
 
 /** @param found as `toSlice` asks for */
-export function toListDto(found: readonly Suppression[], total: number, { limit, offset }: ListSuppressionsQuery) {
+export function toListDto(
+  found: readonly ListedSuppression[],
+  total: number,
+  { limit, offset }: ListSuppressionsQuery,
+) {
   const { shown, last } = cutPage(found, limit);
-  const next = last && placeOf({ at: last.suppressedAt, id: last.id });
+  const next = last && placeOf({ at: last.listedAt, id: last.id });
   const pagination = { total, limit, offset, hasMore: last !== undefined, ...toNextCursor(next) };
   return { data: shown.map(toSuppressionDto), pagination };
 }
