@@ -18,7 +18,7 @@ import {
   TemplateListItemDto,
   TemplateVersionDto,
   TemplateVersionQuery,
-  toListItem,
+  toListItems,
   toRenderedDto,
   toTemplateDto,
   toTemplateUse,
@@ -57,9 +57,9 @@ export class TemplatesController {
   @ApiList(TemplateListItemDto, PaginationDto)
   @ApiErrors('invalid_request', 'domain_not_allowed')
   async list(@CurrentPrincipal() { organizationId }: Principal, @Query() query: ListTemplatesQuery) {
-    const { views, total } = await this.templates.page(organizationId, toNamedSlice(query));
-    const { shown, last } = cutPage(views, query.limit);
-    return { data: shown.map(toListItem), pagination: toPagination({ total, next: last?.template.name }, query) };
+    const { listed, total } = await this.templates.page(organizationId, toNamedSlice(query));
+    const { shown, last } = cutPage(listed, query.limit);
+    return { data: toListItems(shown), pagination: toPagination({ total, next: last?.template.name }, query) };
   }
 
   @Get(':id')

@@ -34,6 +34,11 @@ export interface TemplateView<Version = TemplateVersion> {
   readonly version: Version;
 }
 
+export interface ListedTemplate {
+  readonly template: Template;
+  readonly version: ListedVersion | undefined;
+}
+
 const MAX_TEMPLATES = 1_000;
 
 /** The templates of an organization: unique names, and a new version with every change. */
@@ -67,16 +72,13 @@ export class TemplatesService {
     return { template, version };
   }
 
-  /** In the order of names, with the total number. */
+  /** In the order of names, with the total number. One that is deleted meanwhile has no version: it is still a place in the list. */
   async page(organizationId: string, slice: NamedSlice) {
     const [templates, total] = await this.templates.page(organizationId, slice);
     const latest = await this.templates.latest(organizationId, templates);
     const byId = new Map(latest.map((version) => [version.templateId, version]));
-    const views = templates.flatMap((template) => {
-      const version = byId.get(template.id);
-      return version ? [{ template, version }] : [];
-    });
-    return { views, total };
+    const listed: ListedTemplate[] = templates.map((template) => ({ template, version: byId.get(template.id) }));
+    return { listed, total };
   }
 
   /** @throws NotFoundError */

@@ -82,6 +82,15 @@ describe('/v1/templates', () => {
     expect([second.names, second.pagination.total]).toEqual([['b', 'd'], 5]);
     const last = await read(`limit=2&cursor=${second.pagination.nextCursor}`);
     expect([last.names, last.pagination.nextCursor]).toEqual([['f'], undefined]);
+    // One that is deleted while a page is read: the page has one less, and the list goes on.
+    await add({ name: 'g' });
+    await app.db.query(`delete from template_versions where organization_id = $1 and template_id = $2`, [
+      acme.organizationId,
+      made.b,
+    ]);
+    const shorter = await read(`limit=2&cursor=${first.pagination.nextCursor}`);
+    expect(shorter.names).toEqual(['d']);
+    expect((await read(`cursor=${shorter.pagination.nextCursor}`)).names).toEqual(['f', 'g']);
     for (const cursor of ['', '!', 'AA', '_w', 'YQ==', 'x'.repeat(501)]) {
       expect(await read(`cursor=${encodeURIComponent(cursor)}`)).toMatchObject({ status: 400 });
     }

@@ -4,7 +4,7 @@ import { ValidationError } from '../../../common/errors/app-error';
 import { QueryInteger } from '../../../common/http/dto/dto-decorators';
 import { NamedPagesQuery } from '../../../common/http/dto/envelope.dto';
 import { MAX_VARIABLES_BYTES, MAX_VERSION, TEMPLATE_NAME, type TemplateUse } from '../template-renderer.service';
-import type { ListedVersion, RenderedTemplate, TemplateView } from '../templates.service';
+import type { ListedTemplate, ListedVersion, RenderedTemplate, TemplateView } from '../templates.service';
 
 const MAX_SUBJECT = 998;
 const MAX_HTML = 512 * 1024;
@@ -118,7 +118,11 @@ export class RemovedTemplateDto {
   @ApiProperty({ enum: [true] }) deleted!: true;
 }
 
-export function toListItem({ template, version }: TemplateView<ListedVersion>): TemplateListItemDto {
+export function toListItems(listed: readonly ListedTemplate[]): TemplateListItemDto[] {
+  return listed.flatMap(({ template, version }) => (version ? [toListItem({ template, version })] : []));
+}
+
+function toListItem({ template, version }: TemplateView<ListedVersion>): TemplateListItemDto {
   return {
     id: template.id,
     name: template.name,
