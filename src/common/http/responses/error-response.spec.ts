@@ -1,7 +1,10 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { BadRequestException, HttpException, ServiceUnavailableException } from '@nestjs/common';
 import { DecryptionError, UnknownKeyError } from '../../encryption/encryption';
 import { AppError } from '../../errors/app-error';
-import { errorBody, statusOf, toAppError } from './error-response';
+import { endWith, errorBody, ResponsePieces, statusOf, toAppError } from './error-response';
 
 function httpError(status: number): Error {
   return Object.assign(new Error('details of the inside'), { status, statusCode: status, expose: status < 500 });
@@ -70,5 +73,44 @@ describe('toAppError', () => {
 describe('errorBody', () => {
   it('leaves out what is not there', () => {
     expect(errorBody(new AppError('internal_error', 'x'))).toBe('{"error":{"code":"internal_error","message":"x"}}');
+  });
+});
+
+describe('endWith', () => {
+  const pieces = Array.from({ length: 100 }, (_, byte) => Buffer.alloc(64 * 1024, byte));
+  let server: Server;
+  let onResponse: (response: ServerResponse) => void;
+  beforeAll(async () => {
+    server = createServer((_request, response) => {
+      onResponse(response);
+      endWith(response, new ResponsePieces(pieces));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterAll(() => server.close().closeAllConnections());
+  const portOf = () => (server.address() as AddressInfo).port;
+
+  it('writes a long body piece by piece, without the warning of a leak by the listeners that the server has already', async () => {
+    const warnings: string[] = [];
+    const note = ({ name }: Error) => void warnings.push(name);
+    process.on('warning', note);
+    // Those of the server and of its accounts.
+    onResponse = (response) => {
+      while (response.listenerCount('close') < 8) response.on('close', () => undefined);
+    };
+    const response = await fetch(`http://127.0.0.1:${portOf()}`);
+    expect(Buffer.from(await response.arrayBuffer()).equals(Buffer.concat(pieces))).toBe(true);
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
+  });
+
+  it('ends with a client that goes', async () => {
+    let closed: Promise<ServerResponse> | undefined;
+    onResponse = (response) => (closed = once(response, 'close').then(() => response));
+    const client = connect(portOf(), '127.0.0.1');
+    client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(client, 'data');
+    client.destroy();
+    expect((await closed)?.writableFinished).toBe(false);
   });
 });
