@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Tenant } from '../../common/tenant';
 import type { DeliveryKey, EmailKey } from '../../delivery/ports/delivery';
 import type { LastDeferral } from '../../delivery/queue/waiting';
 import { SuppressionsService } from '../suppressions/suppressions.service';
@@ -46,6 +47,8 @@ export interface ReportedEmail {
   readonly recipients: readonly ReportedRecipient[];
 }
 
+const LISTED_AS = { unsubscribed: 'unsubscribe', spam_report: 'spam_complaint' } as const;
+
 /** Queries for other features: the recipients of signed links, the email of a report. */
 @Injectable()
 export class EmailLookupService {
@@ -72,7 +75,12 @@ export class EmailLookupService {
   /** Whether the recipient has unsubscribed by this email and is still on the suppression list for that. @throws UnavailableError */
   async isUnsubscribed(recipient: MailRecipient): Promise<boolean> {
     if (!hasSeen(recipient.seen, 'unsubscribed')) return false;
-    return this.suppressions.isListedFor('unsubscribe', recipient, recipient.address);
+    return this.isListedBy('unsubscribed', recipient, recipient.address);
+  }
+
+  /** Whether an address is on the suppression list for the reason that such an outcome lists it for. @throws UnavailableError */
+  isListedBy(kind: keyof typeof LISTED_AS, tenant: Tenant, address: string): Promise<boolean> {
+    return this.suppressions.isListedFor(LISTED_AS[kind], tenant, address);
   }
 
   /** The results of the last attempts at some deliveries, in the order given. @throws UnavailableError */

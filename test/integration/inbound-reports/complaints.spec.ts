@@ -168,6 +168,10 @@ describe('a complaint to the feedback address', () => {
     expect(await scene.report(complaint({ original }), FBL)).toBe('spam_report');
     expect(await scene.report(complaint({ original, originalMailFrom: path }), FBL)).toBe('duplicate');
     expect(await scene.report(complaint(), path)).toBe('duplicate');
+    // The operator has taken the address off the list.
+    await scene.delivery.db.query('delete from suppressions');
+    expect(await scene.report(`X-Again: yes\r\n${complaint()}`, path)).toBe('spam_report');
+    expect(await scene.suppressions()).toMatchObject([{ reason: 'spam_complaint' }]);
     await expect(scene.reportedEvents(id)).resolves.toEqual(['spam_report']);
   });
 });

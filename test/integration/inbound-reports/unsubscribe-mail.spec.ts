@@ -33,6 +33,11 @@ describe('mail to an address of List-Unsubscribe', () => {
     expect(await scene.report(`X-Again: 1\r\n${MESSAGE}`, address.toUpperCase(), 'ada@x.example')).toBe('duplicate');
     expect(await scene.reportedEvents(id)).toEqual(['unsubscribed']);
     expect(await scene.suppressions()).toMatchObject([{ email: 'ada@x.example', reason: 'unsubscribe' }]);
+    // They wanted mail again, and then no more of it.
+    await scene.delivery.db.query('delete from suppressions');
+    expect(await scene.report(`X-Again: 2\r\n${MESSAGE}`, address, 'ada@x.example')).toBe('unsubscribed');
+    expect(await scene.reportedEvents(id)).toEqual(['unsubscribed']);
+    expect(await scene.suppressions()).toMatchObject([{ email: 'ada@x.example', reason: 'unsubscribe' }]);
   });
 
   it('is refused when the address is not ours, and a return path unsubscribes no recipient', async () => {

@@ -84,7 +84,7 @@ export class ReportExaminer {
     if (!email || !recipient) return { disposition: 'unknown-email', subject };
     const isOfMember = decision.expanded === addressKey(recipient.address);
     const event = isOfMember ? ofMember(outcome.event) : outcome.event;
-    if (isKnown(event, recipient)) return { disposition: 'duplicate', subject };
+    if (await this.isKnown(event, recipient, subject)) return { disposition: 'duplicate', subject };
     const recorded: RecordedOutcome = {
       ...subject,
       domainId: email.domainId,
@@ -94,6 +94,16 @@ export class ReportExaminer {
       occurredAt: claimed.receivedAt,
     };
     return { disposition: isOfMember ? 'soft_bounce' : decision.disposition, subject, outcome: recorded };
+  }
+
+  /**
+   * The same news in other words. But that an address is bad may be news although the bounce is not; and that its owner wants no mail is
+   * news once the address has been taken off the suppression list.
+   */
+  private async isKnown(event: ReportedOutcome, recipient: ReportedRecipient, owner: EmailKey): Promise<boolean> {
+    if (!recipient.has(event.kind)) return false;
+    if (event.kind === 'bounced') return !event.suppress;
+    return event.kind === 'delivered' || this.emails.isListedBy(event.kind, owner, recipient.address);
   }
 
   private async findingOnEmail(
@@ -118,9 +128,4 @@ function read(raw: Buffer, classifier: ReplyClassifier): Promise<Report> {
 /** A bounce without a token concerns no delivery: it may be forged. */
 function publicDisposition(report: Report): string {
   return report.kind === 'ignored' ? `ignored:${report.reason}` : 'unidentified';
-}
-
-/** The same news in other words; but that an address is bad may be news although the bounce is not. */
-function isKnown(event: ReportedOutcome, recipient: ReportedRecipient): boolean {
-  return recipient.has(event.kind) && !(event.kind === 'bounced' && event.suppress);
 }
