@@ -37,13 +37,10 @@ export async function* itemsOf<Item>(
   let places: Places | undefined;
   while (next) {
     const page = (await read(next)) as Page<Item>;
-    const items = page.data ?? page.requests ?? page.domains ?? [];
-    if (page.hasMore !== undefined) {
+    const items = itemsIn(page);
+    if (cursorName === 'after' || saysItsNext(next, page)) {
       yield* items;
-      next = afterOffset(next, page, items.length);
-    } else if (cursorName === 'after' || hasCursor(next, page)) {
-      yield* items;
-      next = cursorName === 'after' ? afterEvent(next, page) : afterCursor(next, page);
+      next = cursorName === 'after' ? afterEvent(next, page) : after(next, page);
     } else {
       places ??= new Places(next, page, items.length);
       yield* places.take(items, page);
@@ -56,8 +53,16 @@ const totalOf = ({ total, pagination }: Page<unknown>): number => total ?? pagin
 
 const nextCursorOf = ({ nextCursor, pagination }: Page<unknown>) => nextCursor ?? pagination?.nextCursor;
 
-function hasCursor({ cursor }: Query, page: Page<unknown>): boolean {
-  return cursor !== undefined || nextCursorOf(page) !== undefined;
+function itemsIn<Item>({ data, requests, domains }: Page<Item>): readonly Item[] {
+  return data ?? requests ?? domains ?? [];
+}
+
+function saysItsNext({ cursor }: Query, page: Page<unknown>): boolean {
+  return cursor !== undefined || nextCursorOf(page) !== undefined || page.hasMore !== undefined;
+}
+
+function after(query: Query, page: Page<unknown>): Query | undefined {
+  return page.hasMore === undefined ? afterCursor(query, page) : afterOffset(query, page);
 }
 
 /** Pages of the feed may be short, or empty, while there is more. */
@@ -67,8 +72,9 @@ function afterEvent(query: Query, { pagination }: Page<unknown>): Query | undefi
 }
 
 /** Of figures, which have no places of their own. */
-function afterOffset(query: Query, { hasMore }: Page<unknown>, length: number): Query | undefined {
-  return hasMore && length > 0 ? { ...query, offset: Number(query.offset ?? 0) + length } : undefined;
+function afterOffset(query: Query, page: Page<unknown>): Query | undefined {
+  const { length } = itemsIn(page);
+  return page.hasMore && length > 0 ? { ...query, offset: Number(query.offset ?? 0) + length } : undefined;
 }
 
 function afterCursor(query: Query, page: Page<unknown>): Query | undefined {

@@ -106,7 +106,9 @@ describe('endWith', () => {
 
   it('ends with a client that goes', async () => {
     let closed: Promise<ServerResponse> | undefined;
-    onResponse = (response) => (closed = once(response, 'close').then(() => response));
+    onResponse = (response) => {
+      closed = once(response, 'close').then(() => response);
+    };
     const client = connect(portOf(), '127.0.0.1');
     client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     await once(client, 'data');
