@@ -79,13 +79,11 @@ export class SuppressionsRepository {
 
   /** Entries in force at `now`, newest first, with their total number, which counts those before `after` too. */
   async page(owner: Tenant, filter: SuppressionFilter, now: Date): Promise<[ListedSuppression[], number]> {
-    const { organizationId, mode } = owner;
     const { reason, keys, limit, offset, after } = filter;
+    const { organizationId, mode } = owner;
     const named = { organizationId, mode, ...(reason && { reason }), ...(keys && { addressKey: In([...keys]) }) };
-    const all = this.suppressions
-      .createQueryBuilder('s')
-      .where(named)
-      .andWhere('(s.expiresAt is null or s.expiresAt > :now)', { now });
+    const inForce = '(s.expiresAt is null or s.expiresAt > :now)';
+    const all = this.suppressions.createQueryBuilder('s').where(named).andWhere(inForce, { now });
     const page = all.clone().addSelect(LISTED_AT, 'listedAt').orderBy({ 's.suppressedAt': 'DESC', 's.id': 'DESC' });
     if (after) page.andWhere('(s.suppressedAt, s.id) < (:at, :id)', after);
     const { entities, raw } = await page.limit(limit).offset(offset).getRawAndEntities<{ listedAt: string }>();
