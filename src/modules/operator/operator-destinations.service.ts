@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { parseDomain } from '../../common/mail-domain';
 import { AuditService, INSTALLATION } from '../../audit/audit.service';
 import type { Transaction } from '../../database/statements/transaction';
 import { EgressService, type ShownAddress } from '../../delivery/egress/egress.service';
@@ -32,7 +33,7 @@ export class OperatorDestinationsService {
 
   /** @throws NotFoundError */
   get(key: string): Promise<Destination> {
-    return this.destinations.get(key.toLowerCase());
+    return this.destinations.get(nameOf(key));
   }
 
   change(key: string, change: DestinationChange, actor: string): Promise<Destination> {
@@ -43,7 +44,7 @@ export class OperatorDestinationsService {
 
   /** Returns the group without the rule. @throws NotFoundError */
   removeRule(key: string, id: string, actor: string): Promise<Destination> {
-    const name = key.toLowerCase();
+    const name = nameOf(key);
     const data = { rule: id };
     return this.destinations.removeRule(name, id, (tx) =>
       this.record(name, 'destination.rule_removed', { actor, data }, tx),
@@ -56,9 +57,15 @@ export class OperatorDestinationsService {
     decision: { actor: string; data: object },
     tx: Transaction,
   ): Promise<void> {
-    const target = { targetType: 'destination', targetId: key.toLowerCase() };
+    const target = { targetType: 'destination', targetId: nameOf(key) };
     return this.audit.record([{ organizationId: INSTALLATION, action, ...decision, ...target }], tx);
   }
+}
+
+/** The key of a group, however its host or domain is written. */
+function nameOf(key: string): string {
+  const parsed = parseDomain(key);
+  return parsed.ok ? parsed.domain : key.toLowerCase();
 }
 
 function isNamed({ key, mxHosts, domains }: Destination, text: string): boolean {

@@ -165,6 +165,20 @@ describe('PATCH /operator/v1/destinations/{key}', () => {
     expect((await patch(key, body)).status).toBe(400);
   });
 
+  it('has one name, however an international domain is written', async () => {
+    const written = encodeURIComponent('Bücher.example');
+    const { data } = (await patch(written, { paused: true, reason: 'They asked us to' })).body;
+    expect(data.key).toBe('xn--bcher-kva.example');
+    expect((await get(`/${written}`)).data).toEqual(data);
+    const removed = await operator.api.delete(`/operator/v1/destinations/${written}/rules/${data.rules[0].id}`);
+    expect(removed.body.data).toMatchObject({ key: data.key, state: 'open' });
+    const audit = await operator.api.get(`/operator/v1/audit?target_id=${data.key}`);
+    expect(audit.body.data.map(({ action }: { action: string }) => action)).toEqual([
+      'destination.rule_removed',
+      'destination.changed',
+    ]);
+  });
+
   it('returns 404 for an unknown rule', async () => {
     const path = `/operator/v1/destinations/mx.example.net/rules/${randomUUID()}`;
     expect((await operator.api.delete(path)).status).toBe(404);
