@@ -13,7 +13,7 @@ import { BodiesStorage, type StoredContent } from './content/bodies.storage';
 import type { Email, EmailRecipient } from './email.entity';
 import { EmailsRepository } from './emails.repository';
 import { MAX_EVENTS } from './outcomes/apply-outcomes';
-import { changeable, isErased } from './outcomes/erased-recipient';
+import { changeable, isErased, isErasedSender } from './outcomes/erased-recipient';
 
 const FINAL: readonly string[] = ['sent', 'delivered', 'bounced', 'failed'];
 
@@ -70,6 +70,7 @@ export class EmailChangesService {
   /** What is sent again, or why that is not possible. @throws NotFoundError */
   private async stored(tenant: Submitter, id: string): Promise<SendRequest | AppError> {
     const email = await this.require(tenant, id);
+    if (isErasedSender(email.fromEmail)) return notResendable('The sender of the email has been erased');
     const key = keyOf(email);
     const recipients = present(await this.emails.findRecipients(key));
     if (recipients.length === 0) return notResendable('The recipients of the email have been erased');

@@ -1,5 +1,6 @@
 import { MessageSource } from '../../../src/delivery/ports/sources';
 import { SendRawService } from '../../../src/modules/emails/accept/send-raw.service';
+import { EmailChangesService } from '../../../src/modules/emails/email-changes.service';
 import { ExportCollector } from '../../../src/modules/privacy/export/export-collector.service';
 import { ErasureScene } from './erasure-scene';
 import { shows } from './hiding-places';
@@ -16,8 +17,8 @@ describe('raw messages of a person', () => {
   });
   afterAll(() => scene.close());
 
-  async function send(to: readonly string[], header: string, body: string): Promise<string> {
-    const message = `From: Shop <hello@${scene.tenant.domain}>\r\nTo: ${to.join(', ')}\r\n${header}\r\n${body}`;
+  async function send(to: readonly string[], header: string, body: string, from = 'hello'): Promise<string> {
+    const message = `From: Shop <${from}@${scene.tenant.domain}>\r\nTo: ${to.join(', ')}\r\n${header}\r\n${body}`;
     const request = { raw: Buffer.from(message).toString('base64'), to };
     const { accepted } = await scene.delivery.core
       .get(SendRawService)
@@ -65,6 +66,20 @@ describe('raw messages of a person', () => {
     await expect(load(short)).rejects.toThrow('no longer stored');
     await expect(load(own)).rejects.toThrow('no longer stored');
     expect(await scene.tablesWith('annqz')).toEqual([]);
+  });
+
+  it('are not sent again when the person is the sender, nor is a plain email', async () => {
+    const from = `clerkqz@${scene.tenant.domain}`;
+    const raw = await send([ANN, BOB], 'Subject: Order\r\n', 'Hello\r\n', 'clerkqz');
+    const { id: plain } = await scene.send({ from, to: [ANN, BOB] });
+    const resend = (id: string) =>
+      scene.delivery.core.get(EmailChangesService).resend(scene.tenant.as('live'), id, undefined);
+    await resend(raw);
+    await resend(plain);
+    expect(await scene.erase(from)).toMatchObject({ status: 'completed' });
+    for (const id of [raw, plain]) {
+      await expect(resend(id)).rejects.toMatchObject({ code: 'email_not_resendable' });
+    }
   });
 });
 

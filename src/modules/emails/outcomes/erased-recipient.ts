@@ -15,6 +15,11 @@ export function isErased(address: string): boolean {
   return ERASED.test(address);
 }
 
+/** Whether an address is that of an erased sender. */
+export function isErasedSender(fromEmail: string): boolean {
+  return fromEmail.startsWith('erased@');
+}
+
 interface ChangedRecipient {
   readonly address: string;
   readonly status: string;
