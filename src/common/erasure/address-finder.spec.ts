@@ -200,7 +200,18 @@ describe('a raw message', () => {
   const part = (body: string) => `Content-Transfer-Encoding: base64\r\n\r\n${body}\r\n--b--\r\n`;
 
   it.each([
-    ['in its header and its text', `To: ${ANN}\r\n\r\nDear ${ANN}!`, 'To: [erased]\r\n\r\nDear [erased]!'],
+    [
+      'in its header and its text',
+      `Subject: for ${ANN}\r\nTo: "Ann" <${ANN}>,\r\n bob@y.example\r\n\r\nDear\r\nTo: ${ANN}!`,
+      'Subject: for [erased]\r\nTo: "Ann" <erased@erased.invalid>,\r\n bob@y.example\r\n\r\nDear\r\nTo: [erased]!',
+    ],
+    [
+      'in folded fields of addresses, in any case',
+      `cc: bob@y.example,\n Ann <${ANN}>\nX-To: ${ANN}\nReply-To :${ANN}\nFROM: A <${ANN}>\n\n`,
+      'cc: bob@y.example,\n Ann <erased@erased.invalid>\nX-To: [erased]\nReply-To :erased@erased.invalid\nFROM: A <erased@x.example>\n\n',
+    ],
+    ['in a header without a body', `From: ${ANN}`, 'From: erased@x.example'],
+    ['in a body without a header', `\r\nTo: ${ANN}`, '\r\nTo: [erased]'],
     ['as a word of base64', `Hello ${base64(`to ${ANN}`)} there`, 'Hello [erased] there'],
     ['as the last word of a line', `Hello\r\nto ${base64(`to ${ANN}`)}\r\nBye`, 'Hello\r\nto [erased]\r\nBye'],
     ['as the first word of a line', `${base64(`to ${ANN}`)} is for you\r\n`, '[erased] is for you\r\n'],

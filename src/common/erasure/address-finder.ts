@@ -5,9 +5,7 @@ import { FairTurns, WorkTurns } from '../async/fair-turns';
 import { domainOf } from '../mail-address';
 import { occurrencesIn, occurrencesWithin, type Sought } from './decodings';
 import { allTexts, asciiTexts, type Occurrence, runsOf, type Step, withReplaced } from './encoded-runs';
-
-/** Replaces an address within a text. */
-export const REPLACEMENT = '[erased]';
+import { REPLACEMENT, replacementsIn } from './message-replacements';
 
 /** Characters searched at a time. */
 const WINDOW = 32 * 1024;
@@ -39,7 +37,7 @@ export class AddressFinder {
   /** For what is searched piece by piece. Apart from the turns of others, since a transaction waits for it. */
   readonly turns = new WorkTurns('', new FairTurns(), TURN_MS);
 
-  constructor(email: string) {
+  constructor(private readonly email: string) {
     this.pattern = new AddressPattern(email);
     this.maxLength = MAX_SPELLING * email.length;
     this.isAscii = /^[\x00-\x7f]*$/.test(email) && !/(?:^|[@.])xn--/i.test(email);
@@ -83,12 +81,12 @@ export class AddressFinder {
   }
 
   /**
-   * As `cleanLong`, for a raw message whose parts stay readable; undefined when the address is within base64 lines,
-   * which could not be decoded afterwards.
+   * As `cleanLong`, for a raw message whose fields and parts stay valid; undefined when the address is within lines of base64.
    */
   async cleanMessage(message: string): Promise<string | undefined> {
     const found = await this.occurrencesInLong(message);
-    return found.some((each) => isBase64Lines(message, each)) ? undefined : withReplaced(message, found, REPLACEMENT);
+    if (found.some((each) => isBase64Lines(message, each))) return undefined;
+    return withReplaced(message, found, replacementsIn(message, domainOf(this.email)));
   }
 
   private async occurrencesInLong(text: string): Promise<Occurrence[]> {

@@ -50,12 +50,17 @@ export function* decodedRuns(text: string, sought: Runs, holds: Holds): Generato
   }
 }
 
-/** What overlaps is replaced once. */
-export function withReplaced(text: string, found: readonly Occurrence[], replacement: string): string {
+/** What overlaps is replaced once. @param replacement of all, or of what starts at a position, in ascending order */
+export function withReplaced(
+  text: string,
+  found: readonly Occurrence[],
+  replacement: string | ((start: number) => string),
+): string {
+  const replacementAt = typeof replacement === 'string' ? () => replacement : replacement;
   const parts: string[] = [];
   let done = 0;
   for (const { start, end } of found.toSorted((one, other) => one.start - other.start)) {
-    if (start >= done) parts.push(text.slice(done, start), replacement);
+    if (start >= done) parts.push(text.slice(done, start), replacementAt(start));
     done = Math.max(done, end);
   }
   return parts.join('') + text.slice(done);

@@ -65,6 +65,7 @@ describe('raw messages of a person', () => {
     await expect(load(hidden)).rejects.toThrow('no longer stored');
     await expect(load(short)).rejects.toThrow('no longer stored');
     await expect(load(own)).rejects.toThrow('no longer stored');
+    expect(kept.toString()).toContain(`\r\nTo: erased@erased.invalid, ${BOB}\r\nSubject: for [erased]\r\n`);
     expect(await scene.tablesWith('annqz')).toEqual([]);
   });
 
@@ -80,6 +81,8 @@ describe('raw messages of a person', () => {
     for (const id of [raw, plain]) {
       await expect(resend(id)).rejects.toMatchObject({ code: 'email_not_resendable' });
     }
+    // One that waits still goes out, and needs a valid sender.
+    expect((await load(raw)).toString()).toMatch(`From: Shop <erased@${scene.tenant.domain}>\r\n`);
   });
 });
 

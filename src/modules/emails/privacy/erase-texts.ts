@@ -1,5 +1,5 @@
 import type { EventType } from '../../../common/event-types';
-import { REPLACEMENT } from '../../../common/erasure/address-finder';
+import { REPLACEMENT } from '../../../common/erasure/message-replacements';
 import { everySigma } from '../../../common/address-forms';
 import { domainOf, type Mailbox } from '../../../common/mail-address';
 import { ERASED_SENDER, erasedAddress } from '../outcomes/erased-recipient';
