@@ -32,7 +32,7 @@ const ENCODINGS = ['UTF8', 'SQL_ASCII'];
  *   loses prepared statements, or two databases that are not the same
  */
 export async function assertUsable(
-  { url, directUrl = url }: { readonly url: string; readonly directUrl?: string | undefined },
+  { url, directUrl }: { readonly url: string; readonly directUrl?: string | undefined },
   describe: (url: string) => string,
   warn: (message: string) => void,
 ): Promise<void> {
@@ -40,11 +40,12 @@ export async function assertUsable(
   const pooling = await findPooling(url);
   const fault = styleFault(style) ?? encodingFault(encoding) ?? (pooling === 'forgetful' ? FORGETS : undefined);
   if (fault !== undefined) throw new ConfigurationError([`DATABASE_URL: the database ${describe(url)} ${fault}`]);
-  if (directUrl === url && pooling === 'shared') warn(`DATABASE_URL: the database ${describe(url)} ${SHARED}`);
-  if (directUrl === url || identity === undefined) return;
+  if (directUrl === undefined || directUrl === url) {
+    if (pooling === 'shared') warn(`DATABASE_URL: the database ${describe(url)} ${SHARED}`);
+    return;
+  }
   // Another one would be migrated, and have the leases without which no mail is sent here.
-  const direct = (await atDirectUrl(directUrl, inspect(directUrl))).identity;
-  if (direct === identity) return;
+  if (identity === undefined || (await atDirectUrl(directUrl, inspect(directUrl))).identity === identity) return;
   throw new ConfigurationError([
     `DATABASE_DIRECT_URL: the database ${describe(directUrl)} is not the one of DATABASE_URL ${describe(url)}: name the same`,
   ]);
