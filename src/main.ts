@@ -1,7 +1,7 @@
 import { ApiModule } from './api.module';
 import { lowerPoolPriority } from './bootstrap/pool-priority';
 import type { Modules } from './bootstrap/process.module';
-import { limitHeapGrowth, logFailedStart, runProcess, warnOfMisspelledVariables } from './bootstrap/run-process';
+import { exit, limitHeapGrowth, logFailedStart, runProcess, warnOfMisspelledVariables } from './bootstrap/run-process';
 import { createLogger, logConsole } from './common/logging/logger';
 import type { Role } from './config/config';
 import { loadConfig, loadEnvFile } from './config/load-config';
@@ -35,4 +35,5 @@ try {
   warnOfMisspelledVariables(logger);
   logFailedStart(logger, error);
   process.exitCode = 1;
+  exit(logger);
 }

@@ -2,12 +2,12 @@ const SCOPES = ['email:send', 'email:read', 'webhook:manage', 'webhook:read'];
 
 /**
  * Migrates the schema and makes the tenants, with a release's own services: `{organizationId, domain, key}` each.
- * @param load that of the release
+ * @param load of the release, by the name of a file
  */
 export async function provision({ environment, databaseUrl, load }, count) {
-  const { loadConfig } = load('./config/load-config.js');
-  const { openDatabase } = load('./database/start/open-database.js');
-  const { createServices } = load('./cli/session/cli-session.js');
+  const { loadConfig } = load('load-config.js');
+  const { openDatabase } = load('open-database.js');
+  const { createServices } = load('cli-session.js');
   const config = loadConfig(environment);
   await (await openDatabase(config, { log: () => undefined, migrate: true })).stop();
   const services = await createServices(config, databaseUrl);
@@ -21,9 +21,9 @@ export async function provision({ environment, databaseUrl, load }, count) {
 }
 
 async function createTenant(services, index, load) {
-  const { OrganizationsService } = load('./auth/organizations/organizations.service.js');
-  const { ApiKeysService } = load('./auth/keys/api-keys.service.js');
-  const { DomainsService } = load('./modules/domains/domains.service.js');
+  const { OrganizationsService } = load('organizations.service.js');
+  const { ApiKeysService } = load('api-keys.service.js');
+  const { DomainsService } = load('domains.service.js');
   const { id: organizationId } = await services.get(OrganizationsService).create(`Tenant ${index}`);
   const domains = services.get(DomainsService);
   const domain = `tenant-${index}.test`;

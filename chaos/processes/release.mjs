@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import os from 'node:os';
@@ -17,7 +17,7 @@ export async function latestRelease() {
   return tag === '' ? undefined : tag;
 }
 
-/** This build, and that of a git revision: `{old, new}`, each `{name, dist, load}`. */
+/** This build, and that of a git revision: `{old, new}`, each `{name, dist, load}`; `load` takes the name of a file, wherever the release has it. */
 export async function releasesFrom(revision) {
   const commit = await git('rev-parse', '--verify', `${revision}^{commit}`);
   const old = await buildOf(commit);
@@ -31,7 +31,19 @@ export function thisRelease(name = 'this build') {
 
 function releaseIn(folder, name) {
   const dist = path.join(folder, 'dist');
-  return { name, dist, load: createRequire(path.join(dist, 'main.js')) };
+  return { name, dist, load: loaderOf(dist) };
+}
+
+/** Loads a build's modules by the names of their files alone: files move to other folders from one release to the next. */
+export function loaderOf(dist) {
+  const load = createRequire(path.join(dist, 'main.js'));
+  let files;
+  return (name) => {
+    files ??= readdirSync(dist, { recursive: true });
+    const found = files.filter((file) => path.basename(file) === name);
+    if (found.length !== 1) throw new Error(`${dist} has ${found.length} files ${name}`);
+    return load(`./${found[0]}`);
+  };
 }
 
 /** The folder of a built commit. Kept for the next run. */

@@ -202,8 +202,8 @@ function die(logger: Logger, message: string, error: unknown): void {
   exit(logger);
 }
 
-/** Ends the process after flushing the log, unless its reader has stopped reading. */
-function exit(logger: Logger): void {
+/** Ends the process once its log is written, or cannot be: nobody reads it any more, or its disk is full. */
+export function exit(logger: Logger): void {
   setTimeout(() => process.exit(), LAST_LINES_MS);
   void endLog(logger).then(() => process.exit());
 }

@@ -195,10 +195,7 @@ function databaseChecks(environment: Environment): [boolean, string][] {
     Math.floor(availableMemory() / 2 / 1024 / 1024),
   );
   return [
-    ...DATABASE_URLS.map((name): [boolean, string] => [
-      parseUrl(environment[name] ?? 'postgres://') !== undefined,
-      `${name} must be a valid URL: write the characters / # ? @ of a password as %2F %23 %3F %40`,
-    ]),
+    ...DATABASE_URLS.map((name): [boolean, string] => databaseUrlCheck(name, environment[name] ?? 'postgres://')),
     [
       DATABASE_URL === undefined || MASTER_KEY !== undefined,
       'MASTER_KEY must be set (32 bytes in base64) when DATABASE_URL is: it encrypts the DKIM keys',
@@ -212,6 +209,15 @@ function databaseChecks(environment: Environment): [boolean, string][] {
       `EMBEDDED_SHARED_BUFFERS_MB must be at most ${largestBuffers}, half of the memory here`,
     ],
   ];
+}
+
+function databaseUrlCheck(name: string, url: string): [boolean, string] {
+  // libpq takes several hosts, and connects to the first one that accepts changes; the driver does not.
+  if (/^\w+:\/\/([^/?#]*@)?[^/?#@]*,/.test(url)) {
+    return [false, `${name} must name one host, which leads to the primary, not several (docs/scaling.md#a-standby)`];
+  }
+  const hint = 'write the characters / # ? @ of a password as %2F %23 %3F %40';
+  return [parseUrl(url) !== undefined, `${name} must be a valid URL: ${hint}`];
 }
 
 function pairProblems(environment: Environment): string[] {

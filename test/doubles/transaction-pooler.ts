@@ -83,12 +83,14 @@ export class TransactionPooler {
     private readonly server: Server,
     private readonly backends: readonly Backend[],
     readonly url: string,
+    private readonly keepsStatements: boolean,
   ) {
     server.on('connection', (socket) => this.greet(socket));
     for (const backend of backends) this.listen(backend);
   }
 
-  static async start(url: string, size: number): Promise<TransactionPooler> {
+  /** @param keepsStatements false: as PgBouncer before 1.21, which leaves named statements where they were prepared */
+  static async start(url: string, size: number, keepsStatements = true): Promise<TransactionPooler> {
     const clients = Array.from(
       { length: size },
       () => new Client({ connectionString: url, application_name: 'pooler' }),
@@ -106,7 +108,7 @@ export class TransactionPooler {
     await once(server, 'listening');
     const own = new URL(url);
     own.port = String((server.address() as { port: number }).port);
-    return new TransactionPooler(server, backends, own.toString());
+    return new TransactionPooler(server, backends, own.toString(), keepsStatements);
   }
 
   async stop(): Promise<void> {
@@ -176,15 +178,15 @@ export class TransactionPooler {
   private forward(frontend: Frontend, backend: Backend, { type, body, whole }: Frontend['waiting'][number]): void {
     const { socket } = backend;
     if (type === 'Q') this.note(body.toString().replace(/\0$/, ''));
-    if (type === 'P') return this.parse(frontend, backend, body);
-    if (type === 'B') {
+    if (type === 'P' && this.keepsStatements) return this.parse(frontend, backend, body);
+    if (type === 'B' && this.keepsStatements) {
       const portalEnd = body.indexOf(0) + 1;
       const nameEnd = body.indexOf(0, portalEnd) + 1;
       const name = this.ready(frontend, backend, body.toString('utf8', portalEnd, nameEnd - 1));
       socket.write(message('B', body.subarray(0, portalEnd), text(name), body.subarray(nameEnd)));
       return;
     }
-    if (type === 'D' && body[0] === 'S'.charCodeAt(0)) {
+    if (type === 'D' && body[0] === 'S'.charCodeAt(0) && this.keepsStatements) {
       const name = this.ready(frontend, backend, body.toString('utf8', 1, body.length - 1));
       socket.write(message('D', Buffer.from('S'), text(name)));
       return;

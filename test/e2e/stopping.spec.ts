@@ -1,4 +1,5 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, closeSync, constants, mkdtempSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { TcpProxy } from '../doubles/tcp-proxy';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { WAIT_LIMIT_MS, waitFor } from '../setup/wait-for';
 import { ApiClient } from './kit/api-client';
-import { ServiceProcess } from './kit/service-process';
+import { freePort, ServiceProcess } from './kit/service-process';
 import { type Tenant, TenantFactory } from './kit/tenant';
 
 let database: TestDatabase;
@@ -167,6 +168,46 @@ it('counts every line of the log once its reader is gone, and stops as ever', as
   for (const before of [0, 1, 2]) await waitFor(() => requestUntilMore(before), { what: `lost line ${before + 1}` });
   await terminate(service);
   expect(service.exitCode).toBe(0);
+});
+
+describe('with a log that nobody reads', () => {
+  let log: number;
+  let nobody: number;
+
+  /** A pipe without any room. */
+  beforeAll(() => {
+    const pipe = join(folder, 'log');
+    execFileSync('mkfifo', [pipe]);
+    nobody = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+    log = openSync(pipe, 'w');
+    for (const bytes of [4_096, 1]) {
+      expect(() => {
+        for (;;) writeSync(nobody, Buffer.alloc(bytes));
+      }).toThrow('EAGAIN');
+    }
+  });
+  afterAll(() => {
+    for (const end of [log, nobody]) closeSync(end);
+  });
+
+  it('a process stops as ever', async () => {
+    const metricsPort = await freePort();
+    const service = ServiceProcess.launch({ ...env(), WAYBILL_ROLES: 'api', METRICS_PORT: String(metricsPort) }, log);
+    const readiness = () => fetch(`http://127.0.0.1:${metricsPort}/health/startup`).catch(() => undefined);
+    await waitFor(async () => (await readiness())?.status === 200, { what: 'the service' });
+    await terminate(service);
+    expect(service.exitCode).toBe(0);
+  });
+
+  it('a start that fails ends', async () => {
+    const service = ServiceProcess.launch({ ...env(), WAYBILL_ROLES: 'postman' }, log);
+    try {
+      await waitFor(() => service.exitCode !== null, { what: 'the end of the process' });
+    } finally {
+      await service.kill('SIGKILL');
+    }
+    expect(service.exitCode).toBe(1);
+  });
 });
 
 describe('SIGTERM during the start', () => {

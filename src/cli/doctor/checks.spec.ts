@@ -82,7 +82,8 @@ describe('checkClock', () => {
 });
 
 describe('rateDatabase', () => {
-  const facts = { version: '18.4', versionNumber: 180_004, isReadOnly: false, lowersAllLetters: true };
+  const writable = { version: '18.4', versionNumber: 180_004, isReadOnly: false };
+  const facts = { ...writable, lowersAllLetters: true, isDurable: true };
 
   it('wants a recent one that can be written to and knows all letters', () => {
     expect(rateDatabase(facts, true)).toMatchObject({ status: 'ok', message: 'embedded Postgres 18.4' });
@@ -93,6 +94,13 @@ describe('rateDatabase', () => {
       'warning',
       expect.stringContaining('has a locale without letters beyond ASCII'),
     ]);
+  });
+
+  it('wants one that keeps what it has committed', () => {
+    expect(rateDatabase({ ...facts, isDurable: false }, false)).toMatchObject({
+      status: 'warning',
+      message: expect.stringContaining('synchronous_commit = off'),
+    });
   });
 });
 

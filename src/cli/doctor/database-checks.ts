@@ -17,14 +17,14 @@ const CLOCK_LIMITS_MS = { warning: SECOND, problem: 5 * SECOND };
 const OLD_TRANSACTION_SECONDS = (10 * MINUTE) / SECOND;
 const OVERDUE_SECONDS = (5 * MINUTE) / SECOND;
 
-/** Version, writability and locale of the database. */
+/** Version, writability, durability and locale of the database. */
 export async function checkDatabase(services: Services, embedded: boolean): Promise<Finding> {
   return rateDatabase(await services.get(Database).serverFacts(), embedded);
 }
 
 /** With the locale C, an address such as `Νικος@…` is found as it was written, in small letters and in capitals, but not in other mixtures. */
 export function rateDatabase(facts: Omit<ServerFacts, 'now'>, embedded: boolean): Finding {
-  const { version, versionNumber, isReadOnly, lowersAllLetters } = facts;
+  const { version, versionNumber, isReadOnly, lowersAllLetters, isDurable } = facts;
   const message = `${embedded ? 'embedded ' : ''}Postgres ${version}`;
   const details = { version, embedded, isReadOnly };
   if (isReadOnly) {
@@ -33,6 +33,10 @@ export function rateDatabase(facts: Omit<ServerFacts, 'now'>, embedded: boolean)
   }
   if (Math.floor(versionNumber / 10_000) < OLDEST_POSTGRES) {
     return { status: 'problem', message: `${message} is older than ${OLDEST_POSTGRES}`, details };
+  }
+  if (!isDurable) {
+    const why = 'has synchronous_commit = off: a crash of it loses accepted mail, and sends mail again';
+    return { status: 'warning', message: `${message} ${why} (docs/operations.md)`, details };
   }
   if (lowersAllLetters) return ok(message, details);
   const why = 'has a locale without letters beyond ASCII: searches and erasures may miss addresses with such letters';

@@ -73,6 +73,8 @@ function openStdout(): DestinationStream {
 }
 
 function watched(stream: Stdout): Stdout {
+  // Pino calls it for fatal lines and at the exit. It tries without end to write to a full disk, and to a pipe that nobody reads.
+  stream.flushSync = () => undefined;
   stream.on('drop', () => countDropped());
   stream.on('error', (error: NodeJS.ErrnoException) => {
     countDropped();

@@ -33,6 +33,8 @@ export interface ServerFacts {
   readonly isReadOnly: boolean;
   /** With the locale C, `lower` knows ASCII letters only. */
   readonly lowersAllLetters: boolean;
+  /** Whether what is committed survives a crash of the server. */
+  readonly isDurable: boolean;
   /** The server's clock. */
   readonly now: Date;
 }
@@ -43,6 +45,7 @@ const SERVER_FACTS = `
     current_setting('server_version') as version,
     pg_is_in_recovery() or current_setting('default_transaction_read_only') = 'on' as "isReadOnly",
     lower('Σ') = 'σ' as "lowersAllLetters",
+    current_setting('synchronous_commit') <> 'off' as "isDurable",
     clock_timestamp() as now`;
 
 /**

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../config/load-config';
 import { COMMAND_CONNECT_TIMEOUT_MS } from '../pool/data-source';
 import { IDENTITY } from '../pool/replica-lag';
-import { unlessDenied } from '../statements/database-errors';
+import { databaseErrorCode, unlessDenied } from '../statements/database-errors';
 import { DriverClient } from '../statements/driver-client';
 
 /** What failed at DATABASE_DIRECT_URL; any other failure is one at DATABASE_URL. */
@@ -27,21 +27,25 @@ const ENCODINGS = ['UTF8', 'SQL_ASCII'];
 /**
  * What DATABASE_URL, and DATABASE_DIRECT_URL where it is set, lead to.
  *
- * @param describe host, port and name of a URL
- * @throws AtDirectUrl where the failure is there, ConfigurationError for a database whose dates the driver does not read, one that cannot hold all characters, or two that are not
- *   the same
+ * @param describe host, port and name of a URL @param warn of a pooler without a way past it
+ * @throws AtDirectUrl where the failure is there, ConfigurationError for a database whose dates the driver does not read, one that cannot hold all characters, a pooler that
+ *   loses prepared statements, or two databases that are not the same
  */
 export async function assertUsable(
-  { url, directUrl = url }: { readonly url: string; readonly directUrl?: string | undefined },
+  { url, directUrl }: { readonly url: string; readonly directUrl?: string | undefined },
   describe: (url: string) => string,
+  warn: (message: string) => void,
 ): Promise<void> {
   const { style, encoding, identity } = await inspect(url);
-  const fault = styleFault(style) ?? encodingFault(encoding);
+  const pooling = await findPooling(url);
+  const fault = styleFault(style) ?? encodingFault(encoding) ?? (pooling === 'forgetful' ? FORGETS : undefined);
   if (fault !== undefined) throw new ConfigurationError([`DATABASE_URL: the database ${describe(url)} ${fault}`]);
-  if (directUrl === url || identity === undefined) return;
+  if (directUrl === undefined || directUrl === url) {
+    if (pooling === 'shared') warn(`DATABASE_URL: the database ${describe(url)} ${SHARED}`);
+    return;
+  }
   // Another one would be migrated, and have the leases without which no mail is sent here.
-  const direct = (await atDirectUrl(directUrl, inspect(directUrl))).identity;
-  if (direct === identity) return;
+  if (identity === undefined || (await atDirectUrl(directUrl, inspect(directUrl))).identity === identity) return;
   throw new ConfigurationError([
     `DATABASE_DIRECT_URL: the database ${describe(directUrl)} is not the one of DATABASE_URL ${describe(url)}: name the same`,
   ]);
@@ -59,6 +63,11 @@ function encodingFault(encoding: string): string | undefined {
   return `has the encoding ${encoding}, which lacks characters of mail: use one made with \`encoding 'UTF8' template template0\``;
 }
 
+const FORGETS =
+  'is behind a pooler that loses prepared statements: PgBouncer 1.21 or later with max_prepared_statements = 1000 keeps them (docs/scaling.md#a-pooler)';
+const SHARED =
+  'is behind a pooler that shares its sessions: set DATABASE_DIRECT_URL to Postgres itself, or locks may stay behind, and mail waits for the next poll (docs/scaling.md#a-pooler)';
+
 interface Inspected {
   readonly style: string;
   readonly encoding: string;
@@ -66,15 +75,7 @@ interface Inspected {
 }
 
 async function inspect(url: string): Promise<Inspected> {
-  const client = new DriverClient({
-    connectionString: url,
-    application_name: 'waybill-start',
-    connectionTimeoutMillis: COMMAND_CONNECT_TIMEOUT_MS,
-    query_timeout: COMMAND_CONNECT_TIMEOUT_MS,
-  });
-  // A connection that breaks fails the statement that is under way.
-  client.on('error', () => undefined);
-  await client.connect();
+  const client = await connect(url);
   try {
     const { rows } = await client.query<Pick<Inspected, 'style' | 'encoding'>>(
       `select current_setting('datestyle') as style, current_setting('server_encoding') as encoding`,
@@ -85,4 +86,46 @@ async function inspect(url: string): Promise<Inspected> {
   } finally {
     await client.leave();
   }
+}
+
+/** invalid_sql_statement_name, duplicate_prepared_statement */
+const LOST_STATEMENT = ['26000', '42P05'];
+const SESSION = 'select pg_backend_pid() as pid';
+
+/**
+ * Whether a pooler in transaction mode gives the sessions of one client to another, and whether prepared statements follow. Health
+ * checks prepare none: without this, a process would be ready, and nearly all of its statements would fail.
+ */
+async function findPooling(url: string): Promise<'none' | 'shared' | 'forgetful'> {
+  const one = await connect(url);
+  const clients = [one];
+  try {
+    const other = await connect(url);
+    clients.push(other);
+    const sessionOf = async (client: DriverClient, name: string) =>
+      (await client.query<{ pid: number }>({ name, text: SESSION })).rows[0]?.pid;
+    // A pooler that gives the same session again shows by the name that both have; one that gives another each time by the last one.
+    const first = await sessionOf(one, 'waybill-start');
+    const second = await sessionOf(other, 'waybill-start');
+    const further = [await sessionOf(other, 'waybill-start-2'), await sessionOf(other, 'waybill-start-2')];
+    return first !== second && further.every((pid) => pid === second) ? 'none' : 'shared';
+  } catch (error) {
+    if (LOST_STATEMENT.includes(databaseErrorCode(error) ?? '')) return 'forgetful';
+    throw error;
+  } finally {
+    await Promise.all(clients.map((client) => client.leave()));
+  }
+}
+
+async function connect(url: string): Promise<DriverClient> {
+  const client = new DriverClient({
+    connectionString: url,
+    application_name: 'waybill-start',
+    connectionTimeoutMillis: COMMAND_CONNECT_TIMEOUT_MS,
+    query_timeout: COMMAND_CONNECT_TIMEOUT_MS,
+  });
+  // A connection that breaks fails the statement that is under way.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
 }

@@ -86,7 +86,7 @@ export async function openDatabase(
   const wantsMigrations = options.migrate ?? migrateOnStart;
   if (url !== undefined) {
     const applied = await untilReachable(url, options, () =>
-      reachExternal({ url, directUrl }, wantsMigrations, options.log),
+      reachExternal({ url, directUrl }, wantsMigrations, options),
     );
     return { url, directUrl: directUrl ?? url, embedded: false, applied, stop: () => Promise.resolve() };
   }
@@ -208,10 +208,10 @@ function refuse(problem: string): never {
 async function reachExternal(
   urls: { readonly url: string; readonly directUrl?: string | undefined },
   wantsMigrations: boolean,
-  log: (message: string) => void,
+  { log, warn = log }: Pick<OpenDatabaseOptions, 'log' | 'warn'>,
 ): Promise<string[]> {
   const { url, directUrl } = urls;
-  await assertUsable(urls, describeUrl);
+  await assertUsable(urls, describeUrl, warn);
   if (!wantsMigrations) return [];
   return directUrl === undefined ? applyMigrations(url, log) : atDirectUrl(directUrl, applyMigrations(directUrl, log));
 }

@@ -39,13 +39,16 @@ export class ServiceProcess {
   private exited = false;
 
   private constructor(readonly child: ChildProcess) {
-    createInterface({ input: child.stdout! }).on('line', (line) => this.read(line));
+    if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => this.read(line));
     child.stderr!.on('data', (chunk: Buffer) => (this.other += chunk.toString()));
     child.once('exit', () => (this.exited = true));
   }
 
-  /** Starts it without waiting for anything. */
-  static launch(env: Record<string, string>): ServiceProcess {
+  /**
+   * Starts it without waiting for anything.
+   * @param stdout a file descriptor for the log, instead of `lines`
+   */
+  static launch(env: Record<string, string>, stdout: 'pipe' | number = 'pipe'): ServiceProcess {
     const child = spawn(process.execPath, [...ENGINE_FLAGS, MAIN], {
       cwd: env.WAYBILL_DATA_DIR ?? ROOT,
       env: {
@@ -62,7 +65,7 @@ export class ServiceProcess {
         ...(env.DATABASE_URL && { MASTER_KEY }),
         ...env,
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', stdout, 'pipe'],
       // A group of its own, so that a signal can reach it as Ctrl-C does.
       detached: true,
     });

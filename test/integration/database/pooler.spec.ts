@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../../../src/config/load-config';
 import { Database } from '../../../src/database/pool/database.service';
 import { openDatabase } from '../../../src/database/start/open-database';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
@@ -64,7 +65,10 @@ describe('behind a pooler that shares connections by transaction', () => {
     const { applied, directUrl } = await openDatabase(testConfig(env), options);
     expect({ applied, directUrl }).toEqual({ applied: [], directUrl: db.url });
     const before = pooler.leaks.length;
-    await openDatabase(testConfig({ DATABASE_URL: pooler.url }), options);
+    const warnings: string[] = [];
+    const warn = (message: string) => void warnings.push(message);
+    await openDatabase(testConfig({ DATABASE_URL: pooler.url }), { ...options, warn });
+    expect(warnings).toEqual([expect.stringContaining('shares its sessions: set DATABASE_DIRECT_URL')]);
     // So the pooler notices: without the direct way, the lock would have been taken on another session's connection.
     expect(pooler.leaks.splice(before).join()).toContain('_advisory_lock(');
   });
@@ -72,6 +76,20 @@ describe('behind a pooler that shares connections by transaction', () => {
   it('nothing of all that belonged to a session', () => {
     expect(pooler.leaks).toEqual([]);
   });
+});
+
+it.each([1, 2, 3])('a pooler of %i connections that loses prepared statements is refused', async (size) => {
+  const db = await openTestDatabase();
+  const pooler = await TransactionPooler.start(db.url, size, false);
+  try {
+    const config = testConfig({ DATABASE_URL: pooler.url, DATABASE_DIRECT_URL: db.url });
+    const opening = openDatabase(config, { log: () => undefined, waitSeconds: 0 });
+    await expect(opening).rejects.toThrow(/loses prepared statements: PgBouncer 1\.21 or later/);
+    await expect(opening).rejects.toBeInstanceOf(ConfigurationError);
+  } finally {
+    await pooler.stop();
+    await db.drop();
+  }
 });
 
 async function listOf(emails: EmailsService, tenant: Parameters<EmailsService['list']>[0]) {
