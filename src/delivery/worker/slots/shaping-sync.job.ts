@@ -168,7 +168,10 @@ export class ShapingSync implements OnApplicationBootstrap, OnModuleDestroy {
     this.wasHopMissing = isMissing;
     this.reportedMembers = new Map([...members].map(([key, { length }]) => [key, length]));
     this.publishedActive = new Set(groups.filter(({ active }) => active > 0).map(({ key }) => key));
-    await this.destinations.writeRules(learned.map(([, rule]) => rule));
+    await this.destinations.writeLearned(
+      sessionId,
+      learned.map(([, rule]) => rule),
+    );
     // What could not be reported is reported the next time, with newer findings.
     for (const [name, rule] of learned) if (this.learned.get(name) === rule) this.learned.delete(name);
   }

@@ -21,7 +21,7 @@ function setUp(learned: { loadOf: () => { limit: number; active: number }; lastC
   const destinations = {
     report: (_session: string, groups: ReportedGroup[]) => whenThere(() => reported.push(...groups)),
     findShared: () => Promise.resolve({ changes: [], peers: undefined, rules: [] }),
-    writeRules: (rules: WantedRule[]) => whenThere(() => told.push(...rules)),
+    writeLearned: (_session: string, rules: WantedRule[]) => whenThere(() => told.push(...rules)),
   } as unknown as DestinationsRepository;
   const sync = new ShapingSync(
     destinations,
@@ -117,7 +117,11 @@ it('a word to workers is heeded once, and forgotten with its rule', async () => 
   };
   let rules = [word];
   const destinations = {
-    ...{ report: () => Promise.resolve(), writeRules: () => Promise.resolve(), confirmPeers: () => Promise.resolve() },
+    ...{
+      report: () => Promise.resolve(),
+      writeLearned: () => Promise.resolve(),
+      confirmPeers: () => Promise.resolve(),
+    },
     findShared: () => Promise.resolve({ changes: [], peers: { ids: ['worker'], isAgreed: true }, rules }),
   } as unknown as DestinationsRepository;
   const heeded: unknown[] = [];
