@@ -87,7 +87,7 @@ describe('room for large mail', () => {
       await settle();
     };
     const names = () => [...underWay.keys()].map((destination) => destination.split('.')[0]);
-    return { dispatcher, clock, enter, end, names };
+    return { dispatcher, slots, enter, end, names };
   }
 
   it('is kept for another tenant once a smaller one of the same tenant has taken its turn', async () => {
@@ -103,5 +103,17 @@ describe('room for large mail', () => {
     expect(names()).toEqual(['c1', 'a2']);
     await end('c1');
     expect(names()).toEqual(['a2', 'b1']);
+  });
+
+  it('is not kept for one that something else holds up as well', async () => {
+    const { dispatcher, slots, enter, names } = startDispatcher(600);
+    await enter('c1', 300);
+    await enter('a1', 500);
+    await enter('d1', 200);
+    expect(names()).toEqual(['c1']);
+    slots.learned.adopt('a1.example', { pausedForMs: 60_000, pauses: 1, limit: 1 }, 0);
+    dispatcher.giveBack();
+    await enter('e1', 1);
+    expect(names()).toEqual(['c1', 'd1', 'e1']);
   });
 });
