@@ -61,7 +61,11 @@ describe('room for large mail', () => {
     /** @param name of the tenant, a number of its destination after it */
     const enter = async (name: string, cost: number) => {
       const organizationId = name.charAt(0);
-      const composed = new ComposedMessage(budget, { organizationId, cost, make: async () => Buffer.alloc(cost) });
+      const composed = new ComposedMessage(budget, {
+        organizationId,
+        cost,
+        make: () => Promise.resolve(Buffer.alloc(cost)),
+      });
       const message = {
         isExempt: false,
         get isPresent() {
@@ -79,7 +83,7 @@ describe('room for large mail', () => {
         drop: () => undefined,
       };
       const claim = claimOf(0, { organizationId, destination: `${name}.example` });
-      void dispatcher.enter(claim, message as unknown as PreparedMessage);
+      void dispatcher.enter(claim, message);
       await settle();
     };
     const end = async (name: string) => {

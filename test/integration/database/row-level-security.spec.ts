@@ -41,7 +41,7 @@ it('gives a request that has a connection another one, which counts: it would wa
   const organizationId = newId();
   const inRequest = (work: () => Promise<unknown>) => {
     const begun = new Promise<unknown>((resolve) => {
-      startRequest({ method: 'POST', url: '/v1/domains' }, new Promise((close) => void ended.push(close)), () => {
+      startRequest({ method: 'POST', url: '/v1/domains' }, new Promise<void>((close) => void ended.push(close)), () => {
         enterTenant(organizationId);
         resolve(work());
       });
