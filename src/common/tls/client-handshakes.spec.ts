@@ -95,6 +95,17 @@ describe('TLS handshakes of a client', () => {
     expect((await Promise.allSettled(both)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
 
+  it('that are given up while they wait for their time return their places', async () => {
+    const { begin } = scene({ ...LIMITS, share: 10 });
+    (await begin('a')).end(11);
+    const waits = new AbortController();
+    const all = Array.from({ length: LIMITS.atATime }, () => begin('a', waits.signal));
+    await isHeld(Promise.all(all));
+    waits.abort();
+    await Promise.allSettled(all);
+    (await begin('a')).end(CHEAP);
+  });
+
   it('with a webhook that shows a chain made to cost are charged to whose it is', async () => {
     const server = createServer(hostileChain(15), (_request, response) => response.end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

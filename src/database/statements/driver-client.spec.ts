@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createSecureContext, TLSSocket } from 'node:tls';
+import { TEST_CERTIFICATE } from '../../../test/doubles/tls-certificate';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
 import { DriverClient } from './driver-client';
 
@@ -13,6 +15,8 @@ function message(type: string, content: Buffer): Buffer {
 
 const READY = message('Z', Buffer.from('I'));
 const AUTHENTICATED = Buffer.concat([message('R', Buffer.alloc(4)), READY]);
+/** SSLRequest. */
+const WANTS_TLS = Buffer.from('0000000804d2162f', 'hex');
 const QUERY = 'Q'.charCodeAt(0);
 const [ROWS, ROW_BYTES] = [24, 64 * 1024];
 
@@ -38,23 +42,36 @@ describe('rows of several connections', () => {
   const sockets = new Set<Socket>();
 
   beforeEach(async () => {
+    const serve = (socket: Socket): void => {
+      socket.once('data', (bytes) => {
+        if (bytes.equals(WANTS_TLS)) return encrypt(socket);
+        socket.write(AUTHENTICATED);
+        socket.on('data', (query) => query[0] === QUERY && socket.write(result()));
+      });
+    };
+    const encrypt = (socket: Socket): void => {
+      socket.write('S');
+      serve(new TLSSocket(socket, { isServer: true, secureContext: createSecureContext(TEST_CERTIFICATE) }));
+    };
     server = createServer((socket) => {
       sockets.add(socket);
-      socket.once('data', () => {
-        socket.write(AUTHENTICATED);
-        socket.on('data', (bytes) => bytes[0] === QUERY && socket.write(result()));
-      });
+      serve(socket);
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
   });
   afterEach(() => {
+    jest.restoreAllMocks();
     for (const socket of sockets) socket.destroy();
     server.close();
   });
 
-  it('are converted in turns of the event loop, when each takes long', async () => {
+  it.each([
+    ['plain', {}],
+    ['encrypted', { ssl: { rejectUnauthorized: false } }],
+  ])('are converted in turns of the event loop, when each takes long: %s', async (_how, ssl) => {
     const { port } = server.address() as AddressInfo;
-    const clients = Array.from({ length: 4 }, () => new DriverClient({ host: '127.0.0.1', port, user: 'waybill' }));
+    const options = { host: '127.0.0.1', port, user: 'waybill', ...ssl };
+    const clients = Array.from({ length: 4 }, () => new DriverClient(options));
     await Promise.all(clients.map((client) => client.connect()));
     const now = performance.now.bind(performance);
     let passedMs = 0;

@@ -105,6 +105,16 @@ describe('a mail', () => {
     expect(next({ category: 'bulk' })).toBe('127.0.0.4');
   });
 
+  it('leaves from no address whose refusal the others do not know of yet', () => {
+    const { egress, next, sourceOf } = setUp();
+    egress.suspend(sourceOf(4), 'mx', '554 5.7.1 listed');
+    egress.applyAll([]);
+    expect(next({ category: 'bulk' })).toBe('none');
+    egress.restoreChanges(egress.drainChanges());
+    egress.applyAll([]);
+    expect(next({ category: 'bulk' })).toBe('none');
+  });
+
   it('leaves from an address of a family that its receiver has', () => {
     const { next } = setUp();
     expect(next({ category: 'bulk' }, 'mx', [6])).toBe('none');

@@ -136,6 +136,7 @@ export class DestinationLog {
 /** A limit of the receiver, derived from a reply. */
 interface LearnedRule {
   readonly effect: Extract<RuleEffect, 'max_connections' | 'rate_per_minute'>;
+  /** Of connections: what this worker may have, which may be none; what others have comes to it (`writeLearned`). */
   readonly value: number;
   readonly forMs: number;
 }
@@ -162,7 +163,7 @@ const TOO_FAST =
 /** Undefined: the reply is not about limits, or halving does not help. @param text all lines */
 export function learnRule(text: string, { active, perMinute }: TrafficThen): LearnedRule | undefined {
   if (TOO_MANY_CONNECTIONS.test(text)) {
-    return { effect: 'max_connections', value: Math.max(1, active - 1), forMs: FOR_MS };
+    return { effect: 'max_connections', value: Math.max(0, active - 1), forMs: FOR_MS };
   }
   if (TOO_FAST.test(text)) {
     return { effect: 'rate_per_minute', value: Math.max(1, Math.floor(perMinute / 2)), forMs: FOR_MS };

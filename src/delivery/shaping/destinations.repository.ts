@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
+import { Tally } from '../../common/async/holder-turns';
 import { Database } from '../../database/pool/database.service';
 import type { Statement } from '../../database/statements/statement';
 import type { Transaction } from '../../database/statements/transaction';
@@ -59,6 +60,16 @@ export class DestinationsRepository {
   /** Those that hold. */
   listRules(): Promise<ListedRule[]> {
     return this.database.run(listRules());
+  }
+
+  /** Limits that this worker has met, for all workers: of connections, those that the others have are added. */
+  async writeLearned(sessionId: string, rules: readonly WantedRule[]): Promise<void> {
+    const isOfConnections = ({ effect }: WantedRule): boolean => effect === 'max_connections';
+    const active = new Tally();
+    const keys = rules.filter(isOfConnections).map(({ key }) => key);
+    for (const other of await this.othersActive(sessionId, keys)) active.add(other.key, other.active);
+    const forAll = ({ key, value }: WantedRule): number => Math.max(1, (value ?? 0) + active.of(key));
+    await this.writeRules(rules.map((rule) => (isOfConnections(rule) ? { ...rule, value: forAll(rule) } : rule)));
   }
 
   async writeRules(rules: readonly WantedRule[], tx?: Transaction): Promise<void> {

@@ -156,7 +156,7 @@ describe('a reply', () => {
     '421 Too many concurrent SMTP connections; please try again later.',
   ])('that wants fewer connections is applied: %s', (text) => {
     expect(learnRule(text, then)).toMatchObject({ effect: 'max_connections', value: 5 });
-    expect(learnRule(text, { active: 1, perMinute: 1 })).toMatchObject({ value: 1 });
+    expect(learnRule(text, { active: 1, perMinute: 1 })).toMatchObject({ value: 0 });
   });
 
   it.each([

@@ -179,6 +179,13 @@ export class AttemptDispatcher {
     item.message.keepNoRoom();
   }
 
+  /** Its tenant holds bytes of large mail from now on, unless they are there already: none are kept for one that does. */
+  private takeRoom(item: Ready): void {
+    const next = this.nextLarge;
+    const takesShare = !item.message.isPresent && next?.claim.organizationId === item.claim.organizationId;
+    if (next && (next === item || takesShare)) this.keepNoRoom(next);
+  }
+
   private turnAway(item: Ready): void {
     this.keepNoRoom(item);
     this.forget(item.expected, item.message);
@@ -205,7 +212,7 @@ export class AttemptDispatcher {
       if (item.isLarge && this.nextLarge === undefined && item.message.keepRoom()) this.nextLarge = item;
       return false;
     }
-    this.keepNoRoom(item);
+    this.takeRoom(item);
     this.planner.begin(item.expected);
     void this.run(item, this.slots.take(item.claim, hosts));
     return true;

@@ -49,8 +49,12 @@ export class CrashRecovery {
     private readonly clock: Clock,
   ) {}
 
-  /** To be called before every claim, and while nothing is claimed. @throws UnavailableError */
-  async run(): Promise<void> {
+  /**
+   * To be called before every claim, and while nothing is claimed.
+   * @param beside a claim that is still under way; what it takes must not begin beside a trial
+   * @throws UnavailableError
+   */
+  async run(beside?: Promise<void>): Promise<void> {
     if (!this.hasJournals) await this.journals.takeAll();
     this.hasJournals = true;
     const nowMs = this.clock.monotonicMs();
@@ -58,7 +62,9 @@ export class CrashRecovery {
     if (nowMs < this.nextLookMs || !this.clock.isReliable) return;
     this.nextLookMs = nowMs + LOOK_EVERY_MS;
     const { id } = this.session;
-    if (id !== undefined && (await this.hasSuspect(id))) await this.tryAll();
+    if (id === undefined || !(await this.hasSuspect(id))) return;
+    await beside;
+    await this.tryAll();
   }
 
   /** Nearly always there is none at all: only if there is one are all destinations named at which nothing can start. */

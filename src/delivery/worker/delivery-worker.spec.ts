@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AppConfig } from '../../config/config';
 import { DatabaseUrl } from '../../database/pool/database.service';
 import { waitFor } from '../../../test/setup/wait-for';
 import type { ClaimedDelivery } from '../ports/delivery';
+import { CrashRecovery } from './crash-recovery';
 import { DeliveryWorker } from './delivery-worker';
 import { type Called, WorkSignal } from './session/work-signal';
 
@@ -12,7 +14,10 @@ const config = { delivery: { concurrency: 10, drainSeconds: 1 } } as AppConfig;
 const claimFor = (organizationId: string) => ({ organizationId }) as ClaimedDelivery;
 
 /** A worker whose claim for `NOISY` is being loaded until `loaded`; every other claim is taken at once. */
-function startWorker({ isNewcomer = true } = {}) {
+function startWorker({
+  isNewcomer = true,
+  recovery = { run: () => Promise.resolve() } as unknown as CrashRecovery,
+} = {}) {
   let loaded = (): void => undefined;
   const loading = new Promise<void>((resolve) => (loaded = resolve));
   const taken: string[] = [];
@@ -40,9 +45,9 @@ function startWorker({ isNewcomer = true } = {}) {
     wake: jest.fn(),
   } as never);
   const worker = new DeliveryWorker(
-    { id: 'session', isPrepared: true, prepare: () => Promise.resolve(true), end: () => Promise.resolve() } as never,
+    { id: 'session', prepare: () => Promise.resolve(true), end: () => Promise.resolve() } as never,
     claimer as never,
-    { run: () => Promise.resolve() } as never,
+    recovery,
     pipeline as never,
     signal,
     config,
@@ -102,6 +107,62 @@ describe('DeliveryWorker', () => {
     await isNamed(claimer, 'quiet');
     expect(claimer.claimOnlyFor).toHaveBeenCalledTimes(1);
     await stop();
+  });
+
+  describe('while a suspect is tried', () => {
+    /** A recovery that finds suspects from the second step on, and tries them until `end`. */
+    function recoveryWithSuspect() {
+      let [nowMs, hasSuspect] = [0, false];
+      let end = (): void => undefined;
+      const ended = new Promise<void>((resolve) => (end = resolve));
+      const claimSuspects = jest.fn(() => ended.then(() => []));
+      const parts = [
+        { takeAll: () => Promise.resolve() },
+        { hasSuspect: () => Promise.resolve(hasSuspect || !(hasSuspect = true)), claimSuspects },
+        { isIdleWithin: () => Promise.resolve(true), isClosing: false },
+        { heldBack: () => ({ all: false, destinations: [] }) },
+        { id: 'session' },
+        // As if each step took long enough for the next to look for suspects.
+        { isReliable: true, monotonicMs: () => (nowMs += 600) },
+      ] as unknown as ConstructorParameters<typeof CrashRecovery>;
+      return { recovery: new CrashRecovery(...parts), claimSuspects, end };
+    }
+
+    const isTried = (claimSuspects: jest.Mock) =>
+      waitFor(() => claimSuspects.mock.calls.length > 0, { what: 'the trial to begin' });
+
+    it('claims nothing beside the trial, and what has come meanwhile after it', async () => {
+      const { recovery, claimSuspects, end } = recoveryWithSuspect();
+      const { taken, call, claimer, loaded, stop } = startWorker({ recovery });
+      await has(taken, NOISY);
+      loaded();
+      await isTried(claimSuspects);
+      call('quiet');
+      expect(claimer.claimOnlyFor).not.toHaveBeenCalled();
+      end();
+      await isNamed(claimer, 'quiet');
+      await stop();
+    });
+
+    it('begins the trial when what was being claimed beside the loop is in hand', async () => {
+      const { recovery, claimSuspects, end } = recoveryWithSuspect();
+      const { taken, call, claimer, loaded, stop } = startWorker({ recovery });
+      const order: string[] = [];
+      claimSuspects.mockImplementation(() => (order.push('tried'), Promise.resolve([])));
+      claimer.claimOnlyFor.mockImplementation(async (_session, ids) => {
+        loaded();
+        // As long as the loop needs to come to the trial, if nothing keeps it.
+        for (let turns = 0; turns < 20; turns += 1) await nextTurn();
+        order.push('claimed');
+        return { claims: ids.map(claimFor), mayBeMore: false };
+      });
+      await has(taken, NOISY);
+      call('quiet');
+      await isTried(claimSuspects);
+      expect(order.slice(0, 2)).toEqual(['claimed', 'tried']);
+      end();
+      await stop();
+    });
   });
 });
 

@@ -35,7 +35,8 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   private readonly logger = new Logger(DeliveryWorker.name);
   private readonly ending = new AbortController();
   private loop: Promise<void> | undefined;
-  private isStepping = false;
+  /** The loop is within a claim, and loads what it has claimed. */
+  private isClaiming = false;
   private newcomers: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
 
@@ -91,9 +92,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     const { signal } = this.ending;
     while (!signal.aborted) {
       try {
-        this.isStepping = true;
-        const hasClaimed = await this.step().finally(() => (this.isStepping = false));
-        if (!hasClaimed) await this.signal.wait(POLL_MS);
+        if (!(await this.step())) await this.signal.wait(POLL_MS);
       } catch (error) {
         this.logger.warn(`Claiming paused: ${reasonOf(error)}`);
         await delay(OUTAGE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
@@ -103,7 +102,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
 
   /** While the loop claims for others, and loads what it has claimed: beside a deep queue that was half of such a mail's time. */
   private serveNewcomers(): void {
-    if (!this.isStepping || this.newcomers) return;
+    if (!this.isClaiming || this.newcomers) return;
     this.newcomers = this.claimForNewcomers()
       .catch((error: Error) => this.logger.warn(`New mail waits for the next claim: ${reasonOf(error)}`))
       .finally(() => (this.newcomers = undefined));
@@ -121,23 +120,28 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     }
   }
 
-  /** The loop is within a step that has come as far as its claim. */
+  /** Never before what comes first under a new session, nor beside the trial of a suspect. */
   private get mayClaimBeside(): boolean {
-    return this.isStepping && this.session.isPrepared && !this.isFull && !this.ending.signal.aborted;
+    return this.isClaiming && !this.isFull && !this.ending.signal.aborted;
   }
 
   private get isFull(): boolean {
     return this.pipeline.size >= this.config.delivery.concurrency * MOST_PER_SLOT;
   }
 
-  /** One claim; false when there was nothing to do. */
+  /** What comes before a claim, and one claim; false when there was nothing to do. */
   private async step(): Promise<boolean> {
     if (this.session.id === undefined) await this.session.begin();
     if (!(await this.session.prepare())) return false;
-    await this.recovery.run();
+    await this.recovery.run(this.newcomers);
     const { id } = this.session;
-    const { isFull } = this;
     if (id === undefined || this.ending.signal.aborted) return false;
+    this.isClaiming = true;
+    return this.claim(id).finally(() => (this.isClaiming = false));
+  }
+
+  private async claim(id: string): Promise<boolean> {
+    const { isFull } = this;
     const called = this.signal.takeCalled();
     const claims = isFull ? [] : await this.claimer.claimNext(id, called);
     if (claims.length === 0 && (isFull || !this.claimer.hasRoom)) this.signal.passOn(called);

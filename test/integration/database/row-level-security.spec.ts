@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { createDataSource, dataSourceOptions, poolOf } from '../../../src/database/pool/data-source';
 import { databaseErrorCode } from '../../../src/database/statements/database-errors';
 import { UnavailableError } from '../../../src/common/errors/app-error';
-import { withinTenants } from '../../../src/common/tenant';
+import { enterTenant, startRequest, withinTenants } from '../../../src/common/tenant';
 import { newId } from '../../../src/common/ids';
 import { migrate } from '../../../src/database/start/migrate';
 import { TenantDataSource } from '../../../src/database/pool/tenant-data-source';
@@ -29,6 +29,42 @@ it('reports a database without a free connection as unavailable, within a scope 
   ]);
   holder.release();
   await expect(source.query('select no_column')).rejects.toMatchObject({ code: '42703' });
+  await source.destroy();
+  await db.drop();
+});
+
+it('gives a request that has a connection another one, which counts: it would wait for itself', async () => {
+  const db = await openTestDatabase({ poolSize: 1 });
+  // Of eight connections one organization has three at a time.
+  const options = dataSourceOptions(db.url, { poolSize: 8 });
+  const source = await new TenantDataSource({ ...options, rowLevelSecurity: true }).initialize();
+  const organizationId = newId();
+  const inRequest = (work: () => Promise<unknown>) => {
+    const begun = new Promise<unknown>((resolve) => {
+      startRequest({ method: 'POST', url: '/v1/domains' }, new Promise<void>((close) => void ended.push(close)), () => {
+        enterTenant(organizationId);
+        resolve(work());
+      });
+    });
+    return begun;
+  };
+  const ended: (() => void)[] = [];
+  const [other, ...runners] = Array.from({ length: 5 }, () => source.createQueryRunner());
+  await inRequest(async () => {
+    for (const runner of runners) await runner.connect();
+  });
+  let isConnected = false;
+  const waiting = inRequest(async () => {
+    await other?.connect();
+    isConnected = true;
+  });
+  // Outside of requests.
+  await source.query('select 1');
+  expect(isConnected).toBe(false);
+  for (const runner of runners) await runner.release();
+  await waiting;
+  await other?.release();
+  for (const end of ended) end();
   await source.destroy();
   await db.drop();
 });

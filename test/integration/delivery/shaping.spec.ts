@@ -265,16 +265,26 @@ describe('domains with the same mail exchangers', () => {
     await bothAre('open again', (limit) => limit > 0, [first, second]);
   });
 
-  it('are limited by a reply, for all workers and for a time', async () => {
+  it.each([
+    [0, 1],
+    [3, 3],
+  ])('are limited by a reply, for all workers and for a time: others have %i connections', async (others, value) => {
+    await scene.db.query(
+      `with other as (
+         insert into worker_sessions (id, host, process_id, lease_until) values ($1, 'other', 1, now() + interval '1 hour'))
+       insert into destination_reports (key, session_id, active, concurrency, pauses, mx_hosts, domains, delivered, deferred, bounced)
+       values ($2, $1, $3, 2, 0, '{}', '{}', 0, 0, 0)`,
+      [newId(), KEY, others],
+    );
     const worker = await start();
     await scene.accept({ to: ['rcpt-451-connections@d0.example'] });
     const rule = await waitFor(
       async () => (await worker.get(DestinationsRepository).listRules()).find(({ source }) => source === 'reply'),
       { what: 'a rule to be learned' },
     );
-    expect(rule).toMatchObject({ key: KEY, effect: 'max_connections', value: 1, until: expect.any(Date) });
+    expect(rule).toMatchObject({ key: KEY, effect: 'max_connections', value, until: expect.any(Date) });
     expect(rule.cause).toContain('Too many concurrent');
-    expect(await service(worker).get(KEY)).toMatchObject({ state: 'slowed', maxConnections: 1 });
+    expect(await service(worker).get(KEY)).toMatchObject({ state: 'slowed', maxConnections: value });
     await service(worker).removeRule(KEY, rule.id, nothingElse);
     expect(await worker.get(DestinationsRepository).listRules()).toEqual([]);
     await expect(service(worker).removeRule(KEY, rule.id, nothingElse)).rejects.toThrow('Rule not found');

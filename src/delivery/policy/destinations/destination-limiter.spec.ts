@@ -78,6 +78,13 @@ describe('a destination that is open', () => {
     expect(acquireAll()).toBe(0);
   });
 
+  it('stays suspended for as long, whatever becomes of what was under way', () => {
+    const { clock, limiter, acquireAll } = setUp({ startConcurrency: 3 });
+    acquireAll();
+    for (const signal of ['suspended', 'unreachable', 'throttled'] as const) limiter.release(DESTINATION, signal);
+    expect(limiter.pausedUntil(DESTINATION)).toEqual(new Date(clock.now().getTime() + 15 * MINUTE));
+  });
+
   it('is only halved by it where one next hop takes everything', () => {
     const { attempt, limitOf } = setUp({ startConcurrency: 9, sharedHop: true });
     attempt('suspended');

@@ -125,7 +125,8 @@ describe('a wire with TLS', () => {
     expect(wire.encryption()).toMatchObject({ verified: true });
     const server = await waitFor(() => above, { what: 'the other side' });
     for (let due = 0; due < 40; due += 1) wire.expectBanner();
-    server.write(Array.from({ length: 40 }, (_, at) => `250 ${at} ${'x'.repeat(400)}\r\n`).join(''));
+    // More than the handshake may have.
+    server.write(Array.from({ length: 40 }, (_, at) => `250 ${at} ${'x'.repeat(700)}\r\n`).join(''));
     for (let due = 0; due < 40; due += 1) {
       expect(await wire.reply(LONG)).toMatchObject({ code: 250, lines: [expect.stringMatching(`^${due} x`)] });
     }

@@ -56,7 +56,13 @@ export class MessagePreparer {
   ): Promise<Map<ClaimedDelivery, Prepared>> {
     if (claims.length === 1) return new Map(claims.map((claim) => [claim, { kind: 'fault', error }]));
     const prepared = new Map<ClaimedDelivery, Prepared>();
-    for (const part of partsOf(claims)) for (const entry of await this.prepare(part)) prepared.set(...entry);
+    try {
+      for (const part of partsOf(claims)) for (const entry of await this.prepare(part)) prepared.set(...entry);
+    } catch (unavailable) {
+      // All claims are given back, so what has been composed ahead is not used.
+      for (const one of prepared.values()) if (one.kind === 'message') one.message.drop();
+      throw unavailable;
+    }
     return prepared;
   }
 

@@ -1,4 +1,8 @@
+import { claimOf } from '../../../../test/setup/recipient-copies';
+import { UnavailableError } from '../../../common/errors/app-error';
 import type { HeldBack } from '../../shaping/held-destinations.service';
+import type { ClaimedDelivery } from '../../ports/delivery';
+import { MessagePreparer } from './message-preparer';
 import { obstacleOf } from './unattempted-endings';
 
 const since = new Date('2026-03-01T12:00:00.123Z');
@@ -59,5 +63,41 @@ describe('obstacleOf', () => {
     expect(obstacleOf(claim('ready'), undefined)).toBe('it was due, and its turn had not come');
     expect(obstacleOf({ ...claim('waiting'), crashes: 2 }, undefined)).toMatch(/^workers had died/);
     expect(obstacleOf(claim(undefined), undefined)).toBeUndefined();
+  });
+});
+
+describe('MessagePreparer', () => {
+  it('lets go of what it has composed when the database goes away before all of a batch is prepared', async () => {
+    const claims = ['a', 'b', 'c'].map((organizationId) => claimOf(0, { organizationId, emailId: organizationId }));
+    const inMemory = new Set<string>();
+    const load = (emails: readonly { emailId: string }[]) => {
+      if (emails.length > 1) throw new Error('A secret that no key decrypts');
+      if (emails.some(({ emailId }) => emailId === 'c')) throw new UnavailableError();
+      return Promise.resolve(new Map(emails.map(({ emailId }) => [emailId, { emailId }])));
+    };
+    const composer = {
+      prepare: ({ claim: { emailId } }: { claim: ClaimedDelivery }) => {
+        inMemory.add(emailId);
+        return { drop: () => inMemory.delete(emailId) };
+      },
+    };
+    const preparer = new MessagePreparer(
+      ...([
+        { load, findBlocked: () => Promise.resolve(new Map()) },
+        { keysFor: (domains: ClaimedDelivery[]) => Promise.resolve(new Map(domains.map((one) => [one.domainId, {}]))) },
+        { ordinalsOf: (ids: string[]) => Promise.resolve(new Map(ids.map((id) => [id, 1]))) },
+        composer,
+        { aheadRoom: 1_000 },
+        { ofOver: () => Promise.resolve(new Map()) },
+      ] as unknown as ConstructorParameters<typeof MessagePreparer>),
+    );
+    expect([...(await preparer.prepare(claims.slice(0, 2))).values()].map(({ kind }) => kind)).toEqual([
+      'message',
+      'message',
+    ]);
+    expect(inMemory.size).toBe(2);
+    inMemory.clear();
+    await expect(preparer.prepare(claims)).rejects.toThrow(UnavailableError);
+    expect(inMemory.size).toBe(0);
   });
 });

@@ -94,11 +94,6 @@ export class WorkerSession implements OnApplicationShutdown {
     return failed.length === 0;
   }
 
-  /** All has been done that comes before the first claim. */
-  get isPrepared(): boolean {
-    return this.unprepared.length === 0;
-  }
-
   /** Gives the lease up, and with it whatever is still claimed. */
   async end(): Promise<void> {
     for (const work of this.whenEnding) await work();

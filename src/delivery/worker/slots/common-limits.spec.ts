@@ -69,7 +69,7 @@ class Peer {
       confirmPeers: this.statement(
         (_id: string, peers: string[]) => ((sessions.get(id) as { peers: string }).peers = peers.join()),
       ),
-      writeRules: () => Promise.resolve(),
+      writeLearned: () => Promise.resolve(),
     };
     this.sync = new ShapingSync(
       destinations as unknown as DestinationsRepository,

@@ -165,12 +165,15 @@ export class ShapingSync implements OnApplicationBootstrap, OnModuleDestroy {
       this.log.restoreChanges(changes);
       throw error;
     });
-    await this.destinations.writeRules(learned.map(([, rule]) => rule));
-    // What could not be reported is reported the next time, with newer findings.
-    for (const [name, rule] of learned) if (this.learned.get(name) === rule) this.learned.delete(name);
     this.wasHopMissing = isMissing;
     this.reportedMembers = new Map([...members].map(([key, { length }]) => [key, length]));
     this.publishedActive = new Set(groups.filter(({ active }) => active > 0).map(({ key }) => key));
+    await this.destinations.writeLearned(
+      sessionId,
+      learned.map(([, rule]) => rule),
+    );
+    // What could not be reported is reported the next time, with newer findings.
+    for (const [name, rule] of learned) if (this.learned.get(name) === rule) this.learned.delete(name);
   }
 
   /** The domains of the groups that get less mail than they could, those without an attempt too. */

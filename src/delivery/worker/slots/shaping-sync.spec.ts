@@ -14,13 +14,14 @@ const KEY = 'mx.example.net';
 function setUp(learned: { loadOf: () => { limit: number; active: number }; lastChange: () => unknown }) {
   const told: WantedRule[] = [];
   const reported: ReportedGroup[] = [];
-  let isAway = true;
+  let statementsLeft = 0;
   const session = { id: 'worker' as string | undefined, onBegin: () => undefined };
-  const whenThere = (work: () => void) => (isAway ? Promise.reject(new Error('away')) : Promise.resolve(work()));
+  const whenThere = (work: () => void) =>
+    (statementsLeft -= 1) < 0 ? Promise.reject(new Error('away')) : Promise.resolve(work());
   const destinations = {
     report: (_session: string, groups: ReportedGroup[]) => whenThere(() => reported.push(...groups)),
     findShared: () => Promise.resolve({ changes: [], peers: undefined, rules: [] }),
-    writeRules: (rules: WantedRule[]) => whenThere(() => told.push(...rules)),
+    writeLearned: (_session: string, rules: WantedRule[]) => whenThere(() => told.push(...rules)),
   } as unknown as DestinationsRepository;
   const sync = new ShapingSync(
     destinations,
@@ -33,7 +34,7 @@ function setUp(learned: { loadOf: () => { limit: number; active: number }; lastC
     {} as PeriodicJobs,
     new FakeClock(),
   );
-  return { sync, session, told, reported, comeBack: () => (isAway = false) };
+  return { sync, session, told, reported, comeBack: (forStatements = Infinity) => (statementsLeft = forStatements) };
 }
 
 it('what a worker has learned of a reply is told once the database is back, without addresses', async () => {
@@ -51,6 +52,20 @@ it('what a worker has learned of a reply is told once the database is back, with
   const words = '421 4.7.0 too many connections from your host for <[address]>';
   expect(told).toMatchObject([{ key: KEY, source: 'reply', effect: 'max_connections', value: 2, cause: words }]);
   expect(reported.at(-1)).toMatchObject({ key: KEY, lastResponse: words });
+});
+
+it('what was under way is corrected also when what was learned at the same time could not be told', async () => {
+  let active = 3;
+  const { sync, reported, comeBack } = setUp({ loadOf: () => ({ limit: 4, active }), lastChange: () => undefined });
+  const smtp = { code: 421, response: '421 4.7.0 too many connections from your host' };
+  sync.end(KEY, { outcomes: [{ outcome: { kind: 'deferred', smtp } }] } as unknown as Settlement, 'throttled');
+  // Goes away again right after the report.
+  comeBack(1);
+  await sync.sync();
+  active = 0;
+  comeBack();
+  await sync.sync();
+  expect(reported.map((group) => group.active)).toEqual([3, 0]);
 });
 
 it('the words of an address or a domain that a reply quotes teach nothing', async () => {
@@ -102,7 +117,11 @@ it('a word to workers is heeded once, and forgotten with its rule', async () => 
   };
   let rules = [word];
   const destinations = {
-    ...{ report: () => Promise.resolve(), writeRules: () => Promise.resolve(), confirmPeers: () => Promise.resolve() },
+    ...{
+      report: () => Promise.resolve(),
+      writeLearned: () => Promise.resolve(),
+      confirmPeers: () => Promise.resolve(),
+    },
     findShared: () => Promise.resolve({ changes: [], peers: { ids: ['worker'], isAgreed: true }, rules }),
   } as unknown as DestinationsRepository;
   const heeded: unknown[] = [];

@@ -150,6 +150,18 @@ describe('WorkerSlots', () => {
     );
   });
 
+  it('go by what another worker has met at a group, unless this one has met something since', () => {
+    const { begin, clock, slots } = setUp({ startConcurrency: 1 });
+    const ticket = begin('a', 'a.example');
+    if (ticket) slots.give(ticket, 'unreachable');
+    clock.advance(SECOND);
+    const opened = { pausedForMs: 0, pauses: 0, limit: 2 };
+    slots.learned.adopt('a.example', opened, 2 * SECOND);
+    expect(begin('a', 'a.example')).toBeUndefined();
+    slots.learned.adopt('a.example', opened, SECOND / 2);
+    expect(begin('a', 'a.example')).toBeDefined();
+  });
+
   it('hold everything back when the one next hop is down', () => {
     const { begin, slots } = setUp({ sharedHop: true, startConcurrency: 1 });
     const ticket = begin('a', 'a.example', 'relay');
