@@ -203,12 +203,17 @@ describe('a raw message', () => {
     [
       'in its header and its text',
       `Subject: for ${ANN}\r\nTo: "Ann" <${ANN}>,\r\n bob@y.example\r\n\r\nDear\r\nTo: ${ANN}!`,
-      'Subject: for [erased]\r\nTo: "Ann" <erased@erased.invalid>,\r\n bob@y.example\r\n\r\nDear\r\nTo: [erased]!',
+      'Subject: for [erased]\r\nTo: erased@erased.invalid,\r\n bob@y.example\r\n\r\nDear\r\nTo: [erased]!',
     ],
     [
       'in folded fields of addresses, in any case',
-      `cc: bob@y.example,\n Ann <${ANN}>\nX-To: ${ANN}\nReply-To :${ANN}\nFROM: A <${ANN}>\n\n`,
-      'cc: bob@y.example,\n Ann <erased@erased.invalid>\nX-To: [erased]\nReply-To :erased@erased.invalid\nFROM: A <erased@x.example>\n\n',
+      `cc: bob@y.example,\n Ann\n A. <${ANN}>\nX-To: ${ANN}\nReply-To :${ANN}\nFROM: A <${ANN}>\n\n`,
+      'cc: bob@y.example,\n erased@erased.invalid\nX-To: [erased]\nReply-To :erased@erased.invalid\nFROM: erased@x.example\n\n',
+    ],
+    [
+      'beside names with separators, comments and groups',
+      `To: Us: "A, (${ANN}" <${ANN}> (A, B);, Bob <bob@y.example>, A <bob@y.example ${ANN}>\n\n`,
+      'To: Us: erased@erased.invalid;, Bob <bob@y.example>, A <bob@y.example erased@erased.invalid>\n\n',
     ],
     ['in a header without a body', `From: ${ANN}`, 'From: erased@x.example'],
     ['in a body without a header', `\r\nTo: ${ANN}`, '\r\nTo: [erased]'],

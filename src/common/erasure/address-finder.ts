@@ -5,7 +5,7 @@ import { FairTurns, WorkTurns } from '../async/fair-turns';
 import { domainOf } from '../mail-address';
 import { occurrencesIn, occurrencesWithin, type Sought } from './decodings';
 import { allTexts, asciiTexts, type Occurrence, runsOf, type Step, withReplaced } from './encoded-runs';
-import { REPLACEMENT, replacementsIn } from './message-replacements';
+import { REPLACEMENT, withoutAddress } from './message-replacements';
 
 /** Characters searched at a time. */
 const WINDOW = 32 * 1024;
@@ -86,7 +86,7 @@ export class AddressFinder {
   async cleanMessage(message: string): Promise<string | undefined> {
     const found = await this.occurrencesInLong(message);
     if (found.some((each) => isBase64Lines(message, each))) return undefined;
-    return withReplaced(message, found, replacementsIn(message, domainOf(this.email)));
+    return withoutAddress(message, found, domainOf(this.email));
   }
 
   private async occurrencesInLong(text: string): Promise<Occurrence[]> {

@@ -1,3 +1,6 @@
+import { mailboxPlacesIn } from '../mime/address-field';
+import { type Occurrence, withReplaced } from './encoded-runs';
+
 /** Replaces an address within a text. */
 export const REPLACEMENT = '[erased]';
 
@@ -5,27 +8,64 @@ export const REPLACEMENT = '[erased]';
 const ADDRESS = 'erased@erased.invalid';
 
 /** Fields of addresses (RFC 5322 section 3.6): with a text in its place the message is invalid, and servers refuse it for everybody. */
-const ADDRESS_FIELDS: ReadonlySet<string> = new Set(['to', 'cc', 'reply-to', 'sender']);
+const ADDRESS_FIELDS: ReadonlySet<string> = new Set(['from', 'to', 'cc', 'reply-to', 'sender']);
 
 const FIELD = /^([!-9;-~]+)[ \t]*:/gm;
 
 /**
- * Returns what replaces an address at each position of a raw message. Positions are asked for in ascending order.
+ * A raw message without an address where it was found. A field of addresses stays one, and loses the name beside the address.
  * @param domain of the address; that of a sender belongs to the customer and stays, as DMARC compares it
  */
-export function replacementsIn(message: string, domain: string): (position: number) => string {
-  const end = message.search(/(?:^|\n)\r?\n/);
-  const header = end < 0 ? message : message.slice(0, end);
-  const fields = header.matchAll(FIELD);
-  let next = fields.next();
-  let name = '';
-  return (position) => {
-    while (!next.done && next.value.index <= position) {
-      name = (next.value[1] ?? '').toLowerCase();
-      next = fields.next();
-    }
-    if (position >= header.length) return REPLACEMENT;
-    if (name === 'from') return `erased@${domain}`;
-    return ADDRESS_FIELDS.has(name) ? ADDRESS : REPLACEMENT;
+export function withoutAddress(message: string, found: readonly Occurrence[], domain: string): string {
+  const sorted = found.toSorted((one, other) => one.start - other.start);
+  const replacements = new Map<number, string>();
+  const places: Occurrence[] = [];
+  let next = 0;
+  const takeBefore = (position: number): Occurrence[] => {
+    const first = next;
+    while ((sorted[next]?.start ?? Infinity) < position) next += 1;
+    return sorted.slice(first, next);
   };
+  for (const { name, start, end } of addressFieldsOf(message)) {
+    places.push(...takeBefore(start));
+    const within = takeBefore(end);
+    if (within.length === 0) continue;
+    for (const place of mailboxesWith(within, message.slice(start, end), start)) {
+      replacements.set(place.start, name === 'from' ? `erased@${domain}` : ADDRESS);
+      places.push(place);
+    }
+  }
+  places.push(...takeBefore(Infinity));
+  return withReplaced(message, places, (start) => replacements.get(start) ?? REPLACEMENT);
+}
+
+/** The fields of addresses in the header: names in lower case, and where their values are. */
+function addressFieldsOf(message: string): { readonly name: string; readonly start: number; readonly end: number }[] {
+  const headerEnd = message.search(/(?:^|\n)\r?\n/);
+  const header = headerEnd < 0 ? message : message.slice(0, headerEnd);
+  const all = [...header.matchAll(FIELD)].map(({ 0: { length }, 1: name = '', index }) => {
+    return { name: name.toLowerCase(), index, start: index + length };
+  });
+  return all
+    .map(({ name, start }, at) => ({ name, start, end: all[at + 1]?.index ?? header.length }))
+    .filter(({ name }) => ADDRESS_FIELDS.has(name));
+}
+
+/** The mailboxes of a field that have the address, without the blanks around them; the address alone where one has another as well. */
+function mailboxesWith(found: readonly Occurrence[], value: string, valueStart: number): Occurrence[] {
+  const places: Occurrence[] = [];
+  let next = 0;
+  for (const { start, end } of mailboxPlacesIn(value)) {
+    const first = next;
+    while ((found[next]?.start ?? Infinity) < valueStart + end) next += 1;
+    const own = found.slice(first, next);
+    if (own.length === 0) continue;
+    const mailbox = value.slice(start, end);
+    const from = valueStart + start;
+    const shifted = own.map((each) => ({ start: Math.max(0, each.start - from), end: each.end - from }));
+    if (withReplaced(mailbox, shifted, '').includes('@')) places.push(...own);
+    else
+      places.push({ start: from + mailbox.length - mailbox.trimStart().length, end: from + mailbox.trimEnd().length });
+  }
+  return places;
 }

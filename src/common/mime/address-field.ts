@@ -30,14 +30,21 @@ const SPECIALS = /[()<>[\]:;@\\,"]/;
 
 /** The mailboxes of a list, as they are written; of a group (RFC 5322 section 3.4) its members. */
 export function mailboxesIn(list: string): string[] {
-  const found = [''];
+  return mailboxPlacesIn(list).map(({ start, end }) => list.slice(start, end));
+}
+
+/** Where `mailboxesIn` finds them. */
+export function mailboxPlacesIn(list: string): { readonly start: number; readonly end: number }[] {
+  const places = [{ start: 0, end: 0 }];
+  let at = 0;
   for (const token of tokensOf(list)) {
-    if (token === ',' || token === ';') found.push('');
+    at += token.length;
+    if (token === ',' || token === ';') places.push({ start: at, end: at });
     // The name of a group.
-    else if (token === ':') found[found.length - 1] = '';
-    else found[found.length - 1] += token;
+    else if (token === ':') places[places.length - 1] = { start: at, end: at };
+    else places[places.length - 1] = { start: places.at(-1)?.start ?? 0, end: at };
   }
-  return found;
+  return places;
 }
 
 /**
