@@ -62,10 +62,10 @@ function mailboxesWith(found: readonly Occurrence[], value: string, valueStart: 
     if (own.length === 0) continue;
     const mailbox = value.slice(start, end);
     const from = valueStart + start;
-    const shifted = own.map((each) => ({ start: Math.max(0, each.start - from), end: each.end - from }));
-    if (withReplaced(mailbox, shifted, '').includes('@')) places.push(...own);
-    else
-      places.push({ start: from + mailbox.length - mailbox.trimStart().length, end: from + mailbox.trimEnd().length });
+    const within = own.map((each) => ({ start: Math.max(0, each.start - from), end: each.end - from }));
+    const isOther = withReplaced(mailbox, within, '').includes('@');
+    const blanks = mailbox.length - mailbox.trimStart().length;
+    places.push(...(isOther ? own : [{ start: from + blanks, end: from + mailbox.trimEnd().length }]));
   }
   return places;
 }
