@@ -137,21 +137,33 @@ describe('the Kubernetes manifests', () => {
   });
 });
 
+const ofTracing = (name: string) => name.startsWith('OTEL_');
+/** Those of the service alone. */
+const own = [...variables].filter((name) => !OTHERS.includes(name) && !ofTracing(name));
+
 describe('.env.example', () => {
   const shown = new Map(
     [...read('.env.example').matchAll(/^#([A-Z][A-Z0-9_]*)=(.*)$/gm)].map(([, name = '', value]) => [name, value]),
   );
-  const own = [...variables].filter((name) => !OTHERS.includes(name) && !name.startsWith('OTEL_'));
 
   it('has every variable of the service, and no other', () => {
-    const named = [...shown.keys()].filter((name) => !name.startsWith('OTEL_'));
-    expect(named.sort()).toEqual(own.sort());
+    const named = [...shown.keys()].filter((name) => !ofTracing(name));
+    expect(named.sort()).toEqual(own.toSorted());
   });
 
   it('shows the defaults of those that have one', () => {
     const set = Object.entries(defaults).filter(([name, value]) => shown.has(name) && value !== undefined);
     expect(set.length).toBeGreaterThan(40);
     expect(set.map(([name]) => [name, shown.get(name)])).toEqual(set.map(([name, value]) => [name, String(value)]));
+  });
+});
+
+describe('docs/configuration.md', () => {
+  it('has every variable of the service, and no other', () => {
+    const named = [...read('docs/configuration.md').matchAll(/^\| ([^|]*)\|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([A-Z][A-Z0-9_]*)`/g)].map(([, name = '']) => name),
+    );
+    expect(named.filter((name) => !ofTracing(name)).sort()).toEqual(own.toSorted());
   });
 });
 
