@@ -46,7 +46,7 @@ function renderTable(table: string, columns: readonly MappedColumn[]): string {
     return `| \`${column}\` | ${personal} | ${purpose} | ${retention} |`;
   });
   return [
-    `### \`${table}\``,
+    `## \`${table}\``,
     '',
     '| Column | Personal data | Purpose | Kept |',
     '| --- | --- | --- | --- |',

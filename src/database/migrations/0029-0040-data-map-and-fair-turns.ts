@@ -5,7 +5,7 @@ import { RECEIVING } from './data-map/receiving';
 import { ForwardOnlyMigration } from './forward-only';
 
 // Old code still runs against it: it only adds comments.
-/** What every column holds of people, what for and for how long: docs/privacy.md is made of it. */
+/** What every column holds of people, what for and for how long: docs/data-map.md is made of it. */
 export class DataMap1700000000029 extends ForwardOnlyMigration {
   readonly name = 'DataMap1700000000029';
 

@@ -4,7 +4,7 @@ import { type MappedColumn, readDataMap, unmapped, withDataMap } from '../../set
 import { ERASED_COLUMNS } from '../privacy/erased-columns';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
-const PAGE = join(__dirname, '../../../docs/privacy.md');
+const PAGE = join(__dirname, '../../../docs/data-map.md');
 
 describe('the data map', () => {
   let db: OpenTestDatabase;
@@ -33,7 +33,7 @@ describe('the data map', () => {
   });
 
   // After a change of the schema: UPDATE_DATA_MAP=1 npx jest --selectProjects integration -- data-map
-  it('is in docs/privacy.md', () => {
+  it('is in docs/data-map.md', () => {
     const page = readFileSync(PAGE, 'utf8');
     const wanted = withDataMap(page, columns);
     if (process.env.UPDATE_DATA_MAP === '1') writeFileSync(PAGE, wanted);

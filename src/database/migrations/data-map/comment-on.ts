@@ -1,4 +1,4 @@
-/** What a column holds of people; `none` when nothing. The words are explained in docs/privacy.md. */
+/** What a column holds of people; `none` when nothing. The words are explained in docs/data-map.md. */
 type Personal = 'none' | 'address' | 'masked' | 'hash' | 'name' | 'content' | 'activity' | 'ip' | 'text' | 'sealed';
 
 /** A kind and a purpose, like `address: who it is for`. */
