@@ -19,10 +19,12 @@ export function fromNow(iso: string, nowMs: number): string {
   const size = Math.abs(seconds);
   if (size < 5) return 'just now';
   if (size < MINUTE) return relative.format(seconds, 'second');
-  if (size < HOUR) return relative.format(Math.round(seconds / MINUTE), 'minute');
+  const minutes = Math.round(seconds / MINUTE);
+  if (Math.abs(minutes) < HOUR / MINUTE) return relative.format(minutes, 'minute');
   // “Yesterday” is a day of the calendar, however many hours ago.
   const days = dayOf(new Date(iso)) - dayOf(new Date(nowMs));
-  if (size < DAY || days === 0) return relative.format(Math.round(seconds / HOUR), 'hour');
+  const hours = Math.round(seconds / HOUR);
+  if (Math.abs(hours) < DAY / HOUR || days === 0) return relative.format(hours, 'hour');
   return relative.format(days, 'day');
 }
 
