@@ -66,7 +66,7 @@ export function CopyButton({ text, what, label }: { text: string; what: string; 
       await navigator.clipboard.writeText(text);
       setCopied(true);
       setTimeout(() => setCopied(false), 2_000);
-      toast(`${what} copied`);
+      toast(`Copied ${what}`);
     } catch {
       toast('The browser does not let this page copy; select the text instead');
     }
