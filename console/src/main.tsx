@@ -21,6 +21,13 @@ preload(window.location.pathname.slice(BASE.length).replace(/\/$/, '') || '/');
 
 const client = createQueryClient();
 
+/** Another page begins at its top. Other filters leave the reader where they are, and so does “Back”, whose place the browser knows. */
+function goTo(navigate: (to: string, options?: object) => void, to: string, options?: object): void {
+  const from = window.location.pathname;
+  navigate(to, options);
+  if (window.location.pathname !== from) window.scrollTo(0, 0);
+}
+
 // Any response may show that the session has ended, that of a change too: then the sign-in page is shown.
 onSessionEnd(() => endSession(client));
 
@@ -30,7 +37,7 @@ if (root) {
     <StrictMode>
       <QueryClientProvider client={client}>
         <ToastProvider>
-          <Router base={BASE}>
+          <Router base={BASE} aroundNav={goTo}>
             <App />
           </Router>
         </ToastProvider>

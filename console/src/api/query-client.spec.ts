@@ -1,9 +1,17 @@
 import { QueryObserver } from '@tanstack/react-query';
 import { ApiError } from './client';
-import { createQueryClient, isWorthRetrying, slowing, waitAfter } from './query-client';
+import { createQueryClient, forPages, isWorthRetrying, slowing, waitAfter } from './query-client';
 
 const refusal = (status: number, retryAfterSeconds?: number) =>
   new ApiError({ status, code: `http_${status}`, message: 'No', retryAfterSeconds });
+
+describe('a list of which more is shown', () => {
+  it('is loaded again as a whole, with as many requests in the same time as its first page', () => {
+    expect(
+      [undefined, { pages: [] }, { pages: [1] }, { pages: [1, 2, 3] }].map((data) => forPages(4_000, data)),
+    ).toEqual([4_000, 4_000, 4_000, 12_000]);
+  });
+});
 
 describe('a request that has failed', () => {
   it('is repeated at once after an outage, and not after a refusal or where the service says when', () => {

@@ -54,6 +54,13 @@ export function slowing(firstMs: number, longestMs: number) {
   };
 }
 
+/**
+ * The interval of a list of which more is shown on request. All its pages are loaded again, one after another: however many there are, in
+ * the same time it takes as many requests as one of them.
+ */
+export const forPages = (ms: number, data: { readonly pages: readonly unknown[] } | undefined): number =>
+  ms * Math.max(1, data?.pages.length ?? 0);
+
 /** Loads what pages show, and loads it again: more seldom while that fails. */
 class Client extends QueryClient {
   constructor(private readonly failures: WeakMap<object, number>) {

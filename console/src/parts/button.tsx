@@ -12,19 +12,22 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'cla
   readonly icon?: IconName;
   /** While it is under way: not to be pressed again. It keeps the focus, which a disabled button would lose. */
   readonly busy?: boolean;
+  /** There is nothing to press it for now, as at the end of a list. It keeps the focus that it has got by being pressed. */
+  readonly spent?: boolean;
 }
 
 /** A form is not sent by its busy button, nor by Enter in a field, which presses that button. */
 const ignore = (event: MouseEvent): void => event.preventDefault();
 
 export function Button(props: ButtonProps) {
-  const { kind = '', small, icon, busy = false, children, type = 'button', onClick, ...rest } = props;
+  const { kind = '', small, icon, busy = false, spent = false, children, type = 'button', onClick, ...rest } = props;
   return (
     <button
       {...rest}
       type={type}
-      onClick={busy ? ignore : onClick}
-      {...(busy && { 'aria-busy': true, 'aria-disabled': true })}
+      onClick={busy || spent ? ignore : onClick}
+      {...((busy || spent) && { 'aria-disabled': true })}
+      aria-busy={busy || undefined}
       className={`button ${kind}${small ? ' small' : ''}`}
     >
       {icon && <Icon name={icon} size={16} />}
@@ -63,7 +66,7 @@ export function CopyButton({ text, what, label }: { text: string; what: string; 
       await navigator.clipboard.writeText(text);
       setCopied(true);
       setTimeout(() => setCopied(false), 2_000);
-      toast(`${what} copied`);
+      toast(`Copied ${what}`);
     } catch {
       toast('The browser does not let this page copy; select the text instead');
     }

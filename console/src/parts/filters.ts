@@ -1,9 +1,23 @@
 import { useCallback } from 'react';
-import { useLocation, useSearch } from 'wouter';
+import { useLocation } from 'wouter';
+// As it is in the address: the router's own decodes it, and what is parsed after that is decoded twice.
+import { useSearch } from 'wouter/use-browser-location';
 
 interface HowToChange {
   /** Without a step that “Back” undoes. */
   readonly replace?: boolean;
+}
+
+/**
+ * A part of the path that was written by `encodeURIComponent`: the router decodes it as a whole address, in which a sign such as `@` stays
+ * encoded.
+ */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** The filters of a list, kept in the address: links to it show the same, and “Back” undoes the last change. */

@@ -19,10 +19,12 @@ export function fromNow(iso: string, nowMs: number): string {
   const size = Math.abs(seconds);
   if (size < 5) return 'just now';
   if (size < MINUTE) return relative.format(seconds, 'second');
-  if (size < HOUR) return relative.format(Math.round(seconds / MINUTE), 'minute');
+  const minutes = Math.round(seconds / MINUTE);
+  if (Math.abs(minutes) < HOUR / MINUTE) return relative.format(minutes, 'minute');
   // “Yesterday” is a day of the calendar, however many hours ago.
   const days = dayOf(new Date(iso)) - dayOf(new Date(nowMs));
-  if (size < DAY || days === 0) return relative.format(Math.round(seconds / HOUR), 'hour');
+  const hours = Math.round(seconds / HOUR);
+  if (Math.abs(hours) < DAY / HOUR || days === 0) return relative.format(hours, 'hour');
   return relative.format(days, 'day');
 }
 
@@ -33,13 +35,31 @@ const dayOf = (date: Date): number => Date.UTC(date.getFullYear(), date.getMonth
 export const moment = (iso: string): string => dateTime.format(new Date(iso));
 /** In UTC, as figures are counted. */
 export const utcMoment = (iso: string): string => utcDateTime.format(new Date(iso));
+
+/** What a browser's field for a moment holds, which names no time zone: that of the reader. */
+export const localMoment = (ms: number): string =>
+  new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+
+/** The moment that such a field holds. Undefined where it is empty; what is no moment stays as it is, for the service to refuse. */
+export function momentIn(field: string): string | undefined {
+  if (field === '') return undefined;
+  const date = new Date(field);
+  return Number.isNaN(date.getTime()) ? field : date.toISOString();
+}
+
 export const count = (value: number): string => wholeNumber.format(value);
 
-/** A share of 1, with one decimal, two where it would show as nothing. Its sign stays on the line of its figure. */
+/** The least that is told from nothing, and from everything. */
+const LEAST_PERCENT = 0.01;
+
+/** A share of 1, with one decimal, two where it would show as nothing or everything. Its sign stays on the line of its figure. */
 export function percent(share: number): string {
   const value = share * 100;
-  const digits = value > 0 && value < 0.1 ? 2 : 1;
-  return `${value.toFixed(digits)}\u00a0%`;
+  const rest = 100 - value;
+  if (value > 0 && value < LEAST_PERCENT) return `<\u00a0${LEAST_PERCENT}\u00a0%`;
+  if (rest > 0 && rest < LEAST_PERCENT) return `>\u00a0${100 - LEAST_PERCENT}\u00a0%`;
+  const isNearEnd = (value > 0 && value < 0.1) || (rest > 0 && value.toFixed(1) === '100.0');
+  return `${value.toFixed(isNearEnd ? 2 : 1)}\u00a0%`;
 }
 
 /** Instead of a figure that there is none of. */

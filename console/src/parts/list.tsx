@@ -152,10 +152,10 @@ export function Pager({ said, back, backName = 'Previous', on }: PagerProps) {
       <span>{said}</span>
       {(back ?? on) && (
         <span className="row">
-          <Button small disabled={!back} onClick={back}>
+          <Button small spent={!back} onClick={back}>
             {backName}
           </Button>
-          <Button small disabled={!on} onClick={on}>
+          <Button small spent={!on} onClick={on}>
             Next
           </Button>
         </span>

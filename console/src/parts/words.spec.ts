@@ -31,6 +31,8 @@ describe('figures and times', () => {
     ['2026-03-04T11:59:58Z', 'just now'],
     ['2026-03-04T11:59:20Z', '40 sec. ago'],
     ['2026-03-04T11:30:00Z', '30 min. ago'],
+    ['2026-03-04T11:00:20Z', '1 hr. ago'],
+    ['2026-03-03T12:10:00Z', 'yesterday'],
     ['2026-03-04T15:00:00Z', 'in 3 hr.'],
     ['2026-03-02T12:00:00Z', '2 days ago'],
   ])('%s is %s', (iso, text) => {
@@ -45,6 +47,10 @@ describe('figures and times', () => {
   it('are short, and not rounded to nothing', () => {
     expect([percent(0), percent(0.0004), percent(0.5), percent(1)]).toEqual(
       ['0.0', '0.04', '50.0', '100.0'].map((n) => `${n}\u00a0%`),
+    );
+    // One bounce of three thousand is not nothing, and the rest is not everything.
+    expect([percent(0.9996), percent(0.00002), percent(0.99998), percent(0.999)]).toEqual(
+      ['99.96', '<\u00a00.01', '>\u00a099.99', '99.9'].map((n) => `${n}\u00a0%`),
     );
     expect([shareOf(0, 0), shareOf(0, 5)]).toEqual(['–', '0.0\u00a0%']);
     expect([plural(1, 'email'), plural(2_000, 'address', 'addresses')]).toEqual(['1 email', '2,000 addresses']);

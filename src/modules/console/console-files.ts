@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -28,6 +27,9 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** No build has this time, nor the want of one. */
+const NOT_READ = 'not-read';
+
 /** Shown when the app has not been built. */
 const NOT_BUILT: ConsoleFile = {
   plain: staticFile(
@@ -51,7 +53,7 @@ export interface ConsoleFile {
 @Injectable()
 export class ConsoleFiles {
   private files: Promise<ReadonlyMap<string, ConsoleFile>> = Promise.resolve(new Map());
-  private builtMs: number | undefined;
+  private builtMs: number | typeof NOT_READ | undefined;
 
   /** The one page: its script routes by the address. */
   async page(): Promise<ConsoleFile> {
@@ -68,14 +70,19 @@ export class ConsoleFiles {
   /** Read again after a build: `npm run dev` makes one at every change. */
   private async all(): Promise<ReadonlyMap<string, ConsoleFile>> {
     const builtMs = (await stat(INDEX).catch(() => undefined))?.mtimeMs;
-    if (builtMs !== this.builtMs) this.files = readAll();
+    if (builtMs !== this.builtMs) this.files = builtMs === undefined ? Promise.resolve(new Map()) : readAll();
     this.builtMs = builtMs;
-    return this.files;
+    try {
+      return await this.files;
+    } catch (error) {
+      // The next request reads again: a process may be out of file descriptors for a moment, and a build may be under way.
+      this.builtMs = NOT_READ;
+      throw error;
+    }
   }
 }
 
 async function readAll(): Promise<ReadonlyMap<string, ConsoleFile>> {
-  if (!existsSync(FOLDER)) return new Map();
   const entries = await readdir(FOLDER, { recursive: true, withFileTypes: true });
   const names = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   const files = names.map(async (path) => {

@@ -1,3 +1,4 @@
+import { addressStories } from './address-stories';
 import { ConsoleScene, describeInBrowser } from './console-scene';
 import { failureStories } from './failure-stories';
 import { integrationStories } from './integration-stories';
@@ -29,6 +30,7 @@ describeInBrowser('the console', () => {
   describe('when something fails', () => failureStories(() => scene));
   describe('when data is old or late', () => readingStories(() => scene));
   describe('when people do not wait', () => patienceStories(() => scene));
+  describe('when people follow links', () => addressStories(() => scene));
   describe('when people return', () => returnStories(() => scene));
   describe('when sessions end', () => sessionStories(() => scene));
   describe('when something is written', () => writingStories(() => scene));

@@ -71,6 +71,35 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await page.getByText('No webhooks yet').waitFor();
   });
 
+  it('follows what is sent again in a list of which more is shown', async () => {
+    const made = await scene.api().post('/v1/webhooks', { url: scene.receiver.url('/long'), events: ['*'] });
+    const { id } = made.body.data;
+    const page = await scene.signedIn();
+    await page.clock.install();
+    const at = new Date().toISOString();
+    const delivery = { eventType: 'delivered', attempts: 1, createdAt: at, lastAttemptAt: at };
+    let state = 'failed';
+    await page.route(`**/v1/webhooks/${id}/deliveries?*`, (route) => {
+      const isFirst = new URL(route.request().url()).searchParams.get('cursor') === null;
+      const data = [{ ...delivery, id: isFirst ? 'one' : 'two', state: isFirst ? 'failed' : state }];
+      return route.fulfill({ json: { data, pagination: { hasMore: isFirst, ...(isFirst && { nextCursor: 'x' }) } } });
+    });
+    await page.route(`**/deliveries/two/redeliver`, (route) => {
+      state = 'pending';
+      return route.fulfill({ json: { data: {} } });
+    });
+    await scene.visit(page, `/webhooks/${id}`);
+    await button(page, 'Show more').click();
+    const last = page.getByRole('row').last();
+    await last.getByText('Failed').waitFor();
+    await last.getByRole('button', { name: 'Send again' }).click();
+    await last.getByText('Pending').waitFor();
+    state = 'delivered';
+    await page.clock.runFor(10_000);
+    await last.locator('.badge').getByText('Delivered').waitFor();
+    await scene.api().call('DELETE', `/v1/webhooks/${id}`);
+  });
+
   it('writes a template, fills it in, makes a new version, and deletes it', async () => {
     const page = await scene.signedIn();
     await scene.visit(page, '/templates');

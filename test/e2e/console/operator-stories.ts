@@ -183,6 +183,27 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await page.getByRole('row', { name: /mx1.slow.example/ }).waitFor();
   });
 
+  it('takes no moment that is none, and keeps the dialog', async () => {
+    const page = await scene.signedIn(await scene.tenants.operatorKey());
+    const destination = {
+      ...{ key: 'mx1.late.example', mxHosts: [], domains: ['late.example'], state: 'open', active: 0 },
+      ...{ rules: [], lastHour: { delivered: 0, deferred: 0, bounced: 0 } },
+    };
+    await page.route('**/operator/v1/destinations/mx1.late.example', (route) =>
+      route.fulfill({ json: { data: destination } }),
+    );
+    await scene.visit(page, '/destinations/mx1.late.example');
+    await button(page, 'Pause').click();
+    const until = field(page, 'Until');
+    await field(page, 'Reason').fill('A holiday');
+    await page.getByRole('dialog').getByText('In the time zone').waitFor();
+    await until.fill('20261-01-01T00:00');
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+    // The browser says so at the field.
+    expect(await page.locator('dialog input:out-of-range').count()).toBe(1);
+    expect(await field(page, 'Reason').inputValue()).toBe('A holiday');
+  });
+
   it('shows a key that may only read no way to change anything', async () => {
     const reader = await scene.signedIn(await scene.tenants.operatorKey(['operator:read']));
     await scene.visit(reader, '/nowhere');

@@ -160,7 +160,7 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     await dialogOf(page).getByRole('button', { name: 'Copy' }).click();
     await dialogOf(page)
       .getByRole('status')
-      .getByText(/copied|does not let this page copy/)
+      .getByText(/Copied the key|does not let this page copy/)
       .waitFor();
     await button(page, 'I have it').click();
     await list.release();
@@ -204,6 +204,15 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     const file = await readFile(await (await download).path(), 'utf8');
     expect(file.trim().split('\r\n')).toHaveLength(102);
     expect(file).toContain('50 more lines were refused');
+    // The corrected file has the same name: the browser tells of it only where the field holds none.
+    const chooser = page.waitForEvent('filechooser');
+    await page.getByLabel('File', { exact: true }).click();
+    expect(await page.getByLabel('File', { exact: true }).inputValue()).toBe('');
+    await page.getByText('0 added, 150 refused').waitFor();
+    const corrected = { name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from('corrected@x.example') };
+    await (await chooser).setFiles(corrected);
+    await button(page, /^Import$/).click();
+    await page.getByText('1 added, 0 refused').waitFor();
   });
 
   it('says that a file has no addresses', async () => {
@@ -410,6 +419,10 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     await scene.visit(page, `/webhooks/${made.body.data.id}`);
     await button(page, 'Change').click();
     await field(page, 'Description').fill('Ours');
+    // What is as it was before has not been changed.
+    const every = page.getByLabel('All, including future ones');
+    await every.uncheck();
+    await every.check();
     await scene.api().call('PATCH', path, { url: scene.receiver.url('/theirs'), events: ['bounced'] });
     await dialogOf(page).getByRole('button', { name: 'Save' }).click();
     await dialogOf(page).waitFor({ state: 'detached' });

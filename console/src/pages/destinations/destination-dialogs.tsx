@@ -4,7 +4,8 @@ import type { Destination } from '../../api/types';
 import { useChange } from '../../parts/change';
 import { FormDialog, type Said } from '../../parts/dialog';
 import { bound, TextField } from '../../parts/field';
-import { count } from '../../parts/format';
+import { count, momentIn } from '../../parts/format';
+import { MomentField } from '../../parts/moment-field';
 import { Waiting } from './open-mail';
 
 interface Props {
@@ -21,20 +22,19 @@ function useDestinationChange({ key }: Destination) {
     });
 }
 
-const momentOf = (local: string): string | undefined => (local === '' ? undefined : new Date(local).toISOString());
-
 /** Reason and end, which every change of a destination needs. */
 function useTerms() {
   const [reason, setReason] = useState('');
   const [until, setUntil] = useState('');
-  const end = momentOf(until);
+  const end = momentIn(until);
   const fields = (said: Said, hasEnd: boolean) => (
     <>
       {hasEnd && (
-        <TextField
+        <MomentField
           label="Until"
-          type="datetime-local"
-          {...bound(until, setUntil, said('until'))}
+          value={until}
+          onChange={setUntil}
+          error={said('until')}
           hint="Leave empty to keep it until you remove it."
         />
       )}

@@ -8,6 +8,7 @@ import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { adviceFor, DESTINATION_TONES } from '../../parts/destination-words';
 import { Confirm } from '../../parts/dialog';
+import { decoded } from '../../parts/filters';
 import { count } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
 import { Card, Facts, Figures, Page } from '../../parts/page';
@@ -27,9 +28,11 @@ const SOURCES: Readonly<Record<string, string>> = {
 
 export default function DestinationScreen() {
   const { key = '' } = useParams();
+  // A group may be named by `@` and a domain.
+  const name = decoded(key);
   return (
     <Requires scope="operator:read">
-      <DestinationPage key={key} name={key} />
+      <DestinationPage key={name} name={name} />
     </Requires>
   );
 }

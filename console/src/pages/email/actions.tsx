@@ -58,7 +58,7 @@ function CopyAsCurl({ email, content }: Props) {
   return (
     <CopyButton
       text={toCurl(email, content, { origin: window.location.origin, nowMs })}
-      what={`The email${without} as a curl command`}
+      what={`the email${without} as a curl command`}
       label="Copy as curl"
     />
   );

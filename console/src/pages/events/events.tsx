@@ -3,7 +3,8 @@ import { Link } from 'wouter';
 import type { FeedEvent } from '../../api/types';
 import { Button } from '../../parts/button';
 import { LISTENED_TYPES } from '../../parts/event-types';
-import { bound, SelectField } from '../../parts/field';
+import { SelectField } from '../../parts/field';
+import { useFilters } from '../../parts/filters';
 import { count, words } from '../../parts/format';
 import { type Column, More, Table } from '../../parts/list';
 import { Card, Page } from '../../parts/page';
@@ -29,7 +30,9 @@ export default function Events() {
 }
 
 function FeedCard() {
-  const [type, setType] = useState('');
+  const [{ type: wanted }, filter] = useFilters(['type']);
+  // An address may hold anything.
+  const type = LISTENED_TYPES.includes(wanted) ? wanted : '';
   const [isLive, setLive] = useState(true);
   const { query, events, canReadBack } = useFeed(isLive);
   const { data, isError, isFetching, fetchNextPage } = query;
@@ -46,7 +49,12 @@ function FeedCard() {
       title={!isLive ? 'Paused' : isError ? 'Interrupted' : 'Live'}
       actions={
         <>
-          <SelectField label="Type" {...bound(type, setType)} options={TYPES} />
+          <SelectField
+            label="Type"
+            value={type}
+            options={TYPES}
+            onChange={({ target }) => filter({ type: target.value })}
+          />
           <Button onClick={() => setLive(!isLive)}>{isLive ? 'Pause' : 'Resume'}</Button>
         </>
       }

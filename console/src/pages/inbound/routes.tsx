@@ -8,6 +8,7 @@ import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { Confirm, FormDialog } from '../../parts/dialog';
 import { bound, SelectField, TextField } from '../../parts/field';
+import { useFilters } from '../../parts/filters';
 import { type Column, ListCard, PagesPager } from '../../parts/list';
 import { useRights } from '../../parts/rights';
 import { Badge, Foreign, Time } from '../../parts/text';
@@ -44,7 +45,10 @@ const COLUMNS: readonly Column<InboundRoute>[] = [
 export function Routes() {
   const rights = useRights();
   const { key } = useSession();
-  const [page, setPage] = useState(1);
+  // The list of mail below it has a page of its own.
+  const [{ routes }, filter] = useFilters(['routes']);
+  const page = Math.max(1, Number(routes) || 1);
+  const turn = (to: number) => filter({ routes: to === 1 ? '' : String(to) });
   const [adds, setAdds] = useState(false);
   const [removes, setRemoves] = useState<InboundRoute>();
   const query = useQuery({
@@ -86,7 +90,7 @@ export function Routes() {
           title: 'No routes yet',
           text: 'Add an address of a verified domain, then publish the MX record shown on the domain’s page.',
         }}
-        pager={({ pagination }) => <PagesPager page={page} pagination={pagination} what="route" turn={setPage} />}
+        pager={({ pagination }) => <PagesPager page={page} pagination={pagination} what="route" turn={turn} />}
       />
       {adds && <AddDialog onClose={() => setAdds(false)} />}
       {removes && <RemoveDialog route={removes} onClose={() => setRemoves(undefined)} />}

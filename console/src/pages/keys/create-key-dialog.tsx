@@ -6,6 +6,8 @@ import type { CreatedApiKey, Data } from '../../api/types';
 import { FormDialog } from '../../parts/dialog';
 import { domainOptions, useDomains } from '../../parts/domains';
 import { bound, Check, SelectField, TextField } from '../../parts/field';
+import { momentIn } from '../../parts/format';
+import { MomentField } from '../../parts/moment-field';
 import { useShowSecret } from '../../parts/secret';
 import { SCOPES } from './scopes';
 
@@ -25,7 +27,7 @@ export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
     const body = {
       ...{ name, mode, scopes },
       ...(domainId && { domainId }),
-      ...(expires && { expiresAt: new Date(expires).toISOString() }),
+      ...(expires && { expiresAt: momentIn(expires) }),
     };
     const { data: created } = await post<Data<CreatedApiKey>>('/v1/api-keys', body);
     showSecret({
@@ -69,10 +71,11 @@ export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
               options={domainOptions(domains.data, 'Any domain', (name) => `Only ${name}`, '', 'over the API')}
             />
           )}
-          <TextField
+          <MomentField
             label="Expires"
-            type="datetime-local"
-            {...bound(expires, setExpires, said('expiresAt'))}
+            value={expires}
+            onChange={setExpires}
+            error={said('expiresAt')}
             hint="Leave empty for a key that is valid until it is revoked."
           />
           <ScopeChecks scopes={scopes} setScopes={setScopes} />

@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { get } from '../../api/client';
 import { slowing } from '../../api/query-client';
 import { useMay, useSession } from '../../api/session';
@@ -7,6 +6,7 @@ import type { Email, Pagination } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
 import { Chart, CHART_LINES } from '../../parts/chart';
 import { Segmented } from '../../parts/field';
+import { useFilters } from '../../parts/filters';
 import { count, shareOf } from '../../parts/format';
 import { Card, Figures, Page } from '../../parts/page';
 import { Empty, Loaded } from '../../parts/states';
@@ -22,7 +22,9 @@ const RANGES = [
 const STEPS: Readonly<Record<string, number>> = { '24': 1, '168': 6, '720': 24 };
 
 export default function Overview() {
-  const [range, setRange] = useState('24');
+  const [{ range: wanted }, change] = useFilters(['range']);
+  // An address may hold anything.
+  const range = Object.hasOwn(STEPS, wanted) ? wanted : '24';
   const may = useMay();
   const { organization } = useSession();
   return (
@@ -33,7 +35,9 @@ export default function Overview() {
           Is mail flowing for <Foreign>{organization?.name}</Foreign>?
         </>
       }
-      actions={<Segmented label="Period" value={range} options={RANGES} onChange={setRange} />}
+      actions={
+        <Segmented label="Period" value={range} options={RANGES} onChange={(value) => change({ range: value })} />
+      }
     >
       <Attention />
       {!may('stats:read') && !may('email:read') && <NothingSeen />}

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
+import { forPages } from '../../api/query-client';
 import type { OpenDelivery } from '../../api/types';
 import { type Column, ListCard, More } from '../../parts/list';
 import { OrganizationName } from '../../parts/organization-name';
@@ -65,7 +66,7 @@ export function DeliveryList({
       get<Deliveries>('/operator/v1/queue/deliveries', { ...filter, limit: 50, cursor: pageParam }, signal),
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
-    refetchInterval: ({ state: { data } }) => ((data?.pages.length ?? 0) > 1 ? false : 5_000),
+    refetchInterval: ({ state: { data } }) => forPages(5_000, data),
   });
   return (
     <ListCard

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
+import { forPages } from '../../api/query-client';
 import type { RestrictedDomain } from '../../api/types';
 import { CAUSES } from '../../parts/domains';
 import { count } from '../../parts/format';
@@ -79,7 +80,7 @@ function RestrictedDomainsPage() {
       get<RestrictedDomains>('/operator/v1/restricted-domains', { limit: 100, cursor: pageParam }, signal),
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
-    refetchInterval: ({ state: { data } }) => ((data?.pages.length ?? 0) > 1 ? false : FRESH_MS),
+    refetchInterval: ({ state: { data } }) => forPages(FRESH_MS, data),
   });
   return (
     <Page

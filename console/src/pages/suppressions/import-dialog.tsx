@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { type MouseEvent, useEffect, useRef, useState } from 'react';
 import { post } from '../../api/client';
 import type { Data, ImportedFile } from '../../api/types';
 import { Button } from '../../parts/button';
@@ -37,6 +37,11 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
     setReport(undefined);
     setFile(chosen);
   };
+  /** A file that has been corrected has the name of the one before, of which the browser would tell no change. */
+  const askAnew = ({ currentTarget }: MouseEvent<HTMLInputElement>) => {
+    currentTarget.value = '';
+    if (!report) choose(undefined);
+  };
   const run = async () => {
     if (!file) return;
     setBusy(true);
@@ -72,6 +77,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
             type="file"
             accept=".csv,text/csv,text/plain"
             disabled={busy}
+            onClick={askAnew}
             onChange={(event) => choose(event.target.files?.[0])}
           />
         </div>

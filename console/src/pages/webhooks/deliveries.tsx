@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
+import { forPages } from '../../api/query-client';
 import type { Webhook, WebhookDelivery } from '../../api/types';
 import { Button } from '../../parts/button';
 import { Segmented } from '../../parts/field';
@@ -69,11 +70,8 @@ export function DeliveryList({ webhook }: { webhook: Webhook }) {
       get<Deliveries>(`/v1/webhooks/${webhook.id}/deliveries`, { state, limit: 50, cursor: pageParam }, signal),
     initialPageParam: '',
     getNextPageParam: ({ pagination }) => (pagination.hasMore ? pagination.nextCursor : undefined),
-    refetchInterval: ({ state: { data } }) => {
-      const pages = data?.pages ?? [];
-      if (pages.length > 1) return false;
-      return pages[0]?.data.some(isMoving) ? 1_000 : 4_000;
-    },
+    refetchInterval: ({ state: { data } }) =>
+      forPages(data?.pages.some((page) => page.data.some(isMoving)) ? 1_000 : 4_000, data),
   });
   // What is looked at and closed again is no step of its own.
   const turn = (id: string) => change({ delivery: id }, { replace: true });

@@ -5,7 +5,8 @@ import { now } from '../../api/service-clock';
 import { Button } from '../../parts/button';
 import { useChange, useRemoval } from '../../parts/change';
 import { Confirm, FormDialog } from '../../parts/dialog';
-import { bound, TextField } from '../../parts/field';
+import { localMoment, momentIn } from '../../parts/format';
+import { MomentField } from '../../parts/moment-field';
 import { useShowSecret } from '../../parts/secret';
 import { InlineError } from '../../parts/states';
 import { signingSecret, WebhookDialog } from './webhook-dialog';
@@ -85,17 +86,11 @@ export function Manage({ webhook }: { webhook: Webhook }) {
 
 const DAY_MS = 86_400_000;
 
-/** The browser's own field for a moment takes it without a zone: that of the reader. */
-function localMoment(ms: number): string {
-  return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
 function ReplayDialog({ path, onClose }: { path: string; onClose: () => void }) {
   const change = useChange();
   const [from, setFrom] = useState(() => localMoment(now() - DAY_MS));
   const [to, setTo] = useState('');
-  // Only now: a field that has just been emptied holds no time.
-  const spanOf = () => ({ from: new Date(from).toISOString(), ...(to !== '' && { to: new Date(to).toISOString() }) });
+  const span = { from: momentIn(from), ...(to !== '' && { to: momentIn(to) }) };
   return (
     <FormDialog
       title="Replay events?"
@@ -103,7 +98,7 @@ function ReplayDialog({ path, onClose }: { path: string; onClose: () => void }) 
       isDangerous
       disabled={from === ''}
       onClose={onClose}
-      onSubmit={() => change(post(`${path}/replay`, spanOf()), { refresh: REFRESH, said: 'The replay has begun' })}
+      onSubmit={() => change(post(`${path}/replay`, span), { refresh: REFRESH, said: 'The replay has begun' })}
     >
       {(said) => (
         <>
@@ -111,11 +106,12 @@ function ReplayDialog({ path, onClose }: { path: string; onClose: () => void }) 
             Every event of this period that it subscribes to is sent again with the same id, by which receivers can
             recognize it. A replay cannot be stopped.
           </p>
-          <TextField label="From" type="datetime-local" required {...bound(from, setFrom, said('from'))} />
-          <TextField
+          <MomentField label="From" required value={from} onChange={setFrom} error={said('from')} />
+          <MomentField
             label="To"
-            type="datetime-local"
-            {...bound(to, setTo, said('to'))}
+            value={to}
+            onChange={setTo}
+            error={said('to')}
             hint="Leave empty for the present. At most 30 days."
           />
         </>

@@ -10,6 +10,10 @@ import { type Secret, useShowSecret } from '../../parts/secret';
 
 const REFRESH = ['webhooks', 'webhook'];
 
+/** Their order says nothing. */
+const isSame = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === others.length && some.every((each) => others.includes(each));
+
 /** Adds a webhook, or changes one. */
 export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose: () => void }) {
   const change = useChange();
@@ -27,7 +31,7 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose
       const changed = {
         ...body,
         ...(url === before.url && { url: undefined }),
-        ...(events === before.events && { events: undefined }),
+        ...(isSame(events, before.events) && { events: undefined }),
       };
       await change(patch(`/v1/webhooks/${webhook.id}`, changed), { refresh: REFRESH, said: 'Saved' });
       return;
