@@ -89,6 +89,11 @@ export class TemplateRenderer implements OnModuleDestroy {
     if (!template) throw notFound(`${path}${use.id === undefined ? 'name' : 'id'}`, 'names no template');
     const version = use.version ?? template.version;
     const content = await this.findVersion(template, version);
+    if (!content && use.version === undefined) {
+      // The latest of the look-up has left its room to a newer one meanwhile.
+      const now = await this.lookUp(organizationId, use);
+      if (now?.version !== version) return this.render(organizationId, use, path, Promise.resolve(now));
+    }
     if (!content) throw notFound(`${path}version`, 'names no version of the template');
     const source = { organizationId, key: `${template.id} ${version}`, subject: content.subject };
     const parts = { html: content.html ?? undefined, text: content.text ?? undefined };
