@@ -97,6 +97,7 @@ describe('validateDto', () => {
     [{ kind: 'c' }, 'kind must be one of a, b'],
     [{ name: '' }, 'name must not be empty'],
     [{ name: 'x'.repeat(21) }, 'name must have at most 20 characters'],
+    [{ code: 5 }, 'code must have 3 to 20 characters'],
     [{ code: 'x' }, 'code must have at least 3 characters'],
     [{ agreed: false }, 'agreed must be true'],
     [{ on: 'yes' }, 'on must be true or false'],

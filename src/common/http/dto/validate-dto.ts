@@ -111,6 +111,10 @@ function collect(error: PropertyError, above: readonly (string | number)[], into
 /** Sentences of class-validator that read badly, and what is said instead. */
 const PLAIN: readonly (readonly [RegExp, string])[] = [
   [/^All (.+)'s elements must be unique$/, '$1 must name nothing twice'],
+  [
+    /must be longer than or equal to (\d+) and shorter than or equal to (\d+) characters$/,
+    'must have $1 to $2 characters',
+  ],
   [/must be longer than or equal to 1 characters$/, 'must not be empty'],
   [/must contain at least 1 elements$/, 'must not be empty'],
   [/must be longer than or equal to (\d+) characters$/, 'must have at least $1 characters'],
