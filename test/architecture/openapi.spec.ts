@@ -1,6 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { OpenAPIObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
+import { getMetadataStorage } from 'class-validator';
+import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { ALL_OPERATOR_SCOPES, ALL_SCOPES } from '../../src/common/http/scopes';
 import { EVENT_TYPES } from '../../src/common/event-types';
@@ -35,6 +37,15 @@ const CLIENT = `
 
 /** The errors that every route with a key can return. */
 const KEYED_STATUSES = [401, 403, 429, 500, 503];
+
+describe('the rules of requests', () => {
+  it('say in words what a text must look like, not by their regular expressions', () => {
+    const storage = getMetadataStorage() as unknown as { validationMetadatas: Map<object, ValidationMetadata[]> };
+    const patterns = [...storage.validationMetadatas.values()].flat().filter(({ name }) => name === 'matches');
+    expect(patterns.length).toBeGreaterThan(5);
+    expect(patterns.filter(({ message }) => message === undefined).map(({ propertyName }) => propertyName)).toEqual([]);
+  });
+});
 
 describe('the API documentation', () => {
   let app: NestExpressApplication;

@@ -10,6 +10,9 @@ const NAME = /^[a-z][a-z_.]{0,63}$/;
 /** An id of a target: visible characters and spaces. */
 export const AUDIT_TARGET = /^[\x20-\x7e]{1,300}$/;
 
+const NAME_RULE = { message: '$property must be a name such as api_key or api_key.revoked, of at most 64 characters' };
+export const TARGET_RULE = { message: '$property must have 1 to 300 characters, all of them ASCII' };
+
 /** Query of `GET /v1/audit-log`. */
 export class ListAuditEntriesQuery extends CursorQuery {
   @ApiPropertyOptional({
@@ -17,14 +20,14 @@ export class ListAuditEntriesQuery extends CursorQuery {
       'The id of an API key, `operator` (the command line), `operator:` and the id of an operator key, or `system`',
   })
   @IsOptional()
-  @Matches(ACTOR)
+  @Matches(ACTOR, { message: 'actor must be the id of a key, operator, operator:<id> or system' })
   actor?: string;
 
-  @ApiPropertyOptional({ example: 'api_key.revoked' }) @IsOptional() @Matches(NAME) action?: string;
+  @ApiPropertyOptional({ example: 'api_key.revoked' }) @IsOptional() @Matches(NAME, NAME_RULE) action?: string;
 
-  @ApiPropertyOptional({ example: 'api_key' }) @IsOptional() @Matches(NAME) targetType?: string;
+  @ApiPropertyOptional({ example: 'api_key' }) @IsOptional() @Matches(NAME, NAME_RULE) targetType?: string;
 
-  @ApiPropertyOptional() @IsOptional() @Matches(AUDIT_TARGET) targetId?: string;
+  @ApiPropertyOptional() @IsOptional() @Matches(AUDIT_TARGET, TARGET_RULE) targetId?: string;
 
   @ApiPropertyOptional({ format: 'date-time', type: String, description: 'At or after' })
   @IsOptional()

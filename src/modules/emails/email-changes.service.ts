@@ -70,7 +70,7 @@ export class EmailChangesService {
   /** What is sent again, or why that is not possible. @throws NotFoundError */
   private async stored(tenant: Submitter, id: string): Promise<SendRequest | AppError> {
     const email = await this.require(tenant, id);
-    if (isErasedSender(email.fromEmail)) return notResendable('The sender of the email has been erased');
+    if (isErasedSender(email)) return notResendable('The sender of the email has been erased');
     const key = keyOf(email);
     const recipients = present(await this.emails.findRecipients(key));
     if (recipients.length === 0) return notResendable('The recipients of the email have been erased');

@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url';
 import { Injectable } from '@nestjs/common';
 import { parseDomain } from '../../common/mail-domain';
 import { AuditService, INSTALLATION } from '../../audit/audit.service';
@@ -24,7 +25,7 @@ export class OperatorDestinationsService {
 
   /** The busiest first, with the number of matches. */
   async page({ text, state }: DestinationFilter, { skip, take }: { skip: number; take: number }) {
-    const wanted = text?.toLowerCase();
+    const wanted = text?.toLowerCase().normalize('NFC');
     const found = (await this.destinations.list()).filter(
       (one) => (state === undefined || one.state === state) && (wanted === undefined || isNamed(one, wanted)),
     );
@@ -68,8 +69,9 @@ function nameOf(key: string): string {
   return parsed.ok ? parsed.domain : key.toLowerCase();
 }
 
+/** @param text a part of a name, in either spelling of an international one */
 function isNamed({ key, mxHosts, domains }: Destination, text: string): boolean {
-  return [key, ...mxHosts, ...domains].some((name) => name.includes(text));
+  return [key, ...mxHosts, ...domains].some((name) => name.includes(text) || domainToUnicode(name).includes(text));
 }
 
 /** Source addresses for operators: audited changes of warm-up and suspensions. */

@@ -85,15 +85,24 @@ export class TemplateRenderer implements OnModuleDestroy {
     path = '',
     lookUp = this.lookUp(organizationId, use),
   ): Promise<RenderedTemplate> {
-    const template = await lookUp;
-    if (!template) throw notFound(`${path}${use.id === undefined ? 'name' : 'id'}`, 'names no template');
-    const version = use.version ?? template.version;
-    const content = await this.findVersion(template, version);
-    if (!content) throw notFound(`${path}version`, 'names no version of the template');
+    const { template, version, content } = await this.findContent(organizationId, use, path, await lookUp);
     const source = { organizationId, key: `${template.id} ${version}`, subject: content.subject };
     const parts = { html: content.html ?? undefined, text: content.text ?? undefined };
     const result = await this.threads.render({ ...source, ...parts }, use.variables);
     return { ...requireRendered(result, path), version };
+  }
+
+  private async findContent(organizationId: string, use: TemplateUse, path: string, found: Template | undefined) {
+    for (let template = found; ;) {
+      if (!template) throw notFound(`${path}${use.id === undefined ? 'name' : 'id'}`, 'names no template');
+      const version = use.version ?? template.version;
+      const content = await this.findVersion(template, version);
+      if (content) return { template, version, content };
+      // The latest one may have left its room to a newer one since it was looked up.
+      const latest = use.version === undefined ? await this.lookUp(organizationId, use) : template;
+      if (latest?.version === template.version) throw notFound(`${path}version`, 'names no version of the template');
+      template = latest;
+    }
   }
 
   private findAll(wanted: readonly WantedTemplate[]): Promise<(Template | undefined)[]> {

@@ -83,10 +83,15 @@ export class TemplatesService {
 
   /** @throws NotFoundError */
   async get(organizationId: string, id: string, version?: number): Promise<TemplateView> {
-    const template = await this.require(organizationId, id);
-    const found = await this.templates.findVersion(organizationId, id, version ?? template.version);
-    if (!found) throw new NotFoundError('Version');
-    return { template, version: found };
+    let template = await this.require(organizationId, id);
+    for (;;) {
+      const wanted = version ?? template.version;
+      const found = await this.templates.findVersion(organizationId, id, wanted);
+      if (found) return { template, version: found };
+      // The latest may have left its room to a newer one meanwhile.
+      if (version === undefined) template = await this.require(organizationId, id);
+      if (template.version === wanted || version !== undefined) throw new NotFoundError('Version');
+    }
   }
 
   /** Newest first. @throws NotFoundError */

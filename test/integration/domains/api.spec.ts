@@ -191,6 +191,11 @@ describe('reading domains', () => {
     expect(await found('restricted=true')).toEqual([2, ['shop.one.example', 'other.example']]);
     expect(await found('restricted=true&status=failed')).toEqual([1, ['other.example']]);
     expect(await found('restricted=false&q=one')).toEqual([2, ['shop.one.example', 'mail.one.example']]);
+    await add(acme, 'post.bücher.example');
+    for (const text of ['Bücher.ex', 'BU\u0308CHER', 'xn--bcher']) {
+      expect(await found(`q=${encodeURIComponent(text)}`)).toEqual([1, ['post.xn--bcher-kva.example']]);
+    }
+    expect(await found(`q=${encodeURIComponent('ü')}`)).toEqual([0, []]);
     // Nothing stands for other characters.
     for (const text of ['_', '%25', 'two']) expect(await found(`q=${text}`)).toEqual([0, []]);
     for (const query of ['q=', 'status=unknown', 'q=%00', 'restricted=yes']) {

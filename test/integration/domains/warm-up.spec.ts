@@ -1,5 +1,5 @@
 import { DAY, HOUR } from '../../../src/common/clock';
-import { type AppError, UnavailableError } from '../../../src/common/errors/app-error';
+import { type AppError, CommitUnknownError, UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/pool/database.service';
 import { DomainRegistrationService } from '../../../src/modules/domains/domain-registration.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
@@ -158,9 +158,16 @@ describe('the warm-up of a domain', () => {
       expect(await used()).toEqual({ '2026-01-05': 2 });
     });
 
-    it('of transactions that may have failed or not', async () => {
+    it('not of transactions that have written nothing because the database was away', async () => {
       await send(2);
       jest.spyOn(core.get(Database), 'transaction').mockRejectedValueOnce(new UnavailableError());
+      await expect(send(3)).rejects.toMatchObject({ code: 'service_unavailable' });
+      expect(await used()).toEqual({ '2026-01-05': 2 });
+    });
+
+    it('of transactions that may have failed or not', async () => {
+      await send(2);
+      jest.spyOn(core.get(Database), 'transaction').mockRejectedValueOnce(new CommitUnknownError(new Error('lost')));
       await expect(send(3)).rejects.toMatchObject({ code: 'service_unavailable' });
       expect(await used()).toEqual({ '2026-01-05': 5 });
     });

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import type { AppError } from '../../../src/common/errors/app-error';
+import { type AppError, CommitUnknownError } from '../../../src/common/errors/app-error';
 import { newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/pool/data-source';
 import { Database } from '../../../src/database/pool/database.service';
@@ -187,6 +187,26 @@ describe('accepting many emails at once', () => {
     expect(results.flatMap(({ status }, at) => (status === 'rejected' ? [at] : []))).toEqual([30]);
     expect(await countEmails(db, organizationId)).toBe(60);
     expect(transactions.mock.calls.length).toBeLessThanOrEqual(FEW);
+  });
+
+  it('those of an organization that may have been committed apart from one that fails are not accepted twice', async () => {
+    const other = await createTenant(db);
+    const theirs = {
+      organizationId: other.organizationId,
+      domain: { id: other.domainId, name: other.domain, isLimited: false },
+    };
+    const commits = core.get(AcceptCommit);
+    const write = commits.run.bind(commits);
+    jest.spyOn(commits, 'run').mockImplementation(async (all) => {
+      const results = await write(all);
+      if (all.length > 1 && organizationsOf(all).length === 1) throw new CommitUnknownError(new Error('lost'));
+      return results;
+    });
+    const bad = { ...command({}, { category: 'nonsense' as 'bulk' }), ...theirs };
+    const results = await Promise.allSettled([command(), bad, command(), command()].map(submit));
+    const codes = results.map((result) => result.status === 'rejected' && (result.reason as AppError).code);
+    expect(codes.toSpliced(1, 1)).toEqual(Array(3).fill('service_unavailable'));
+    expect(await countEmails(db, tenant.organizationId)).toBe(3);
   });
 
   describe('with suppressed recipients', () => {

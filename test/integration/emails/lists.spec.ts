@@ -4,7 +4,8 @@ import { Database } from '../../../src/database/pool/database.service';
 import { EmailListService, type ListPage } from '../../../src/modules/emails/email-list.service';
 import type { Tenant as TenantKey } from '../../../src/common/tenant';
 import type { EmailFilter } from '../../../src/modules/emails/email-list.service';
-import { SEARCH_WINDOW } from '../../../src/modules/emails/sql/list-emails.sql';
+import { idRange } from '../../../src/modules/emails/id-range';
+import { SEARCH_WINDOW, searchEmails } from '../../../src/modules/emails/sql/list-emails.sql';
 import { locateEmails } from '../../../src/modules/stats/sql/sum-period.sql';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { addDomain, createTenant, type Tenant } from '../../factories/tenants';
@@ -177,6 +178,29 @@ describe('lists of emails over many hours', () => {
     expect(hours.length).toBeLessThanOrEqual(10);
     expect((hours[0]?.newer ?? 0) + counted).toBeGreaterThanOrEqual(310);
     expect(hours[0]?.newer).toBeLessThanOrEqual(300);
+  });
+
+  it('search as many of the newest emails to an address, of all of its forms together', async () => {
+    const scope = { organizationId: tenant.organizationId, mode: 'live' as const };
+    const newest = stored.slice(0, 20).map(({ id }) => id);
+    // Twelve emails in one spelling, then eight in another: neither is examined whole by itself.
+    await db.query(
+      `insert into email_recipients (organization_id, mode, email_id, position, kind, address, status, updated_at)
+       select $1, 'live', id::uuid, 2, 'to', case when place <= 12 then 'νικος@y.example' else 'νικοσ@y.example' end, 'queued', now()
+       from unnest($2::text[]) with ordinality as e (id, place)`,
+      [tenant.organizationId, newest],
+    );
+    const terms = { status: undefined, tag: undefined, recipient: 'νικος@y.example', subject: undefined };
+    const find = async (window: number, before?: string) => {
+      const statement = searchEmails(scope, idRange({}, before), terms, { offset: 0, limit: 100 }, window);
+      const [found] = await core.get(Database).run(statement);
+      return found;
+    };
+    expect(await find(50)).toMatchObject({ total: 20, examined: 20 });
+    const first = await find(10);
+    expect(first).toMatchObject({ ids: newest.slice(0, 10), examined: 10, oldest: newest[9] });
+    expect(await find(10, newest[9])).toMatchObject({ ids: newest.slice(10), examined: 10 });
+    await db.query('delete from email_recipients where position = 2 and organization_id = $1', [tenant.organizationId]);
   });
 
   it('search a number of the newest emails, and return where they stopped', async () => {

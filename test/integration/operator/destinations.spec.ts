@@ -74,6 +74,10 @@ describe('GET /operator/v1/destinations', () => {
     const keys = async (query: string) => (await get(query)).data.map(({ key }: { key: string }) => key);
     expect(await keys('?q=EXAMPLE.ORG')).toEqual(['mx1.example.net']);
     expect(await keys('?q=mx2')).toEqual(['mx1.example.net']);
+    await tell({}, { key: 'mx.de.example', mxHosts: ['mx.de.example'], domains: ['xn--bcher-kva.example'], pauses: 0 });
+    for (const text of ['BÜCHER', 'Bu\u0308cher.ex', 'xn--bcher']) {
+      expect(await keys(`?q=${encodeURIComponent(text)}`)).toEqual(['mx.de.example']);
+    }
     expect(await keys('?state=probing')).toEqual(['aspmx.l.google.com']);
     expect(await keys('?state=paused')).toEqual([]);
     expect(await keys('?limit=1&page=2')).toHaveLength(1);

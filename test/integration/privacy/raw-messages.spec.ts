@@ -69,6 +69,14 @@ describe('raw messages of a person', () => {
     expect(await scene.tablesWith('annqz')).toEqual([]);
   });
 
+  it('are sent again when the sender is called erased, and has a name, which no erased one has', async () => {
+    const resend = (id: string) =>
+      scene.delivery.core.get(EmailChangesService).resend(scene.tenant.as('live'), id, undefined);
+    const raw = await send([ANN, BOB], 'Subject: Order\r\n', 'Hello\r\n', 'erased');
+    const { id: plain } = await scene.send({ from: `Shop <erased@${scene.tenant.domain}>`, to: [ANN, BOB] });
+    for (const id of [raw, plain]) expect(await resend(id)).toMatchObject({ accepted: { kind: 'accepted' } });
+  });
+
   it('are not sent again when the person is the sender, nor is a plain email', async () => {
     const from = `clerkqz@${scene.tenant.domain}`;
     const raw = await send([ANN, BOB], 'Subject: Order\r\n', 'Hello\r\n', 'clerkqz');

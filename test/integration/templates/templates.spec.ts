@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
+import { TemplatesRepository } from '../../../src/modules/templates/templates.repository';
 import { TemplateRenderer } from '../../../src/modules/templates/template-renderer.service';
 import { ApiClient } from '../../e2e/kit/api-client';
 import { DomainsApp, type Owner } from '../domains/domains-app';
@@ -123,6 +124,33 @@ describe('/v1/templates', () => {
     expect(versions).toEqual(Array.from({ length: 31 }, (_, at) => 35 - at));
     expect((await acme.api.get(`/v1/templates/${id}?version=4`)).status).toBe(404);
     await acme.api.delete(`/v1/templates/${id}`);
+  });
+
+  it('uses the newest version when the one that was looked up has left its room to it', async () => {
+    const { id } = await add({ html: '<p>old</p>' });
+    const repository = app.get(TemplatesRepository);
+    const read = repository.findVersion.bind(repository);
+    /** The latest is replaced, and removed, between the look-up and the first read. */
+    const whileReplaced = (version: number) =>
+      jest.spyOn(repository, 'findVersion').mockImplementationOnce(async (...key) => {
+        await app.db.query(
+          `insert into template_versions (organization_id, template_id, version, subject, html, text, variables, created_at)
+           select organization_id, template_id, $2, 'new', html, text, '{}', created_at from template_versions
+           where template_id = $1`,
+          [id, version],
+        );
+        await app.db.query('delete from template_versions where template_id = $1 and version < $2', [id, version]);
+        await app.db.query('update templates set version = $2 where id = $1', [id, version]);
+        return read(...key);
+      });
+    whileReplaced(2);
+    const sent = await send({ name: 'welcome', variables: { name: 'Ada' } });
+    expect(sent.status).toBe(202);
+    expect((await acme.api.get(`/v1/emails/${sent.body.data.id}`)).body.data.subject).toBe('new');
+    whileReplaced(3);
+    expect((await acme.api.get(`/v1/templates/${id}`)).body.data).toMatchObject({ version: 3, subject: 'new' });
+    whileReplaced(4);
+    expect((await change(id, { subject: 'newest' })).body.data).toMatchObject({ version: 5, subject: 'newest' });
   });
 
   it('previews any version, and names missing variables', async () => {

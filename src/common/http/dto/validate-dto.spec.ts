@@ -1,6 +1,21 @@
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { ArrayMaxSize, IsArray, IsIn, IsOptional, IsString, Length, ValidateNested } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  Equals,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Length,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
 import { ValidationError } from '../../errors/app-error';
 import { QueryBoolean, QueryInteger, Timestamp } from './dto-decorators';
 import { DtoPipe, validateDto } from './validate-dto';
@@ -72,9 +87,37 @@ describe('validateDto', () => {
       'to[0].name': ['to[0].name is not a known field'],
       tags: ['tags must be an array'],
     });
-    expect(problems({ subject: 'x'.repeat(11) }).subject).toEqual([
-      expect.stringContaining('shorter than or equal to 10'),
-    ]);
+    expect(problems({ subject: 'x'.repeat(11) }).subject).toEqual(['subject must have at most 10 characters']);
+  });
+
+  it.each([
+    [{ list: ['a', 'a'] }, 'list must name nothing twice'],
+    [{ list: [] }, 'list must not be empty'],
+    [{ list: ['c'] }, 'each value in list must be one of a, b'],
+    [{ kind: 'c' }, 'kind must be one of a, b'],
+    [{ name: '' }, 'name must not be empty'],
+    [{ name: 'x'.repeat(21) }, 'name must have at most 20 characters'],
+    [{ code: 5 }, 'code must have 3 to 20 characters'],
+    [{ code: 'x' }, 'code must have at least 3 characters'],
+    [{ agreed: false }, 'agreed must be true'],
+    [{ on: 'yes' }, 'on must be true or false'],
+    [{ count: 1.5 }, 'count must be an integer'],
+    [{ count: 0 }, 'count must be at least 1'],
+    [{ count: 10 }, 'count must be at most 9'],
+  ])('says plainly what is wrong with %j', (given, message) => {
+    class Plain {
+      @IsOptional() @ArrayMinSize(1) @ArrayUnique() @IsIn(['a', 'b'], { each: true }) list?: string[];
+      @IsOptional() @IsIn(['a', 'b']) kind?: string;
+      @IsOptional() @Length(1, 20) name?: string;
+      @IsOptional() @Length(3, 20) code?: string;
+      @IsOptional() @Equals(true) agreed?: boolean;
+      @IsOptional() @IsBoolean() on?: boolean;
+      @IsOptional() @IsInt() @Min(1) @Max(9) count?: number;
+    }
+    const [name] = Object.keys(given);
+    expect(() => validateDto(Plain, given)).toThrow(
+      expect.objectContaining({ details: { validation: { [String(name)]: [message] } } }),
+    );
   });
 
   it.each([

@@ -104,8 +104,33 @@ function problemsOf(instance: object): FieldErrors {
 function collect(error: PropertyError, above: readonly (string | number)[], into: FieldErrors): void {
   const segment = above.length > 0 && /^\d+$/.test(error.property) ? Number(error.property) : error.property;
   const path = [...above, segment];
-  if (error.constraints) into[fieldPath(path)] = [mostHelpful(error.constraints, fieldPath(path))];
+  if (error.constraints) into[fieldPath(path)] = [plainly(mostHelpful(error.constraints, fieldPath(path)))];
   for (const child of error.children ?? []) collect(child, path, into);
+}
+
+/** Sentences of class-validator that read badly, and what is said instead. */
+const PLAIN: readonly (readonly [RegExp, string])[] = [
+  [/^All (.+)'s elements must be unique$/, '$1 must name nothing twice'],
+  [
+    /must be longer than or equal to (\d+) and shorter than or equal to (\d+) characters$/,
+    'must have $1 to $2 characters',
+  ],
+  [/must be longer than or equal to 1 characters$/, 'must not be empty'],
+  [/must contain at least 1 elements$/, 'must not be empty'],
+  [/must be longer than or equal to (\d+) characters$/, 'must have at least $1 characters'],
+  [/must be shorter than or equal to (\d+) characters$/, 'must have at most $1 characters'],
+  [/must not be less than (\S+)$/, 'must be at least $1'],
+  [/must not be greater than (\S+)$/, 'must be at most $1'],
+  [/must be a boolean value$/, 'must be true or false'],
+  [/must be an integer number$/, 'must be an integer'],
+  [/must be equal to (\S+)$/, 'must be $1'],
+  [/^each value in (.+) must be one of the following values: /, 'each value in $1 must be one of '],
+  [/must be one of the following values: /, 'must be one of '],
+];
+
+function plainly(message: string): string {
+  const [pattern, plain] = PLAIN.find(([text]) => text.test(message)) ?? [];
+  return pattern && plain !== undefined ? message.replace(pattern, plain) : message;
 }
 
 /** Rules about length, size or spelling; a value of the wrong type breaks most of them too. */

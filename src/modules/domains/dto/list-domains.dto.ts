@@ -8,7 +8,11 @@ import { VERIFICATION_STATUSES } from './domain.dto';
 
 /** Query of `GET /v1/domains`. */
 export class ListDomainsQuery {
-  @ApiPropertyOptional({ minLength: 1, maxLength: 255, description: 'A part of the name' })
+  @ApiPropertyOptional({
+    minLength: 1,
+    maxLength: 255,
+    description: 'A part of the name; of an international one whole labels, or a part of its A-labels',
+  })
   @IsOptional()
   @IsString()
   @Length(1, 255)

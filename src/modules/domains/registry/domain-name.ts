@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import { parse } from 'tldts';
 import { ValidationError } from '../../../common/errors/app-error';
 import { parseDomain } from '../../../common/mail-domain';
@@ -30,6 +31,12 @@ export function normalizeDomainName(text: string): DomainName {
   const { domain: registrable, subdomain } = parse(parsed.domain, { allowPrivateDomains: true });
   if (!registrable) throw refusedName('must be a name under a public suffix, not a public suffix itself');
   return { domain: parsed.domain, subdomain: subdomain ? subdomain : null };
+}
+
+/** A part of a stored name as a user writes it: whole labels of an international name may be in their readable form. */
+export function storedPart(text: string): string {
+  const written = text.toLowerCase().normalize('NFC');
+  return /[^\u0000-\u007f]/.test(written) ? domainToASCII(written) || written : written;
 }
 
 function refusedName(problem: string): ValidationError {

@@ -6,6 +6,7 @@ import { Database } from '../../../database/pool/database.service';
 import { lockList } from '../../../database/statements/locks.sql';
 import type { Transaction } from '../../../database/statements/transaction';
 import { DomainCheck } from './domain-check.entity';
+import { storedPart } from './domain-name';
 import {
   Domain,
   RemovedDomain,
@@ -162,7 +163,7 @@ export class DomainsRepository {
     const where: FindOptionsWhere<Domain> = {
       organizationId,
       ...(id !== undefined && { id }),
-      ...(text !== undefined && { domain: Raw(holds, { text: text.toLowerCase() }) }),
+      ...(text !== undefined && { domain: Raw(holds, { text: storedPart(text) }) }),
       ...(status !== undefined && { verificationStatus: status }),
       ...(restricted && { sending: { status: Not('active') } }),
     };

@@ -15,9 +15,9 @@ export function isErased(address: string): boolean {
   return ERASED.test(address);
 }
 
-/** Whether an address is that of an erased sender. */
-export function isErasedSender(fromEmail: string): boolean {
-  return fromEmail.startsWith('erased@');
+/** Whether an email may be one of an erased sender: those have no name. A customer may write as `erased` as well. */
+export function isErasedSender({ fromEmail, fromName }: { fromEmail: string; fromName: string | null }): boolean {
+  return fromName === null && fromEmail.startsWith('erased@');
 }
 
 interface ChangedRecipient {

@@ -95,6 +95,8 @@ const toRecipient = (form: string, from = '') => `
         order by email_id desc
         limit $8
       ) named
+      order by email_id desc
+      limit $8
     ) received
     join emails e on e.organization_id = $1 and e.mode = $2 and e.id = received.email_id and e.id >= $4 and e.id < $5
     order by id desc`;
@@ -127,13 +129,15 @@ export interface SearchResult {
 
 /**
  * Returns one row: a page of the matches among the newest SEARCH_WINDOW emails of the range; with `recipient`, among the newest
- * SEARCH_WINDOW emails to each form of that address.
+ * SEARCH_WINDOW emails to that address, of all of its forms together: what is older than those has not been examined.
+ * @param window another one than SEARCH_WINDOW
  */
 export function searchEmails(
   tenant: Tenant,
   range: IdRange,
   { status, tag, recipient, subject }: SearchTerms,
   { offset, limit }: Page,
+  window = SEARCH_WINDOW,
 ): Statement<SearchResult> {
   const values = [
     ...tenantValues(tenant),
@@ -141,7 +145,7 @@ export function searchEmails(
     range.to,
     status ?? null,
     tag ?? null,
-    SEARCH_WINDOW,
+    window,
     offset,
     limit,
     subject ?? null,

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsString, IsUUID, Length, Matches, Max, Min } from 'class-validator';
 import { type AuditEntry, INSTALLATION } from '../../../audit/audit.service';
-import { AUDIT_TARGET } from '../../../audit/dto/audit-entry.dto';
+import { AUDIT_TARGET, TARGET_RULE } from '../../../audit/dto/audit-entry.dto';
 import { Nullable, QueryInteger } from '../../../common/http/dto/dto-decorators';
 import { CursorQuery } from '../../../common/http/dto/envelope.dto';
 import type { LiveWorker } from '../../../delivery/queue/delivery-queue.repository';
@@ -51,12 +51,12 @@ export class ListAuditQuery extends CursorQuery {
 
   @ApiPropertyOptional({ example: 'organization.suspended' })
   @IsOptional()
-  @Matches(/^[a-z][a-z_.]{0,63}$/)
+  @Matches(/^[a-z][a-z_.]{0,63}$/, { message: 'action must be a name such as organization.suspended' })
   action?: string;
 
   @ApiPropertyOptional({ description: 'The id of the target: of a domain, a key, a destination' })
   @IsOptional()
-  @Matches(AUDIT_TARGET)
+  @Matches(AUDIT_TARGET, TARGET_RULE)
   target_id?: string;
 }
 

@@ -62,7 +62,7 @@ export class ListDeliveriesQuery {
 
   @ApiPropertyOptional({ description: 'The `nextCursor` of the page before' })
   @IsOptional()
-  @Matches(CURSOR)
+  @Matches(CURSOR, { message: 'cursor must be the nextCursor of a page' })
   cursor?: string;
 }
 

@@ -17,7 +17,7 @@ export class ListRestrictedDomainsQuery {
 
   @ApiPropertyOptional({ description: 'The `nextCursor` of the page before' })
   @IsOptional()
-  @Matches(CURSOR)
+  @Matches(CURSOR, { message: 'cursor must be the nextCursor of a page' })
   cursor?: string;
 }
 

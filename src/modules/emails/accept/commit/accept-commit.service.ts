@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../../common/clock';
-import { type AppError, UnavailableError } from '../../../../common/errors/app-error';
+import { type AppError, CommitUnknownError } from '../../../../common/errors/app-error';
 import { timeOfId } from '../../../../common/ids';
 import { Metrics } from '../../../../common/metrics/metrics';
 import { withinTenants } from '../../../../common/tenant';
@@ -167,8 +167,8 @@ export class AcceptCommit {
       await this.warmUp.settle(budget);
       return outcomes;
     } catch (error) {
-      // After a lost connection it is unknown whether the emails were committed: their recipients stay reserved.
-      if (!(error instanceof UnavailableError)) await this.warmUp.cancel(budget);
+      // Where it is unknown whether the emails were committed, their recipients stay reserved.
+      if (!(error instanceof CommitUnknownError)) await this.warmUp.cancel(budget);
       throw error;
     }
   }

@@ -2,7 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { MicroBatcher } from '../../../../common/async/micro-batcher';
 import { DiskSpace } from '../../../../common/disk-space';
-import { AppError, TooManyAtATimeError, UnavailableError, reasonOf } from '../../../../common/errors/app-error';
+import {
+  AppError,
+  CommitUnknownError,
+  TooManyAtATimeError,
+  UnavailableError,
+  reasonOf,
+} from '../../../../common/errors/app-error';
 import { Metrics } from '../../../../common/metrics/metrics';
 import { OpenDeliveryLimit } from '../../../../delivery/queue/open-delivery-limit.service';
 import { WorkerWaker } from '../../../../delivery/queue/worker-waker.service';
@@ -115,13 +121,18 @@ export class AcceptService {
     }
   }
 
-  /** What fails must not fail the others: each organization's part is committed by itself. Undefined in a part that fails. */
+  /**
+   * What fails must not fail the others: each organization's part is committed by itself. Undefined in a part that fails; the error in
+   * one that may have been committed, whose emails would otherwise be accepted twice.
+   */
   private async commitApart(batch: readonly Held[]): Promise<(SubmissionOutcome | undefined)[]> {
     const parts = new Map<string, Held[]>();
     for (const held of batch) parts.set(holderOf(held), [...(parts.get(holderOf(held)) ?? []), held]);
     const outcomes = new Map<Held, SubmissionOutcome | undefined>();
     for (const part of parts.size > 1 ? parts.values() : []) {
-      const written = await this.write(part.map(({ submission }) => submission)).catch(() => []);
+      const written = await this.write(part.map(({ submission }) => submission)).catch((error: unknown) =>
+        error instanceof CommitUnknownError ? part.map(() => error) : [],
+      );
       part.forEach((held, index) => outcomes.set(held, written[index]));
     }
     return batch.map((held) => outcomes.get(held));

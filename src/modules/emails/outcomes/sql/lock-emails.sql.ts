@@ -25,7 +25,8 @@ const LOCK = `
       e.status,
       e.event_sequence as "eventSequence",
       e.scheduled_for as "scheduledFor",
-      e.from_email like 'erased@%' or coalesce(e.reply_to @> array['${ERASED_SENDER}'], false) as "isSenderErased"
+      (e.from_email like 'erased@%' and e.from_name is null)
+        or coalesce(e.reply_to @> array['${ERASED_SENDER}'], false) as "isSenderErased"
     from emails e
     where e.organization_id = $1 and e.mode = $2 and e.id = wanted.id
     for no key update of e
