@@ -95,11 +95,11 @@ export function translateCommitError(error: unknown): unknown {
 /** undefined_table: the schema has been checked at the start, so that the `search_path` leads elsewhere since. */
 export const NO_TABLE = '42P01';
 
-/** Turns a driver's error into what the API says; anything else passes unchanged. */
-export function translateDatabaseError(error: unknown): unknown {
+/** Turns a driver's error into what the API says; anything else passes unchanged. @param what is unavailable */
+export function translateDatabaseError(error: unknown, what = 'The database'): unknown {
   if (error instanceof AppError) return error;
   return isUnavailable(error) || isRetryable(error) || databaseErrorCode(error) === NO_TABLE
-    ? new UnavailableError('The database is temporarily unavailable', error)
+    ? new UnavailableError(`${what} is temporarily unavailable`, error)
     : error;
 }
 
