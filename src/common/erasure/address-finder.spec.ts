@@ -210,6 +210,16 @@ describe('a raw message', () => {
       `cc: bob@y.example,\n Ann <${ANN}>\nX-To: ${ANN}\nReply-To :${ANN}\nFROM: A <${ANN}>\n\n`,
       'cc: bob@y.example,\n Ann <erased@erased.invalid>\nX-To: [erased]\nReply-To :erased@erased.invalid\nFROM: A <erased@x.example>\n\n',
     ],
+    [
+      'in names that are encoded words',
+      `From: =?utf-8?Q?ann=40x.example?= <no@x.example>\r\nTo: =?utf-8?B?${base64(ANN)}?= <${ANN}>\r\n\r\n`,
+      'From: erased <no@x.example>\r\nTo: erased <erased@erased.invalid>\r\n\r\n',
+    ],
+    [
+      'in what a resender added',
+      `Resent-To: ${ANN}\r\nResent-From: ${ANN}\r\nResent-Comment: ${ANN}\r\n\r\n`,
+      'Resent-To: erased@erased.invalid\r\nResent-From: erased@erased.invalid\r\nResent-Comment: [erased]\r\n\r\n',
+    ],
     ['in a header without a body', `From: ${ANN}`, 'From: erased@x.example'],
     ['in a body without a header', `\r\nTo: ${ANN}`, '\r\nTo: [erased]'],
     ['as a word of base64', `Hello ${base64(`to ${ANN}`)} there`, 'Hello [erased] there'],

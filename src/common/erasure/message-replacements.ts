@@ -4,8 +4,11 @@ export const REPLACEMENT = '[erased]';
 /** Replaces an address where the syntax asks for one (RFC 2606 section 2). */
 const ADDRESS = 'erased@erased.invalid';
 
+/** Replaces a name: an address in it would need quotes. */
+const NAME = 'erased';
+
 /** Fields of addresses (RFC 5322 section 3.6): with a text in its place the message is invalid, and servers refuse it for everybody. */
-const ADDRESS_FIELDS: ReadonlySet<string> = new Set(['to', 'cc', 'reply-to', 'sender']);
+const ADDRESS_FIELDS: ReadonlySet<string> = new Set(['from', 'to', 'cc', 'reply-to', 'sender']);
 
 const FIELD = /^([!-9;-~]+)[ \t]*:/gm;
 
@@ -24,8 +27,10 @@ export function replacementsIn(message: string, domain: string): (position: numb
       name = (next.value[1] ?? '').toLowerCase();
       next = fields.next();
     }
-    if (position >= header.length) return REPLACEMENT;
-    if (name === 'from') return `erased@${domain}`;
-    return ADDRESS_FIELDS.has(name) ? ADDRESS : REPLACEMENT;
+    const isOfAddresses = position < header.length && ADDRESS_FIELDS.has(name.replace(/^resent-/, ''));
+    if (!isOfAddresses) return REPLACEMENT;
+    // Encoded words are names only (RFC 2047 section 5).
+    if (message.startsWith('=?', position)) return NAME;
+    return name === 'from' ? `erased@${domain}` : ADDRESS;
   };
 }
