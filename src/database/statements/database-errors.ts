@@ -35,9 +35,15 @@ export class ConnectError extends Error {
   readonly code: string | undefined;
 
   constructor(override readonly cause: Error) {
-    super(cause.message, { cause });
+    super(messageOf(cause), { cause });
     this.code = databaseErrorCode(cause);
   }
+}
+
+/** Of a name with several addresses, none of which could be connected to, Node has no message but those of each. */
+function messageOf(cause: Error): string {
+  if (cause.message !== '' || !(cause instanceof AggregateError)) return cause.message;
+  return cause.errors.map((error: unknown) => (error instanceof Error ? error.message : String(error))).join('; ');
 }
 
 /** The name of the violated constraint, when there is one. */
