@@ -91,13 +91,14 @@ describe('the turn of a TLS handshake', () => {
   const REPLIES = { EHLO: '250-mx\r\n250 STARTTLS', STARTTLS: '220 go ahead' } as const;
   const server = createServer((socket) => {
     sockets.push(socket.on('error', () => undefined));
-    socket.write('220 mx\r\n');
+    if (isGreeting) socket.write('220 mx\r\n');
     socket.on('data', (data) => {
       const verb = data.toString().split(/[ \r]/, 1)[0] as keyof typeof REPLIES;
       socket.write(`${REPLIES[verb]}\r\n`);
       if (verb === 'STARTTLS') upgrading.push(socket);
     });
   });
+  let isGreeting = true;
   const sockets: Socket[] = [];
   const upgrading: Socket[] = [];
 
@@ -113,6 +114,7 @@ describe('the turn of a TLS handshake', () => {
     const costly = await CLIENT_HANDSHAKES.begin({ holder, giveUp: () => undefined });
     costly.end(3_600_000);
     const { port } = server.address() as AddressInfo;
+    isGreeting = security !== 'implicit';
     const endpoint = { address: '127.0.0.1', port, hostName: 'mx', verifyCertificate: false } as const;
     const options = { heloName: 'a.example', holder, timeouts: { tls } };
     const connection = new SmtpConnection({ ...endpoint, security }, options);

@@ -96,7 +96,7 @@ async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   const options = { ...tlsOptionsFor(endpoint), ...(earlier && { session: earlier.ticket }) };
   const { holder } = session;
   const handshake = await placeOf(session);
-  if ('cause' in handshake) return session.failed('tls', handshake);
+  if ('cause' in handshake) return starttlsFailed(session, handshake);
   const keep = (ticket: Buffer) => tlsSessions?.keep(endpoint, { ticket, ...session.proof });
   const fault = await wire
     .encrypt(options, holder, session.timeouts.tls, keep)
@@ -115,12 +115,16 @@ const WAITED_TOO_LONG: WireFault = {
   detail: 'The TLS handshake waited too long for its turn on this side',
 };
 
-/** Of the shares of handshakes. A server that ends the connection during the wait shows nothing about its TLS. */
+/** What a server does that waits for this side; it shows nothing about its TLS. */
+const IMPATIENCE: ReadonlySet<SmtpFailureCause> = new Set(['closed', 'reset']);
+
+/** Of the shares of handshakes. */
 async function placeOf({ holder, wire, timeouts }: SmtpSession): Promise<ClientHandshake | WireFault> {
   const giveUp = () => wire.destroy();
+  const earlier = wire.fault;
   const begin = (signal: AbortSignal) => CLIENT_HANDSHAKES.begin({ holder, giveUp, signal });
   const place = await wire.whileOpen(begin, timeouts.tls, WAITED_TOO_LONG);
-  if (!('cause' in place) || place.cause === 'aborted') return place;
+  if (earlier !== undefined || !('cause' in place) || !IMPATIENCE.has(place.cause)) return place;
   return { cause: WAITED_TOO_LONG.cause, detail: place.detail };
 }
 
