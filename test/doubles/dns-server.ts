@@ -22,8 +22,8 @@ export interface DnsRecords {
   ttlSeconds?: number;
   /** The resolver validates records of this name (the AD flag, on request, when it does so for all names of a response). */
   signed?: boolean;
-  /** Over UDP an empty, truncated reply; the records over TCP. */
-  truncated?: boolean;
+  /** Over UDP a truncated reply, empty or ending within its last record; the records over TCP. */
+  truncated?: boolean | 'within a record';
 }
 
 /** Names in lower case without the last dot. A name that is missing is NXDOMAIN. */
@@ -136,7 +136,9 @@ export class DnsServer {
     if (outcome === 'silent') return undefined;
     if (outcome === 'garbage') return Buffer.from('000081800001', 'hex').fill(uint16(query.id ?? 0), 0, 2);
     if (typeof outcome === 'string') return encode(query, [], RCODES[outcome]);
-    if (overUdp && typeof zone === 'object' && zone.truncated === true) return encode(query, [], 0, true);
+    const truncated = overUdp && typeof zone === 'object' && zone.truncated;
+    if (truncated === 'within a record') return encode(query, outcome, 0, true).subarray(0, -1);
+    if (truncated) return encode(query, [], 0, true);
     const bytes = encodeWithin(query, outcome, maximumLength, overUdp);
     const targets =
       question.type === 'CNAME' ? [] : outcome.flatMap((answer) => (answer.type === 'CNAME' ? answer.data : []));

@@ -28,6 +28,8 @@ const TRIES = 2;
 const DNS_PORT = 53;
 const NXDOMAIN = 3;
 const RCODE_BITS = 0x0f;
+/** Of the flags (RFC 1035 section 4.1.1). */
+const TRUNCATED = 0x0200;
 
 /**
  * Look-ups that tell whether they are proven by DNSSEC, which the platform's do not. The proof is the resolver's word, the AD
@@ -113,10 +115,11 @@ function encode(id: number, name: string, type: RecordType): Buffer {
 
 /** @throws Error for what is no answer to this question */
 function read(bytes: Buffer, name: string, type: RecordType): WeighedReply<DnssecAnswer> | 'truncated' {
+  // RFC 2181 section 9: nothing else of it counts, and it may end within a record.
+  if ((bytes.readUInt16BE(2) & TRUNCATED) !== 0) return 'truncated';
   const short = shortenReply(bytes, MOST_ANSWERS);
   const reply = dnsPacket.decode(short.bytes);
   if (reply.type !== 'response' || !isAbout(reply.questions?.[0], name, type)) throw new Error('EBADRESP');
-  if (reply.flag_tc) return 'truncated';
   const rcode = (reply.flags ?? 0) & RCODE_BITS;
   const isAnswer = rcode === 0 || rcode === NXDOMAIN;
   const found: DnssecAnswer = isAnswer

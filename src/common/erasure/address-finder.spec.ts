@@ -215,6 +215,16 @@ describe('a raw message', () => {
       `To: Us: "A, (${ANN}" <${ANN}> (A, B);, Bob <bob@y.example>, A <bob@y.example ${ANN}>\n\n`,
       'To: Us: erased@erased.invalid;, Bob <bob@y.example>, A <bob@y.example erased@erased.invalid>\n\n',
     ],
+    [
+      'in names that are encoded words',
+      `From: =?utf-8?Q?ann=40x.example?= <no@x.example>\r\nTo: =?utf-8?B?${base64(ANN)}?= <${ANN}>\r\n\r\n`,
+      'From: erased <no@x.example>\r\nTo: erased@erased.invalid\r\n\r\n',
+    ],
+    [
+      'in what a resender added',
+      `Resent-To: ${ANN}\r\nResent-From: ${ANN}\r\nResent-Comment: ${ANN}\r\n\r\n`,
+      'Resent-To: erased@erased.invalid\r\nResent-From: erased@erased.invalid\r\nResent-Comment: [erased]\r\n\r\n',
+    ],
     ['in a header without a body', `From: ${ANN}`, 'From: erased@x.example'],
     ['in a body without a header', `\r\nTo: ${ANN}`, '\r\nTo: [erased]'],
     ['as a word of base64', `Hello ${base64(`to ${ANN}`)} there`, 'Hello [erased] there'],

@@ -7,6 +7,9 @@ export const REPLACEMENT = '[erased]';
 /** Replaces an address where the syntax asks for one (RFC 2606 section 2). */
 const ADDRESS = 'erased@erased.invalid';
 
+/** Replaces a name: an address in it would need quotes. */
+const NAME = 'erased';
+
 /** Fields of addresses (RFC 5322 section 3.6): with a text in its place the message is invalid, and servers refuse it for everybody. */
 const ADDRESS_FIELDS: ReadonlySet<string> = new Set(['from', 'to', 'cc', 'reply-to', 'sender']);
 
@@ -30,8 +33,9 @@ export function withoutAddress(message: string, found: readonly Occurrence[], do
     places.push(...takeBefore(start));
     const within = takeBefore(end);
     if (within.length === 0) continue;
+    const address = name === 'from' ? `erased@${domain}` : ADDRESS;
     for (const place of mailboxesWith(within, message.slice(start, end), start)) {
-      replacements.set(place.start, name === 'from' ? `erased@${domain}` : ADDRESS);
+      replacements.set(place.start, place.isName ? NAME : address);
       places.push(place);
     }
   }
@@ -48,12 +52,17 @@ function addressFieldsOf(message: string): { readonly name: string; readonly sta
   });
   return all
     .map(({ name, start }, at) => ({ name, start, end: all[at + 1]?.index ?? header.length }))
-    .filter(({ name }) => ADDRESS_FIELDS.has(name));
+    .filter(({ name }) => ADDRESS_FIELDS.has(name.replace(/^resent-/, '')));
+}
+
+interface Place extends Occurrence {
+  /** Of another address: an encoded word can be nothing else (RFC 2047 section 5). */
+  readonly isName: boolean;
 }
 
 /** The mailboxes of a field that have the address, without the blanks around them; the address alone where one has another as well. */
-function mailboxesWith(found: readonly Occurrence[], value: string, valueStart: number): Occurrence[] {
-  const places: Occurrence[] = [];
+function mailboxesWith(found: readonly Occurrence[], value: string, valueStart: number): Place[] {
+  const places: Place[] = [];
   let next = 0;
   for (const { start, end } of mailboxPlacesIn(value)) {
     const first = next;
@@ -64,8 +73,9 @@ function mailboxesWith(found: readonly Occurrence[], value: string, valueStart: 
     const from = valueStart + start;
     const within = own.map((each) => ({ start: Math.max(0, each.start - from), end: each.end - from }));
     const isOther = withReplaced(mailbox, within, '').includes('@');
-    const blanks = mailbox.length - mailbox.trimStart().length;
-    places.push(...(isOther ? own : [{ start: from + blanks, end: from + mailbox.trimEnd().length }]));
+    const all = { start: from + mailbox.length - mailbox.trimStart().length, end: from + mailbox.trimEnd().length };
+    const isName = ({ start: at }: Occurrence): boolean => value.startsWith('=?', at - valueStart);
+    places.push(...(isOther ? own.map((each) => ({ ...each, isName: isName(each) })) : [{ ...all, isName: false }]));
   }
   return places;
 }

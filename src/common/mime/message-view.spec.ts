@@ -79,6 +79,23 @@ describe('readMessage', () => {
     }
   });
 
+  const LONG = `${'名'.repeat(100)}.pdf`;
+
+  it.each([
+    ['in UTF-8 as it is', `filename="${Buffer.from(LONG).toString('latin1')}"`, LONG],
+    ['in one piece of RFC 2231', `filename*=utf-8''${encodeURIComponent(LONG)}`, LONG],
+    ['in a long encoded word', `filename="=?utf-8?B?${Buffer.from(LONG).toString('base64')}?="`, LONG],
+    // Section 4.1: what has no asterisk behind its number is as it is.
+    [
+      'in pieces, of which one is not encoded',
+      `filename*0*=utf-8''%E2%82%AC%20; filename*1="100%25.txt"`,
+      '€ 100%25.txt',
+    ],
+  ])('has the whole name of a file %s', async (_how, given, filename) => {
+    const { files } = await read(`Content-Type: image/png\r\nContent-Disposition: attachment; ${given}\r\n\r\nx`);
+    expect(files).toMatchObject([{ filename }]);
+  });
+
   it('is bounded by depth, parts and delimiters', async () => {
     const head = 'Content-Type: multipart/mixed; boundary=b\r\n\r\n';
     const many = await read(`${head}${'--b\r\n\r\ntext\r\n'.repeat(PART_LIMITS.parts * 2)}--b--\r\n`);

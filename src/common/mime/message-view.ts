@@ -129,21 +129,23 @@ function filenameOf({ fields, contentType }: PlacedPart): string | undefined {
 const MAX_PIECES = 20;
 
 function parameter(parameters: ReadonlyMap<string, string>, name: string): string | undefined {
-  const whole = parameters.get(`${name}*`);
-  if (whole !== undefined) return decodeExtended(whole);
+  const extended = parameters.get(`${name}*`);
+  if (extended !== undefined) return decodeExtended(extended);
   const plain = parameters.get(name);
   if (plain !== undefined) return decodeField(plain);
-  const pieces: string[] = [];
+  const pieces: { readonly text: string; readonly isEncoded: boolean }[] = [];
   let isExtended = false;
   for (let index = 0; index < MAX_PIECES; index += 1) {
     const encoded = parameters.get(`${name}*${index}*`);
     const piece = encoded ?? parameters.get(`${name}*${index}`);
     if (piece === undefined) break;
     isExtended ||= encoded !== undefined;
-    pieces.push(piece);
+    pieces.push({ text: piece, isEncoded: encoded !== undefined });
   }
   if (pieces.length === 0) return undefined;
-  return isExtended ? decodeExtended(pieces.join('')) : decodeField(pieces.join(''));
+  // Of several, some may be encoded and others not (RFC 2231 section 4.1).
+  const whole = pieces.map(({ text, isEncoded }) => (isExtended && !isEncoded ? text.replaceAll('%', '%25') : text));
+  return isExtended ? decodeExtended(whole.join('')) : decodeField(whole.join(''));
 }
 
 /** `charset'language'%41…` (RFC 2231 section 4). */

@@ -128,7 +128,8 @@ export interface ContentType {
 }
 
 const TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}/;
-const PARAMETER = /;\s{0,50}([\w*-]{1,50})\s{0,10}=\s{0,10}(?:"((?:[^"\\]|\\.){0,300})"|([^\s;"]{1,300}))/g;
+/** Values are as long as a field may be: a name of 255 characters has 2,295 in the form of RFC 2231. */
+const PARAMETER = /;\s{0,50}([\w*-]{1,50})\s{0,10}=\s{0,10}(?:"((?:[^"\\]|\\.){0,4096})"|([^\s;"]{1,4096}))/g;
 const PLAIN: ContentType = { type: 'text/plain', parameters: new Map() };
 
 /** Reads a Content-Type field; a missing or unreadable one means plain text (RFC 2045 section 5.2). */

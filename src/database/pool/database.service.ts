@@ -158,11 +158,13 @@ export class Database {
       const begun = connection.query(beginWith(options, restriction));
       begun.catch(ignore);
       const result = await work(transaction);
+      transaction.end();
       const [{ command }] = await Promise.all([commit(connection), begun]);
       // Postgres reports ROLLBACK here when a statement failed before: nothing has been written.
       if (command !== 'COMMIT') throw new Error('The transaction was rolled back at its commit');
       return result;
     } catch (error) {
+      transaction.end();
       // A connection that cannot even roll back is of no more use; the first error is the cause.
       await connection.query('rollback').catch((failure: Error) => (broken = failure));
       const { failedWrite } = transaction;
@@ -235,6 +237,7 @@ function holdWrites(connection: PoolClient): void {
 
 class OpenTransaction implements Transaction {
   private ormManager: EntityManager | undefined;
+  private hasEnded = false;
   /** Why Postgres refuses whatever comes after it in this transaction. */
   failedWrite: Error | undefined;
 
@@ -245,16 +248,28 @@ class OpenTransaction implements Transaction {
   ) {}
 
   async run<Row>(statement: Statement<Row>): Promise<Row[]> {
+    this.assertOpen();
     return (await this.connection.query<Row & object>(toQuery(statement, this.restriction))).rows;
   }
 
   write(statement: Statement<unknown>): void {
+    this.assertOpen();
     this.connection.query(toQuery(statement, this.restriction)).catch((error: Error) => (this.failedWrite ??= error));
   }
 
   /** Made when first asked for: most transactions are statements only, and a query runner costs more than one of them. */
   get manager(): EntityManager {
+    this.assertOpen();
     return (this.ormManager ??= managerOn(this.connection, this.dataSource));
+  }
+
+  /** Its work is done: from now on its connection commits, and then serves others. */
+  end(): void {
+    this.hasEnded = true;
+  }
+
+  private assertOpen(): void {
+    if (this.hasEnded) throw new Error('The transaction has ended');
   }
 }
 
@@ -268,4 +283,9 @@ export class DatabaseUrl {
     readonly url: string,
     readonly direct = url,
   ) {}
+
+  /** What the log calls the way past the pooler: operators set it by a variable of its own. */
+  get directName(): string {
+    return this.direct === this.url ? 'The database' : 'The database at DATABASE_DIRECT_URL';
+  }
 }

@@ -78,7 +78,7 @@ export class PlannerStatistics {
       await client.query(LIFT_TIME_LIMITS);
       await client.query(`analyze ${table}`);
     } catch (error) {
-      if (!signal?.aborted) throw translateDatabaseError(error);
+      if (!signal?.aborted) throw translateDatabaseError(error, this.address.directName);
     } finally {
       signal?.removeEventListener('abort', end);
       await client.leave();

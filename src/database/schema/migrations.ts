@@ -17,6 +17,7 @@ import * as changingColumnsAndTraces from '../migrations/0093-0095-changing-colu
 import * as eventsQueueDomainsAndFeedback from '../migrations/0096-0103-events-queue-domains-and-feedback';
 import * as templateBytes from '../migrations/0104-template-bytes';
 import * as confirmedPeers from '../migrations/0105-confirmed-peers';
+import * as reportedRates from '../migrations/0106-reported-rates';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -43,6 +44,7 @@ const FILES = [
   eventsQueueDomainsAndFeedback,
   templateBytes,
   confirmedPeers,
+  reportedRates,
 ];
 
 type Migration = new () => MigrationInterface & { readonly name: string };

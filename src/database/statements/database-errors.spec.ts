@@ -1,5 +1,5 @@
 import { UnavailableError } from '../../common/errors/app-error';
-import { isUnavailable, translateDatabaseError } from './database-errors';
+import { ConnectError, isUnavailable, translateDatabaseError } from './database-errors';
 
 describe('isUnavailable', () => {
   const withCode = (code: string) => Object.assign(new Error('what the server says'), { code });
@@ -24,5 +24,20 @@ describe('translateDatabaseError', () => {
   it.each(['23505', '42601'])('leaves %s alone', (code) => {
     const error = withCode(code);
     expect(translateDatabaseError(error)).toBe(error);
+  });
+});
+
+describe('ConnectError', () => {
+  it('says what each address of a name has refused, for which Node has no message', () => {
+    const errors = ['connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED 127.0.0.1:5432'].map(
+      (text) => new Error(text),
+    );
+    const cause = Object.assign(new AggregateError(errors), { code: 'ECONNREFUSED' });
+    const { message, code } = new ConnectError(cause);
+    expect({ message, code }).toEqual({
+      message: 'connect ECONNREFUSED ::1:5432; connect ECONNREFUSED 127.0.0.1:5432',
+      code: 'ECONNREFUSED',
+    });
+    expect(new ConnectError(new Error('no')).message).toBe('no');
   });
 });

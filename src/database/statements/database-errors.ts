@@ -35,9 +35,15 @@ export class ConnectError extends Error {
   readonly code: string | undefined;
 
   constructor(override readonly cause: Error) {
-    super(cause.message, { cause });
+    super(messageOf(cause), { cause });
     this.code = databaseErrorCode(cause);
   }
+}
+
+/** Of a name with several addresses, none of which could be connected to, Node has no message but those of each. */
+function messageOf(cause: Error): string {
+  if (cause.message !== '' || !(cause instanceof AggregateError)) return cause.message;
+  return cause.errors.map((error: unknown) => (error instanceof Error ? error.message : String(error))).join('; ');
 }
 
 /** The name of the violated constraint, when there is one. */
@@ -95,11 +101,11 @@ export function translateCommitError(error: unknown): unknown {
 /** undefined_table: the schema has been checked at the start, so that the `search_path` leads elsewhere since. */
 export const NO_TABLE = '42P01';
 
-/** Turns a driver's error into what the API says; anything else passes unchanged. */
-export function translateDatabaseError(error: unknown): unknown {
+/** Turns a driver's error into what the API says; anything else passes unchanged. @param what is unavailable */
+export function translateDatabaseError(error: unknown, what = 'The database'): unknown {
   if (error instanceof AppError) return error;
   return isUnavailable(error) || isRetryable(error) || databaseErrorCode(error) === NO_TABLE
-    ? new UnavailableError('The database is temporarily unavailable', error)
+    ? new UnavailableError(`${what} is temporarily unavailable`, error)
     : error;
 }
 

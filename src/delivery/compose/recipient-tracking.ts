@@ -2,7 +2,7 @@ import { type Clock, DAY } from '../../common/clock';
 import { deriveKey } from '../../common/encryption/encryption';
 import { domainOf } from '../../common/mail-address';
 import type { AppConfig } from '../../config/config';
-import { contentOf } from '../message/content';
+import { contentInTurn } from '../message/content';
 import type { HeaderField } from '../message/header-field';
 import { trackHtmlInTurns, webUrlOf } from '../message/track-html';
 import { DELIVERY_LIFE_MS } from '../policy/retry-schedule';
@@ -42,7 +42,7 @@ export class RecipientTracking {
       pixelUrl: message.trackOpens ? `${base}/t/o/${this.links.issue('open', target)}` : undefined,
       linkFor: message.trackClicks ? this.linkMaker(base, target, message.headers) : undefined,
     });
-    return { ...message, ...contentOf(message), html };
+    return { ...message, ...(await contentInTurn(message)), html };
   }
 
   /** The sender's host serves at its root; a path prefix belongs to our own host only. */

@@ -235,12 +235,14 @@ class LinkFinder implements TokenizerCallbacks, HtmlLinks {
 
 /** `https:host` and the like are left out: what they mean depends on the page that they stand in. */
 const ABSOLUTE = /^[\0-\x20]*https?:\/\//i;
+/** No program follows a longer one, and the parser takes a third of a second for some that have megabytes. */
+const MAX_ADDRESS = 64 * 1024;
 
 /**
  * The address that a browser asks for when it follows this one, printable ASCII (WHATWG URL); undefined unless that is
- * an absolute one of http or https without credentials.
+ * an absolute one of http or https without credentials, and of no more than 64 KiB.
  */
 export function webUrlOf(address: string): string | undefined {
-  const url = ABSOLUTE.test(address) ? parseUrl(address) : undefined;
+  const url = address.length <= MAX_ADDRESS && ABSOLUTE.test(address) ? parseUrl(address) : undefined;
   return url?.username === '' && url.password === '' ? url.href : undefined;
 }

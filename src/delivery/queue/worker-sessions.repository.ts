@@ -41,7 +41,7 @@ export class LeaseConnection implements OnApplicationShutdown {
       return (await client.query<Row & object>(text, [...values])).rows;
     } catch (error) {
       this.discard(connecting);
-      throw translateDatabaseError(error);
+      throw translateDatabaseError(error, this.database.directName);
     }
   }
 

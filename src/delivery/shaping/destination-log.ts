@@ -136,7 +136,7 @@ export class DestinationLog {
 /** A limit of the receiver, derived from a reply. */
 interface LearnedRule {
   readonly effect: Extract<RuleEffect, 'max_connections' | 'rate_per_minute'>;
-  /** Of connections: what this worker may have, which may be none; what others have comes to it (`writeLearned`). */
+  /** What this worker may have or send, which may be nothing; the part of the others comes to it (`writeLearned`). */
   readonly value: number;
   readonly forMs: number;
 }
@@ -166,7 +166,7 @@ export function learnRule(text: string, { active, perMinute }: TrafficThen): Lea
     return { effect: 'max_connections', value: Math.max(0, active - 1), forMs: FOR_MS };
   }
   if (TOO_FAST.test(text)) {
-    return { effect: 'rate_per_minute', value: Math.max(1, Math.floor(perMinute / 2)), forMs: FOR_MS };
+    return { effect: 'rate_per_minute', value: Math.floor(perMinute / 2), forMs: FOR_MS };
   }
   return undefined;
 }

@@ -47,7 +47,7 @@ export class DestinationsRepository {
     return { changes, peers, rules };
   }
 
-  /** Conversations of other running workers at these groups, as they have reported them. */
+  /** Conversations and attempts of other running workers at these groups, as they have reported them. */
   async othersActive(sessionId: string, keys: readonly string[]): Promise<ActiveOf[]> {
     return keys.length === 0 ? [] : this.database.run(findOthersActive(sessionId, keys));
   }
@@ -62,14 +62,18 @@ export class DestinationsRepository {
     return this.database.run(listRules());
   }
 
-  /** Limits that this worker has met, for all workers: of connections, those that the others have are added. */
+  /** Limits that this worker has met, for all workers: the connections that the others have are added, or half of what they send. */
   async writeLearned(sessionId: string, rules: readonly WantedRule[]): Promise<void> {
-    const isOfConnections = ({ effect }: WantedRule): boolean => effect === 'max_connections';
     const active = new Tally();
-    const keys = rules.filter(isOfConnections).map(({ key }) => key);
-    for (const other of await this.othersActive(sessionId, keys)) active.add(other.key, other.active);
-    const forAll = ({ key, value }: WantedRule): number => Math.max(1, (value ?? 0) + active.of(key));
-    await this.writeRules(rules.map((rule) => (isOfConnections(rule) ? { ...rule, value: forAll(rule) } : rule)));
+    const perMinute = new Tally();
+    const keys = [...new Set(rules.map(({ key }) => key))];
+    for (const other of await this.othersActive(sessionId, keys)) {
+      active.add(other.key, other.active);
+      perMinute.add(other.key, other.perMinute);
+    }
+    const ofOthers = ({ effect, key }: WantedRule): number =>
+      effect === 'max_connections' ? active.of(key) : Math.floor(perMinute.of(key) / 2);
+    await this.writeRules(rules.map((rule) => ({ ...rule, value: Math.max(1, (rule.value ?? 0) + ofOthers(rule)) })));
   }
 
   async writeRules(rules: readonly WantedRule[], tx?: Transaction): Promise<void> {

@@ -18,6 +18,8 @@ export class DestinationReport {
   @Column('integer') delivered!: number;
   @Column('integer') deferred!: number;
   @Column('integer') bounced!: number;
+  /** Null: of a worker of an earlier release. */
+  @Column('integer', { name: 'per_minute', nullable: true }) perMinute!: number | null;
   @Column('timestamptz', { name: 'reported_at', default: () => 'now()' }) reportedAt!: Date;
 }
 

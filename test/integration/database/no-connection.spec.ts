@@ -1,7 +1,7 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { DataSource } from 'typeorm';
 import { HOUR } from '../../../src/common/clock';
-import { UnavailableError } from '../../../src/common/errors/app-error';
+import { reasonOf, UnavailableError } from '../../../src/common/errors/app-error';
 import { ConfigurationError } from '../../../src/config/load-config';
 import { createDataSource, poolOf } from '../../../src/database/pool/data-source';
 import { databaseErrorCode, isUnavailable } from '../../../src/database/statements/database-errors';
@@ -91,6 +91,15 @@ describe('a database that no longer lets the service in', () => {
     await expect(lease.run(ONE)).rejects.toThrow(UnavailableError);
     code = undefined;
     expect(await lease.run(ONE)).toEqual([{ one: 1 }]);
+    lease.onApplicationShutdown();
+  });
+
+  it('is named for the lease by the variable with its address, where that is not the one of the pool', async () => {
+    const lease = new LeaseConnection(new DatabaseUrl(database.url, url));
+    code = '28P01';
+    const error = await lease.run(ONE).catch(reasonOf);
+    expect(error).toBe('The database at DATABASE_DIRECT_URL is temporarily unavailable: no entry');
+    expect(await new LeaseConnection(new DatabaseUrl(url)).run(ONE).catch(reasonOf)).not.toContain('DIRECT_URL');
     lease.onApplicationShutdown();
   });
 });

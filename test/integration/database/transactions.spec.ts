@@ -53,6 +53,18 @@ describe('Database', () => {
     expect(await ids()).toEqual([1]);
   });
 
+  it('does nothing in a transaction that has ended: its connection serves others', async () => {
+    let left: Transaction | undefined;
+    await database.transaction((tx) => Promise.resolve((left = tx)));
+    await expect(left?.run(insert(3))).rejects.toThrow('The transaction has ended');
+    expect(() => left?.write(insert(3))).toThrow('The transaction has ended');
+    expect(() => left?.manager).toThrow('The transaction has ended');
+    const failing = (tx: Transaction) => Promise.reject(((left = tx), new Error('no')));
+    await expect(database.transaction(failing)).rejects.toThrow('no');
+    await expect(left?.run(insert(3))).rejects.toThrow('The transaction has ended');
+    expect(await ids()).toEqual([]);
+  });
+
   it('tells a commit of which nobody knows whether it happened from what is not written', async () => {
     const end = statement<never>('select pg_terminate_backend(pg_backend_pid())');
     await observer.query(`

@@ -35,6 +35,10 @@ describe('the metrics listener', () => {
     expect([health.headers.get('content-type'), await health.json()]).toEqual(['application/json', { status: 'ok' }]);
     expect((await fetch(`${base}/health`, { method: 'HEAD' })).status).toBe(200);
     expect((await fetch(`${base}/health`, { method: 'POST' })).status).toBe(404);
+    // RFC 9112 section 3.2.2.
+    const client = await RawClient.connect(server.port);
+    expect((await client.send(request(`GET ${base}/health`)).next()).status).toBe(200);
+    client.close();
     await server.close();
   });
 

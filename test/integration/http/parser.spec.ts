@@ -78,7 +78,11 @@ describe('malformed HTTP', () => {
       400,
       'invalid_request',
     ],
-    ['an absolute target', request('GET http://elsewhere.example/v1/things'), 400, 'invalid_request'],
+    ['an absolute target of another scheme', request('GET ftp://elsewhere.example/v1/things'), 400, 'invalid_request'],
+    ['an absolute target with a user', request('GET http://user@elsewhere.example/health'), 400, 'invalid_request'],
+    ['an absolute target without a host', request('GET http:///health'), 400, 'invalid_request'],
+    ['an absolute target, and no Host', 'GET http://a.example/health HTTP/1.1\r\n\r\n', 400, 'invalid_request'],
+    ['a broken escape in an absolute target', request('GET http://a.example/%zz'), 400, 'invalid_request'],
     ['an asterisk target', request('OPTIONS *'), 400, 'invalid_request'],
     ['a target that is no path', request('GET v1/things'), 400, 'invalid_request'],
     [
@@ -123,6 +127,20 @@ describe('malformed HTTP', () => {
     const response = await client.send('nonsense\r\n\r\n').next();
     expect(response.headers.connection).toBe('close');
     expect(await client.send(request('GET /health')).untilClosed()).toBe('');
+  });
+
+  it.each(['http://elsewhere.example/health', 'HTTPS://elsewhere.example:8443/health?a=b', 'http://[::1]:80/health'])(
+    'takes the absolute target %s, as for a proxy (RFC 9112 section 3.2.2)',
+    async (target) => {
+      expect((await exchange(app.port, request(`GET ${target}`))).status).toBe(200);
+    },
+  );
+
+  it('takes an absolute target without a path for the root, and logs no host', async () => {
+    app.lines.length = 0;
+    expectEnvelope(await exchange(app.port, request('GET http://elsewhere.example?a=b')), 404, 'resource_not_found');
+    await waitFor(() => app.lines.length > 0, { what: 'the log line' });
+    expect(app.lines[0]).toMatchObject({ status: 404, path: '/' });
   });
 
   it('takes an HTTP/1.0 request without Host', async () => {

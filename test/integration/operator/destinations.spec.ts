@@ -24,7 +24,7 @@ const GROUP: ReportedGroup = {
     mxHosts: ['mx1.example.net', 'mx2.example.net'],
     domains: ['example.com', 'example.org'],
   },
-  ...{ active: 2, concurrency: 5, pauses: 0, pausedForMs: 0, cause: undefined, changedAgoMs: undefined },
+  ...{ active: 2, perMinute: 60, concurrency: 5, pauses: 0, pausedForMs: 0, cause: undefined, changedAgoMs: undefined },
   ...{ lastResponse: '250 2.0.0 OK', counts: { delivered: 7, deferred: 2, bounced: 1 } },
 };
 
@@ -187,4 +187,18 @@ describe('PATCH /operator/v1/destinations/{key}', () => {
     const path = `/operator/v1/destinations/mx.example.net/rules/${randomUUID()}`;
     expect((await operator.api.delete(path)).status).toBe(404);
   });
+});
+
+it.each([
+  ['two others send 60', 'per_minute = 60', 10 + 60],
+  ['two others have sent 60, minutes ago', `reported_at = now() - interval '3 minutes'`, 10],
+  ['two others are of an earlier release', 'per_minute = null', 10],
+])('a limit of the rate that a worker has met is half of what all send: %s', async (_others, change, value) => {
+  await tell({}, { key: 'mx.other.example' });
+  await tell({});
+  await app.db.query(`update destination_reports set ${change}`);
+  const rule = { id: newId(), key: GROUP.key, source: 'reply', effect: 'rate_per_minute', value: 10 } as const;
+  const destinations = app.get(DestinationsRepository);
+  await destinations.writeLearned(newId(), [{ ...rule, cause: 'too fast', until: null, forMs: HOUR }]);
+  expect(await destinations.listRules()).toMatchObject([{ key: GROUP.key, value }]);
 });

@@ -37,6 +37,14 @@ describe('the TLSA records of a mail exchanger (RFC 7672)', () => {
     });
   });
 
+  it.each([true, 'within a record'] as const)(
+    'are asked for over TCP where a datagram is cut: %s',
+    async (truncated) => {
+      const cut = { '_25._tcp.mx.x.example': { TLSA: [RECORD], truncated, ...SIGNED } };
+      expect(await of({ ...DOMAIN, ...HOST, ...cut })).toMatchObject({ records: [{ usage: 3 }] });
+    },
+  );
+
   it('demand encryption though none of them can be used', async () => {
     const unusable = { '_25._tcp.mx.x.example': { TLSA: [{ ...RECORD, usage: 1 }], ...SIGNED } };
     expect(await of({ ...DOMAIN, ...HOST, ...unusable })).toMatchObject({ records: [] });

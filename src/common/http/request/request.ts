@@ -111,3 +111,20 @@ export function requestIdOf(request: IncomingMessage): string {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && VALID_ID.test(given) ? given : newRequestId();
 }
+
+/** A target in absolute form (RFC 9112 section 3.2.2), without user information, which no request may have (RFC 9110 section 4.2.4). */
+const ABSOLUTE_TARGET = /^https?:\/\/([^/?#@\\\s]+)(?=[/?]|$)/i;
+
+/**
+ * Turns a target in absolute form, as clients send it to a proxy, into the path that it names. Its host takes the place of the `Host`
+ * field (RFC 9112 section 3.2.2).
+ */
+export function readTarget(request: IncomingMessage): void {
+  const { url = '' } = request;
+  if (url.charCodeAt(0) === 0x2f) return;
+  const [origin, authority] = ABSOLUTE_TARGET.exec(url) ?? [];
+  if (origin === undefined) return;
+  const path = url.slice(origin.length);
+  request.url = path.startsWith('/') ? path : `/${path}`;
+  request.headers.host = authority;
+}

@@ -14,7 +14,7 @@ import { sendRefusal } from '../responses/error-page';
 import { PipelinedRequests } from './pipelined-requests';
 import { refuseConnect, refuseRequest, refuseUnparsed, refuseUnrouted } from './raw-refusals';
 import { releaseBody } from '../request/request-body';
-import { lineOf, type LogRequest, requestIdOf } from '../request/request';
+import { lineOf, type LogRequest, readTarget, requestIdOf } from '../request/request';
 
 /** A client that still sends a body after its response is cut off. */
 const UNREAD_BODY_MS = 2 * SECOND;
@@ -96,6 +96,7 @@ function refuseExpectation(request: Request, response: Response, { options }: Pa
 
 function receive(request: Request, response: Response, { options, serve }: Parts): void {
   identify(request);
+  readTarget(request);
   if (countOn(request.socket) >= options.maxRequestsPerSocket) response.setHeader('connection', 'close');
   const refusal = refuseRequest(request);
   if (refusal) {

@@ -5,6 +5,7 @@ import { SingleFlight } from '../../async/promises';
 import { CONNECTION_TURNS } from '../../async/shared-turns';
 import { opensPort, type PortVariable } from '../../network';
 import { shareConnections } from '../../connection-shares';
+import { readTarget } from '../request/request';
 import { PipelinedRequests } from './pipelined-requests';
 
 /** Text goes out as it is, anything else as JSON. */
@@ -50,6 +51,7 @@ export async function startProbeServer(options: ProbeServerOptions): Promise<Pro
   // Concurrent requests for a path share one response: metrics take some milliseconds.
   const responses = new SingleFlight<ProbeResponse>();
   const server = createServer(LIMITS, (request, response) => {
+    readTarget(request);
     const { method, url = '' } = request;
     const path = url.split('?', 1)[0] ?? '';
     const route = method === 'GET' || method === 'HEAD' ? routeOf(routes, path) : undefined;

@@ -17,6 +17,8 @@ export interface ReportedGroup {
   readonly mxHosts: readonly string[];
   readonly domains: readonly string[];
   readonly counts: Readonly<Record<'delivered' | 'deferred' | 'bounced', number>>;
+  /** Attempts begun in a minute, as of late. */
+  readonly perMinute: number;
 }
 
 // Writes what a worker has met since it last did: a row of its own for each group.
@@ -25,23 +27,26 @@ export interface ReportedGroup {
 const REPORT = `
   insert into destination_reports as r (
     key, session_id, active, concurrency, pauses, paused_until, cause, changed_at, last_response, mx_hosts, domains,
-    delivered, deferred, bounced
+    delivered, deferred, bounced, per_minute
   )
   select g.key, $1, g.active, g.concurrency, g.pauses,
     case when g.paused_ms > 0 then now() + g.paused_ms * interval '1 millisecond' end, g.cause,
     now() - g.changed_ms * interval '1 millisecond', g.last_response,
     array(select jsonb_array_elements_text(g.lists -> 'mxHosts')), array(select jsonb_array_elements_text(g.lists -> 'domains')),
-    g.delivered, g.deferred, g.bounced
+    g.delivered, g.deferred, g.bounced, g.per_minute
   from unnest(
     $2::text[], $3::int[], $4::int[], $5::int[], $6::float8[], $7::text[], $8::float8[], $9::text[], $10::jsonb[],
-    $11::int[], $12::int[], $13::int[]
-  ) as g (key, active, concurrency, pauses, paused_ms, cause, changed_ms, last_response, lists, delivered, deferred, bounced)
+    $11::int[], $12::int[], $13::int[], $14::int[]
+  ) as g (
+    key, active, concurrency, pauses, paused_ms, cause, changed_ms, last_response, lists, delivered, deferred, bounced, per_minute
+  )
   order by g.key
   on conflict (key, session_id) do update set
     active = excluded.active, concurrency = excluded.concurrency, pauses = excluded.pauses,
     paused_until = excluded.paused_until, cause = excluded.cause, changed_at = excluded.changed_at,
     last_response = excluded.last_response, mx_hosts = excluded.mx_hosts, domains = excluded.domains,
-    delivered = excluded.delivered, deferred = excluded.deferred, bounced = excluded.bounced, reported_at = now()`;
+    delivered = excluded.delivered, deferred = excluded.deferred, bounced = excluded.bounced, per_minute = excluded.per_minute,
+    reported_at = now()`;
 
 /** Replaces a worker's state of some destinations, which the other workers read. */
 export function reportGroups(sessionId: string, groups: readonly ReportedGroup[]): Statement<never> {
@@ -62,6 +67,7 @@ export function reportGroups(sessionId: string, groups: readonly ReportedGroup[]
       groups.map(({ counts }) => counts.delivered),
       groups.map(({ counts }) => counts.deferred),
       groups.map(({ counts }) => counts.bounced),
+      groups.map(({ perMinute }) => perMinute),
     ],
   };
 }

@@ -44,23 +44,27 @@ export function confirmPeers(sessionId: string, ids: readonly string[]): Stateme
   return { name: 'confirm-peers', text: CONFIRM, values: [sessionId, ids] };
 }
 
-/** What another running worker has under way at a group. */
+/** What another running worker has under way at a group, and begins there. */
 export interface ActiveOf {
   readonly key: string;
   readonly sessionId: string;
   readonly active: number;
+  /** Attempts in a minute; 0 where it has begun none lately. */
+  readonly perMinute: number;
 }
 
-// What live workers other than one have under way at groups that are limited.
+// What live workers other than one have under way, and have begun in the last minutes, at groups that are limited. A group at which
+// nothing begins is reported no more, so that an old rate is none.
 // Reads: destination_reports (primary key), worker_sessions (whole: a row for each worker). Locks: none. Rows: up to the groups
 // times the workers. Not the ORM: a join of two tables, by the server's clock.
 const OTHERS_ACTIVE = `
-  select r.key, r.session_id as "sessionId", r.active
+  select r.key, r.session_id as "sessionId", r.active,
+    case when r.reported_at > now() - interval '2 minutes' then coalesce(r.per_minute, 0) else 0 end as "perMinute"
   from destination_reports r
   join worker_sessions s on s.id = r.session_id
-  where r.key = any ($2::text[]) and r.session_id <> $1 and r.active > 0 and s.lease_until > now()`;
+  where r.key = any ($2::text[]) and r.session_id <> $1 and (r.active > 0 or r.per_minute > 0) and s.lease_until > now()`;
 
-/** Returns what other running workers have under way at each of the groups; nothing for those without any. */
+/** Returns what other running workers do at each of the groups; nothing for those that do nothing. */
 export function findOthersActive(sessionId: string, keys: readonly string[]): Statement<ActiveOf> {
   return { name: 'find-others-active', text: OTHERS_ACTIVE, values: [sessionId, keys] };
 }

@@ -1,5 +1,5 @@
 import { isLoopback } from '../../../common/dns/public-address';
-import { CLIENT_HANDSHAKES } from '../../../common/tls/client-handshakes';
+import { CLIENT_HANDSHAKES, type ClientHandshake } from '../../../common/tls/client-handshakes';
 import type { SmtpPhase, TlsPolicy } from '../../ports/attempt-trace';
 import { NO_CAPABILITIES, readCapabilities } from './smtp-envelope';
 import { allowsPlaintext, policyOf, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
@@ -95,7 +95,8 @@ async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   const earlier = tlsSessions?.find(endpoint);
   const options = { ...tlsOptionsFor(endpoint), ...(earlier && { session: earlier.ticket }) };
   const { holder } = session;
-  const handshake = await CLIENT_HANDSHAKES.begin({ holder, giveUp: () => wire.destroy() });
+  const handshake = await placeOf(session);
+  if ('cause' in handshake) return starttlsFailed(session, handshake);
   const keep = (ticket: Buffer) => tlsSessions?.keep(endpoint, { ticket, ...session.proof });
   const fault = await wire
     .encrypt(options, holder, session.timeouts.tls, keep)
@@ -107,6 +108,24 @@ async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   }
   session.noteEncryption(wire.encryption(earlier && { verified: earlier.verified, fault: earlier.fault }));
   return endpoint.tlsa && proveByTlsa(session, endpoint.tlsa);
+}
+
+const WAITED_TOO_LONG: WireFault = {
+  cause: 'cut-short',
+  detail: 'The TLS handshake waited too long for its turn on this side',
+};
+
+/** What a server does that waits for this side; it shows nothing about its TLS. */
+const IMPATIENCE: ReadonlySet<SmtpFailureCause> = new Set(['closed', 'reset']);
+
+/** Of the shares of handshakes. */
+async function placeOf({ holder, wire, timeouts }: SmtpSession): Promise<ClientHandshake | WireFault> {
+  const giveUp = () => wire.destroy();
+  const earlier = wire.fault;
+  const begin = (signal: AbortSignal) => CLIENT_HANDSHAKES.begin({ holder, giveUp, signal });
+  const place = await wire.whileOpen(begin, timeouts.tls, WAITED_TOO_LONG);
+  if (earlier !== undefined || !('cause' in place) || !IMPATIENCE.has(place.cause)) return place;
+  return { cause: WAITED_TOO_LONG.cause, detail: place.detail };
 }
 
 /** Without a record that can be used nothing is proven, and nothing need be. */

@@ -153,6 +153,31 @@ export class SmtpWire {
     }
   }
 
+  /**
+   * Waits for something of this side, such as a place, until a fault or the time limit: the server waits meanwhile.
+   * @param begin its signal is aborted at a fault; it is to reject then, unless it has what it waits for
+   * @param late the fault that passing the limit is
+   */
+  async whileOpen<T extends object>(
+    begin: (signal: AbortSignal) => Promise<T>,
+    seconds: number,
+    late: WireFault,
+  ): Promise<T | WireFault> {
+    if (this.firstFault !== undefined) return this.firstFault;
+    const gone = new AbortController();
+    this.wakeCaller = () => gone.abort();
+    this.deadline.set(seconds, () => this.destroy(late));
+    try {
+      return await begin(gone.signal);
+    } catch (error) {
+      if (this.firstFault !== undefined) return this.firstFault;
+      throw error;
+    } finally {
+      this.wakeCaller = undefined;
+      this.deadline.clear();
+    }
+  }
+
   destroy(fault: WireFault = ABORTED): void {
     if (this.firstFault !== undefined) return;
     this.firstFault = fault;

@@ -147,7 +147,7 @@ export class WorkSignal {
       await client.query(`listen ${WORK_CHANNEL}`);
       this.call();
     } catch (error) {
-      this.logger.debug(`Notifications are not heard: ${(error as Error).message}`);
+      this.logger.debug(`${this.database.directName} sends no notifications: ${(error as Error).message}`);
       this.lose(client);
     }
   }

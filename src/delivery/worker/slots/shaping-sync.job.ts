@@ -192,7 +192,8 @@ export class ShapingSync implements OnApplicationBootstrap, OnModuleDestroy {
     const active = this.slots.heldAt(key);
     const change = this.slots.learned.lastChange(key);
     const known = this.log.factsOf(key);
-    const facts = { key, active, concurrency: limit, ...known, domains: members ?? known.domains };
+    const perMinute = this.log.perMinute(key);
+    const facts = { key, active, concurrency: limit, perMinute, ...known, domains: members ?? known.domains };
     const fault = key === this.slots.hop.key ? this.slots.hop.fault : undefined;
     // Without the time of a change: the resolvers of other workers may find it.
     if (fault) return { ...facts, ...fault, pauses: 1, changedAgoMs: undefined };

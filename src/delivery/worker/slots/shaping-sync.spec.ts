@@ -43,6 +43,7 @@ it('what a worker has learned of a reply is told once the database is back, with
     lastChange: () => undefined,
   });
   const smtp = { code: 421, response: '421 4.7.0 too many connections from your host for <ada@example.com>' };
+  sync.begin(KEY, 'example.com', { kind: 'hosts', hosts: [] } as never);
   sync.end(KEY, { outcomes: [{ outcome: { kind: 'deferred', smtp } }] } as unknown as Settlement, 'throttled');
   await sync.sync();
   expect(told).toEqual([]);
@@ -51,7 +52,7 @@ it('what a worker has learned of a reply is told once the database is back, with
   await sync.sync();
   const words = '421 4.7.0 too many connections from your host for <[address]>';
   expect(told).toMatchObject([{ key: KEY, source: 'reply', effect: 'max_connections', value: 2, cause: words }]);
-  expect(reported.at(-1)).toMatchObject({ key: KEY, lastResponse: words });
+  expect(reported.at(-1)).toMatchObject({ key: KEY, lastResponse: words, perMinute: 1 });
 });
 
 it('what was under way is corrected also when what was learned at the same time could not be told', async () => {
