@@ -244,7 +244,7 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     await scene.visit(page, `/emails/${id}`);
     const why = page.getByRole('region', { name: 'Why it waits' });
     await why.getByText('It waits for its time.').waitFor();
-    await why.getByText(/It is sent in 24 hr\..*Until then it can be cancelled\..*It expires/).waitFor();
+    await why.getByText(/It is sent tomorrow, .*Until then it can be cancelled\..*It expires/).waitFor();
     await button(page, 'Cancel').click();
     await page.getByRole('dialog').getByText('This cannot be undone').waitFor();
     await page.keyboard.press('Escape');
