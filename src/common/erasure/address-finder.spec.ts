@@ -236,6 +236,12 @@ describe('a raw message', () => {
     expect(await finder.cleanMessage(message)).toBe(cleaned);
   });
 
+  it('may have it any number of times', async () => {
+    const many = 200_000;
+    const cleaned = await finder.cleanMessage(`To: ${ANN}\r\n\r\n${`${ANN}\r\n`.repeat(many)}`);
+    expect(cleaned).toBe(`To: erased@erased.invalid\r\n\r\n${'[erased]\r\n'.repeat(many)}`);
+  });
+
   it.each([
     ['several lines', part(lines(`${'x'.repeat(80)} ${ANN} ${'x'.repeat(80)}`))],
     ['one line', part(base64(`to ${ANN}`))],

@@ -22,7 +22,7 @@ const FIELD = /^([!-9;-~]+)[ \t]*:/gm;
 export function withoutAddress(message: string, found: readonly Occurrence[], domain: string): string {
   const sorted = found.toSorted((one, other) => one.start - other.start);
   const replacements = new Map<number, string>();
-  const places: Occurrence[] = [];
+  let places: Occurrence[] = [];
   let next = 0;
   const takeBefore = (position: number): Occurrence[] => {
     const first = next;
@@ -30,29 +30,27 @@ export function withoutAddress(message: string, found: readonly Occurrence[], do
     return sorted.slice(first, next);
   };
   for (const { name, start, end } of addressFieldsOf(message)) {
-    places.push(...takeBefore(start));
+    const before = takeBefore(start);
     const within = takeBefore(end);
-    if (within.length === 0) continue;
     const address = name === 'from' ? `erased@${domain}` : ADDRESS;
-    for (const place of mailboxesWith(within, message.slice(start, end), start)) {
-      replacements.set(place.start, place.isName ? NAME : address);
-      places.push(place);
-    }
+    const mailboxes = within.length === 0 ? [] : mailboxesWith(within, message.slice(start, end), start);
+    for (const place of mailboxes) replacements.set(place.start, place.isName ? NAME : address);
+    places = places.concat(before, mailboxes);
   }
-  places.push(...takeBefore(Infinity));
-  return withReplaced(message, places, (start) => replacements.get(start) ?? REPLACEMENT);
+  return withReplaced(message, places.concat(takeBefore(Infinity)), (start) => replacements.get(start) ?? REPLACEMENT);
 }
 
 /** The fields of addresses in the header: names in lower case, and where their values are. */
-function addressFieldsOf(message: string): { readonly name: string; readonly start: number; readonly end: number }[] {
+function* addressFieldsOf(message: string): Generator<{ name: string; start: number; end: number }> {
   const headerEnd = message.search(/(?:^|\n)\r?\n/);
   const header = headerEnd < 0 ? message : message.slice(0, headerEnd);
-  const all = [...header.matchAll(FIELD)].map(({ 0: { length }, 1: name = '', index }) => {
-    return { name: name.toLowerCase(), index, start: index + length };
-  });
-  return all
-    .map(({ name, start }, at) => ({ name, start, end: all[at + 1]?.index ?? header.length }))
-    .filter(({ name }) => ADDRESS_FIELDS.has(name.replace(/^resent-/, '')));
+  let field: { name: string; start: number } | undefined;
+  for (const { 0: opening, 1: given = '', index } of header.matchAll(FIELD)) {
+    if (field) yield { ...field, end: index };
+    const name = given.toLowerCase();
+    field = ADDRESS_FIELDS.has(name.replace(/^resent-/, '')) ? { name, start: index + opening.length } : undefined;
+  }
+  if (field) yield { ...field, end: header.length };
 }
 
 interface Place extends Occurrence {
@@ -75,7 +73,8 @@ function mailboxesWith(found: readonly Occurrence[], value: string, valueStart: 
     const isOther = withReplaced(mailbox, within, '').includes('@');
     const all = { start: from + mailbox.length - mailbox.trimStart().length, end: from + mailbox.trimEnd().length };
     const isName = ({ start: at }: Occurrence): boolean => value.startsWith('=?', at - valueStart);
-    places.push(...(isOther ? own.map((each) => ({ ...each, isName: isName(each) })) : [{ ...all, isName: false }]));
+    if (!isOther) places.push({ ...all, isName: false });
+    else for (const each of own) places.push({ ...each, isName: isName(each) });
   }
   return places;
 }
