@@ -128,10 +128,7 @@ describe('loadConfig', () => {
     [{ DATABASE_URL: 'mysql://x' }, 'DATABASE_URL'],
     [{ DATABASE_URL: 'postgres://u:secret@h/db', MASTER_KEY: '' }, 'MASTER_KEY'],
     [{ DATABASE_URL: 'postgres://u:secret/x@h:5432/db' }, 'DATABASE_URL must be a valid URL'],
-    [
-      { DATABASE_URL: 'postgres://h/db', DATABASE_DIRECT_URL: 'postgres://u:p,w@h,i/db' },
-      'DIRECT_URL must name one host',
-    ],
+    [{ DATABASE_URL: 'postgres://h/db', DATABASE_DIRECT_URL: 'postgres://u:p,w@h,i/db' }, 'URL must name one host'],
     [{ DATABASE_URL: 'postgres://h/db', DATABASE_READ_URL: 'postgres://:::' }, 'DATABASE_READ_URL must be a valid'],
     [{ MASTER_KEY: 'short' }, 'MASTER_KEY'],
     [{ MASTER_KEY_PREVIOUS: 'short' }, 'MASTER_KEY_PREVIOUS'],
