@@ -46,9 +46,19 @@ describe('a plan', () => {
     for (const { messages } of quiet) expect(messages.map(({ recipients }) => recipients[0].kind)).toEqual(['ok']);
   });
 
-  it('keeps refusals below what slows a sender down', () => {
-    const refused = recipientsOf(full).filter(({ kind }) => KINDS[kind]?.outcome === 'bounced');
-    expect(refused.length / recipientsOf(full).length).toBeLessThan(0.02);
+  // Seed 13 had seven bounces among a tenant's first hundred mails: its domain was slowed, and the run had no end.
+  it.each([...SEEDS.slice(0, 3), 13])('keeps each tenant below what slows it down, at any time: seed %i', (seed) => {
+    const sent = new Map();
+    for (const { tenant, messages } of makePlan({ seed }).requests) {
+      const counts = sent.get(tenant) ?? { recipients: 0, bounces: 0 };
+      sent.set(tenant, counts);
+      for (const { kind } of messages.flatMap(({ recipients }) => recipients)) {
+        counts.recipients += 1;
+        if (KINDS[kind]?.outcome === 'bounced') counts.bounces += 1;
+      }
+      expect(counts.bounces / Math.max(counts.recipients, 100)).toBeLessThanOrEqual(0.05);
+    }
+    expect([...sent.values()].some(({ bounces }) => bounces > 0)).toBe(true);
   });
 
   it('gives each receiving server an address of its own', () => {

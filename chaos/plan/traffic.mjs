@@ -7,11 +7,15 @@ const QUIET_SHARE = 0.01;
 const NOISY = [1, 2];
 const NOISY_SHARE = 0.5;
 const SECOND_RECIPIENT = 0.08;
+/** Of a tenant's recipients so far, a hundred at least: above that, the service slows the tenant's domain. */
+const MOST_BOUNCES = 0.05;
+const LEAST_RECIPIENTS = 100;
 const PARAGRAPH = 'Thank you for your order. We will write again as soon as it is on its way. ';
 
 /** Which requests tenants make, in order of time: `{at, key, tenant, messages}`, a message is `{n, subject, to, …}`. */
 export function makeRequests(random, { messages, seconds, tenants, poison, destinations }) {
   const byKind = groupByKind(destinations);
+  const sent = Array.from({ length: tenants }, () => ({ recipients: 0, bounces: 0 }));
   const requests = [];
   for (let n = 0; n < messages;) {
     const tenant = drawTenant(random, tenants);
@@ -23,7 +27,9 @@ export function makeRequests(random, { messages, seconds, tenants, poison, desti
       at,
       key,
       tenant,
-      messages: Array.from({ length: count }, (_, offset) => drawMessage(random, n + offset, tenant, byKind)),
+      messages: Array.from({ length: count }, (_, offset) =>
+        drawMessage(random, n + offset, { tenant, sent: sent[tenant] }, byKind),
+      ),
     });
     n += count;
   }
@@ -44,15 +50,26 @@ function batchSize(random, tenant) {
   return random.next() < 0.3 ? random.integer(2, 10) : 1;
 }
 
-function drawMessage(random, n, tenant, byKind) {
+/** @param sent how much its tenant has sent so far: counted on */
+function drawMessage(random, n, { tenant, sent }, byKind) {
   const shares = Object.fromEntries(Object.keys(byKind).map((kind) => [kind, KINDS[kind].share]));
-  const kind = tenant === QUIET ? 'ok' : random.weighted(shares);
+  const kind = tenant === QUIET ? 'ok' : bounded(random.weighted(shares), sent);
   const recipients = [recipient(random, `r${n}`, byKind[kind])];
   if (kind === 'ok' && tenant !== QUIET && random.next() < SECOND_RECIPIENT) {
     recipients.push(recipient(random, `s${n}`, byKind[random.pick(['ok', 'greylist'])]));
   }
+  sent.recipients += recipients.length;
   const length = kind === 'slowread' ? random.integer(100_000, 200_000) : random.integer(1_500, 4_000);
   return { n, subject: `Order ${n}`, length, recipients };
+}
+
+/** What would be one bounce too many is refused for now instead. It takes as many draws, so that the rest of the plan stays. */
+function bounded(kind, sent) {
+  if (KINDS[kind].outcome !== 'bounced') return kind;
+  const most = MOST_BOUNCES * Math.max(sent.recipients, LEAST_RECIPIENTS);
+  if (sent.bounces + 1 > most) return 'greylist';
+  sent.bounces += 1;
+  return kind;
 }
 
 function recipient(random, local, servers) {
