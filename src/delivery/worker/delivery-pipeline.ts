@@ -97,9 +97,14 @@ export class DeliveryPipeline {
     return this.until(() => !this.has(claim), limitMs);
   }
 
-  /** Resolves true once a claim's attempt is over, which may not be committed yet; false after `limitMs`. */
+  /** True for a claim whose attempt is over, which may not be committed yet. */
+  isOver(claim: ClaimedDelivery): boolean {
+    return this.settling.has(claim) || !this.has(claim);
+  }
+
+  /** Resolves true once a claim's attempt is over; false after `limitMs`. */
   isOverWithin(claim: ClaimedDelivery, limitMs: number): Promise<boolean> {
-    return this.until(() => this.settling.has(claim) || !this.has(claim), limitMs);
+    return this.until(() => this.isOver(claim), limitMs);
   }
 
   /** True for a claim that is composed and signed, and waits for its server, or for a slot, since `ms`. */
