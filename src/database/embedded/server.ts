@@ -54,6 +54,8 @@ const PASSING = /lock file|another server|shared memory block|in use|by a signal
 const UNKNOWN_LIMIT_MS = 1_000;
 /** Recovery after a crash, or the last checkpoint of a stop: the server is at work. */
 const BUSY_LIMIT_MS = 60_000;
+/** A server that is there and not heard of in time: its machine is busy, such as with the connections that waited for its recovery. */
+const BUSY = /but: (timeout expired|the database system is )/;
 const BUSY_LIMIT_SECONDS = String(BUSY_LIMIT_MS / 1_000);
 /** A pool that has just been closed: the server needs a moment to notice. */
 const LAST_CONNECTIONS_MS = 2_000;
@@ -100,7 +102,13 @@ async function attachOrStartOnce(server: Server, options: StartOptions): Promise
   const started = await findRunningServer(paths, password);
   if (started.address) return { address: started.address, startedHere: failure === undefined };
   const reason = [failure, started.reason].filter(Boolean).join('; ') || 'it ended at once';
-  return { reason, limitMs: PASSING.test(reason) ? START_LIMIT_MS : UNKNOWN_LIMIT_MS };
+  return { reason, limitMs: patienceWith(reason) };
+}
+
+/** How long after the first attempt a further one may succeed, by why the last one failed. */
+export function patienceWith(reason: string): number {
+  if (BUSY.test(reason)) return BUSY_LIMIT_MS;
+  return PASSING.test(reason) ? START_LIMIT_MS : UNKNOWN_LIMIT_MS;
 }
 
 /** Another process starts or stops it: a further attempt would only fail. */
