@@ -130,6 +130,17 @@ describe('a database that takes longer to open a connection than anybody waits f
     expect(begun).toBe(2);
     await source.destroy();
   });
+
+  it('serves the lease of a worker by the connection that a renewal before could not wait for', async () => {
+    const lease = new (class extends LeaseConnection {
+      protected override readonly waitMs = WAIT_MS;
+    })(new DatabaseUrl(url));
+    openingMs = 10 * WAIT_MS;
+    await expect(lease.run(ONE)).rejects.toThrow(UnavailableError);
+    expect(await waitFor(() => lease.run(ONE).catch(() => undefined), { what: 'a renewal' })).toEqual([{ one: 1 }]);
+    expect(begun).toBe(1);
+    lease.onApplicationShutdown();
+  });
 });
 
 describe('a database that falls silent while samples for its planner are taken', () => {
