@@ -11,6 +11,7 @@ import {
   reasonOf,
 } from '../../../../common/errors/app-error';
 import { Metrics } from '../../../../common/metrics/metrics';
+import { ranOutOfTime } from '../../../../database/statements/database-errors';
 import { OpenDeliveryLimit } from '../../../../delivery/queue/open-delivery-limit.service';
 import { WorkerWaker } from '../../../../delivery/queue/worker-waker.service';
 import { AcceptCommit } from './accept-commit.service';
@@ -50,6 +51,7 @@ export class AcceptService {
     weightOf: ({ submission }) => weightOf(submission),
     concurrency: 2,
     patience: PATIENCE,
+    tookTooLong: ranOutOfTime,
     holderOf,
   });
   /** Large submissions have transactions of their own, so that callers of small ones do not wait for them. */
