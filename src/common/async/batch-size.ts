@@ -1,5 +1,5 @@
-/** Of the largest: what each batch that succeeds adds. */
-const ADDED_PART = 1 / 16;
+/** After each batch that succeeds. */
+const GROWTH = 1.25;
 
 interface BatchSizeOptions {
   readonly most: number;
@@ -9,7 +9,7 @@ interface BatchSizeOptions {
 }
 
 /**
- * How much work is done at a time: half as much after a batch that took too long, and a little more after each that succeeds. A slow
+ * How much work is done at a time: half as much after a batch that took too long, and a quarter more after each that succeeds. A slow
  * database would never finish a batch that is tried again whole, and lose what it had done of it each time.
  */
 export class BatchSize {
@@ -28,7 +28,7 @@ export class BatchSize {
     const { most, least, tookTooLong } = this.options;
     try {
       const result = await work(this.current);
-      this.size = Math.min(most, this.size + most * ADDED_PART);
+      this.size = Math.min(most, this.size * GROWTH);
       return result;
     } catch (error) {
       if (tookTooLong(error)) this.size = Math.max(least, this.size / 2);

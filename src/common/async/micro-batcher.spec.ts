@@ -163,8 +163,8 @@ describe('MicroBatcher', () => {
     expect(sizes.slice(0, 5)).toEqual([200, 100, 50, 25, 25]);
     most = Infinity;
     sizes.length = 0;
-    for (let round = 0; round < 6; round += 1) await all();
-    expect(sizes.slice(0, 3)).toEqual([25, 38, 50]);
+    for (let round = 0; round < 9; round += 1) await all();
+    expect(sizes.slice(0, 3)).toEqual([25, 32, 40]);
     expect(sizes.at(-1)).toBe(200);
   });
 
