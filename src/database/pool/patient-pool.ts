@@ -12,7 +12,7 @@ interface Pending {
 
 /** Of the driver's pool, missing in its types. */
 interface Internals {
-  newClient(this: Pool, pending: Pending): void;
+  readonly newClient: (this: Pool, pending: Pending) => void;
   readonly _clients: readonly (PoolClient & { readonly connection: { readonly stream: { destroy(): void } } })[];
 }
 const { newClient } = Pool.prototype as unknown as Internals;
@@ -43,11 +43,13 @@ export class PatientPool extends Pool {
   protected newClient(pending: Pending): void {
     const { options } = this;
     const { connectionTimeoutMillis: waitMs = 0 } = options;
-    if (waitMs > 0) limitWaiting(pending, waitMs);
-    // The driver reads it before this returns.
-    this.options = { ...options, connectionTimeoutMillis: waitMs > 0 ? Math.max(waitMs, OPEN_MS) : 0 };
+    if (waitMs > 0) {
+      limitWaiting(pending, waitMs);
+      options.connectionTimeoutMillis = Math.max(waitMs, OPEN_MS);
+    }
     newClient.call(this, pending);
-    this.options = options;
+    // The driver has read it.
+    options.connectionTimeoutMillis = waitMs;
   }
 }
 
