@@ -147,4 +147,37 @@ describe('MicroBatcher', () => {
     failing = false;
     await expect(batcher.add(3)).resolves.toBe(3);
   });
+
+  it('makes smaller batches while they take too long, and larger ones once they succeed', async () => {
+    const sizes: number[] = [];
+    let most = 20;
+    const batcher = new MicroBatcher<number, number>(
+      (batch) => {
+        sizes.push(batch.length);
+        return batch.length > most ? Promise.reject(new Error('too long')) : Promise.resolve(batch);
+      },
+      { maxWeight: 200, concurrency: 1, tookTooLong: (error) => (error as Error).message === 'too long' },
+    );
+    const all = () => Promise.allSettled(Array.from({ length: 400 }, (_, item) => batcher.add(item)));
+    await all();
+    expect(sizes.slice(0, 5)).toEqual([200, 100, 50, 25, 25]);
+    most = Infinity;
+    sizes.length = 0;
+    for (let round = 0; round < 9; round += 1) await all();
+    expect(sizes.slice(0, 3)).toEqual([25, 32, 40]);
+    expect(sizes.at(-1)).toBe(200);
+  });
+
+  it('keeps the size of its batches after any other failure', async () => {
+    const sizes: number[] = [];
+    const batcher = new MicroBatcher<number, number>(
+      (batch) => {
+        sizes.push(batch.length);
+        return Promise.reject(new Error('refused'));
+      },
+      { maxWeight: 10, concurrency: 1, tookTooLong: () => false },
+    );
+    await Promise.allSettled(Array.from({ length: 40 }, (_, item) => batcher.add(item)));
+    expect(sizes).toEqual([10, 10, 10, 10]);
+  });
 });

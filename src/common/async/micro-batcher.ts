@@ -1,3 +1,4 @@
+import { BatchSize } from './batch-size';
 import { HolderQueue } from './holder-turns';
 
 export interface MicroBatcherOptions<Item> {
@@ -7,6 +8,10 @@ export interface MicroBatcherOptions<Item> {
   readonly weightOf?: (item: Item) => number;
   readonly concurrency: number;
   readonly patience?: Patience;
+  /**
+   * Of a batch that failed: whether it took too long, so that the next ones are smaller (`BatchSize`).
+   */
+  readonly tookTooLong?: (error: unknown) => boolean;
   /** Whose turn an item takes; without it, items come as they were added. */
   readonly holderOf?: (item: Item) => string;
 }
@@ -18,6 +23,9 @@ export interface Patience {
   /** Where no caller waits for the result: also when nothing is running. */
   readonly always?: boolean;
 }
+
+/** Part of `maxWeight` that a batch may always weigh. */
+const LEAST_PART = 1 / 8;
 
 interface Waiting<Item, Result> {
   readonly item: Item;
@@ -51,6 +59,7 @@ export class MicroBatcher<Item, Result> {
   private scheduled = false;
   private timer: NodeJS.Timeout | undefined;
   private readonly patience: Patience;
+  private readonly size: BatchSize;
 
   /** @param process gets one item or more and returns as many results, in the same order. */
   constructor(
@@ -58,6 +67,8 @@ export class MicroBatcher<Item, Result> {
     private readonly options: MicroBatcherOptions<Item>,
   ) {
     this.patience = options.patience ?? PATIENCE;
+    const { maxWeight, tookTooLong = () => false } = options;
+    this.size = new BatchSize({ most: maxWeight, least: maxWeight * LEAST_PART, tookTooLong });
   }
 
   /** Items that wait for a batch. */
@@ -98,8 +109,11 @@ export class MicroBatcher<Item, Result> {
   }
 
   private share(): number {
-    const { maxWeight, concurrency } = this.options;
-    return Math.min(maxWeight, Math.max(this.patience.weight, (this.waitingWeight + this.runningWeight) / concurrency));
+    const { concurrency } = this.options;
+    return Math.min(
+      this.size.current,
+      Math.max(this.patience.weight, (this.waitingWeight + this.runningWeight) / concurrency),
+    );
   }
 
   private takeNext(): Waiting<Item, Result>[] {
@@ -124,7 +138,7 @@ export class MicroBatcher<Item, Result> {
     this.runningWeight += weight;
     this.schedule();
     try {
-      const results = await this.process(batch.map((entry) => entry.item));
+      const results = await this.size.run(() => this.process(batch.map((entry) => entry.item)));
       batch.forEach((entry, index) => entry.resolve(results[index] as Result));
     } catch (error) {
       for (const entry of batch) entry.reject(error);

@@ -1,10 +1,12 @@
 import 'reflect-metadata';
+import * as pg from 'pg';
 import type { Pool, PoolClient } from 'pg';
 import { DataSource, type DataSourceOptions, type EntityManager, type EntitySchema } from 'typeorm';
 import { DriverClient } from '../statements/driver-client';
 import { MIGRATIONS } from '../schema/migrations';
 import { MIGRATIONS_TABLE } from '../schema/schema-state';
 import type { Statement } from '../statements/statement';
+import { PatientPool } from './patient-pool';
 
 type PostgresOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 type EntityClass = new () => object;
@@ -12,7 +14,7 @@ type EntityClass = new () => object;
 export interface DataSourceSettings {
   readonly poolSize?: number;
   readonly applicationName?: string;
-  /** How long to wait for a connection, from the pool or of the server; by default `CONNECT_TIMEOUT_MS`. */
+  /** How long somebody waits for a connection, from the pool or of the server; by default `CONNECT_TIMEOUT_MS`. */
   readonly connectTimeoutMs?: number | undefined;
   /** Features register theirs through their modules; migrations need none. */
   readonly entities?: (EntityClass | EntitySchema | string)[];
@@ -48,6 +50,8 @@ async function openWithoutLimits(connection: PoolClient): Promise<void> {
   ignoreErrors(connection);
   await connection.query(LIFT_TIME_LIMITS);
 }
+
+const DRIVER = { ...pg, Pool: PatientPool };
 
 const CONNECTION = {
   Client: DriverClient,
@@ -97,6 +101,7 @@ export function beginWith(options = '', restriction?: string, planning: Planning
 export function dataSourceOptions(url: string, settings: DataSourceSettings = {}): PostgresOptions {
   return {
     type: 'postgres',
+    driver: DRIVER,
     url,
     entities: settings.entities ?? [],
     migrations: MIGRATIONS,

@@ -93,6 +93,15 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof Error && !(error instanceof AppError) && UNAVAILABLE_MESSAGE.test(error.message);
 }
 
+/**
+ * Whether a statement did not end within its time limit, the server's (57014 query_canceled) or this side's, so that one that does less
+ * may succeed. Of a database that is away it says nothing.
+ */
+export function ranOutOfTime(error: unknown): boolean {
+  const cause = error instanceof UnavailableError ? error.cause : error;
+  return databaseErrorCode(cause) === '57014' || (cause instanceof Error && cause.message === 'Query read timeout');
+}
+
 /** Of an error after the commit has been sent: what the server refuses is not written; of anything else nobody knows. */
 export function translateCommitError(error: unknown): unknown {
   return isUnavailable(error) ? new CommitUnknownError(error) : error;

@@ -1,5 +1,6 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Client } from 'pg';
+import { endsWithin } from '../../common/async/promises';
 import { SECOND } from '../../common/clock';
 import { UnavailableError } from '../../common/errors/app-error';
 import { translateDatabaseError } from '../../database/statements/database-errors';
@@ -15,27 +16,34 @@ import {
   renewSession,
 } from './sql/worker-sessions.sql';
 
-const CONNECT_TIMEOUT_MS = 2 * SECOND;
-/** Well within the third of a lease that lies between two renewals. */
+/** A third of a lease lies between two renewals. */
+const CONNECT_TIMEOUT_MS = 10 * SECOND;
+/** Well within that. */
 const QUERY_TIMEOUT_MS = 5 * SECOND;
 
 /**
  * A connection for the worker's lease alone: a busy or blocked pool must not cost the worker its lease.
  *
- * No connection → open at the first statement, and kept; any error → no connection, and the next statement opens another.
+ * No connection → open at the first statement, and kept; any error → no connection, and the next statement opens another. One that a
+ * statement cannot wait for is for the next: opened anew each time, it would never be there in a database that is busy for longer.
  */
 @Injectable()
 export class LeaseConnection implements OnApplicationShutdown {
   private connecting: Promise<Client> | undefined;
   private closed = false;
+  /** How long a statement waits for the connection. */
+  protected readonly waitMs: number = 2 * SECOND;
 
   constructor(private readonly database: DatabaseUrl) {}
 
   /** @throws UnavailableError */
   async run<Row>({ text, values }: Statement<Row>): Promise<Row[]> {
     if (this.closed) throw new UnavailableError('The lease has ended');
-    this.connecting ??= this.connect();
+    this.connecting ??= this.begin();
     const connecting = this.connecting;
+    if (!(await endsWithin(connecting, this.waitMs))) {
+      throw new UnavailableError(`${this.database.directName} takes long to open a connection`);
+    }
     try {
       const client = await connecting;
       return (await client.query<Row & object>(text, [...values])).rows;
@@ -48,6 +56,13 @@ export class LeaseConnection implements OnApplicationShutdown {
   onApplicationShutdown(): void {
     this.closed = true;
     if (this.connecting) this.discard(this.connecting);
+  }
+
+  /** One that fails is forgotten, whether or not a statement still waits for it. */
+  private begin(): Promise<Client> {
+    const connecting = this.connect();
+    connecting.catch(() => this.discard(connecting));
+    return connecting;
   }
 
   private async connect(): Promise<Client> {

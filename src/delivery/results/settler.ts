@@ -4,6 +4,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { MicroBatcher } from '../../common/async/micro-batcher';
 import { MINUTE, SECOND } from '../../common/clock';
 import { AppError, reasonOf } from '../../common/errors/app-error';
+import { ranOutOfTime } from '../../database/statements/database-errors';
 import type { Settlement } from '../ports/outcome';
 import { isAccepted, ResultCommit } from './result-commit';
 import { ResultJournal } from './result-journal';
@@ -40,6 +41,7 @@ export class Settler {
     maxWeight: MAX_BATCH,
     concurrency: 2,
     patience: PATIENCE,
+    tookTooLong: ranOutOfTime,
   });
   /** For what a batch was refused for, so that it costs the others no more. */
   private readonly apart = new MicroBatcher<Settlement, Error | undefined>((batch) => this.commit(batch), {

@@ -1,7 +1,9 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { BatchSize } from '../../common/async/batch-size';
 import { Clock, DAY, HOUR, MINUTE, SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { Metrics } from '../../common/metrics/metrics';
+import { ranOutOfTime } from '../../database/statements/database-errors';
 import { DELIVERY_LIFE_MS } from '../policy/retry-schedule';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { OutcomeSink } from '../ports/outcome';
@@ -17,11 +19,13 @@ import { WorkSignal } from './session/work-signal';
 import { WorkerSession } from './session/worker-session';
 
 const EVERY_MS = 250;
-const BATCH = 5_000;
+const BATCH = { most: 5_000, least: 100, tookTooLong: ranOutOfTime };
 
 /** Makes waiting deliveries ready once they are due. Several processes may run it: rows that are locked are skipped. */
 @Injectable()
 export class PromoteDueJob implements OnApplicationBootstrap {
+  private readonly batch = new BatchSize(BATCH);
+
   constructor(
     private readonly jobs: PeriodicJobs,
     private readonly queue: DeliveryQueueRepository,
@@ -34,7 +38,7 @@ export class PromoteDueJob implements OnApplicationBootstrap {
   }
 
   async promote(): Promise<void> {
-    const promoted = await this.queue.promoteDue(this.clock.now(), BATCH);
+    const promoted = await this.batch.run((size) => this.queue.promoteDue(this.clock.now(), size));
     if (promoted > 0) this.signal.call();
   }
 }
@@ -223,13 +227,14 @@ export class GiveBackJob implements OnApplicationBootstrap {
 
 const REAP_EVERY_MS = SECOND;
 /** With a run every second at most some hundred a second: a recovery must not be a storm. */
-const REAP_BATCH = 500;
+const REAP_BATCH = { most: 500, least: 25, tookTooLong: ranOutOfTime };
 const DELETE_EVERY_MS = MINUTE;
 
 /** Frees the claims of ended workers, and removes their sessions. Several processes may run it: locked rows are skipped. */
 @Injectable()
 export class DeadSessionsJob implements OnApplicationBootstrap {
   private readonly logger = new Logger(DeadSessionsJob.name);
+  private readonly batch = new BatchSize(REAP_BATCH);
 
   constructor(
     private readonly jobs: PeriodicJobs,
@@ -252,7 +257,7 @@ export class DeadSessionsJob implements OnApplicationBootstrap {
     // results that they have kept, else each would repeat the other's mail.
     if (!this.session.hasWatchedLease) return;
     await this.journals.takeDying();
-    const freed = await this.claims.free(REAP_BATCH);
+    const freed = await this.batch.run((size) => this.claims.free(size));
     if (freed === 0) return;
     this.logger.warn(`${freed} deliveries of lost workers are tried again`);
     this.signal.call();

@@ -1,6 +1,6 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext, HttpCode } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { ValidationError } from '../../common/errors/app-error';
 import { ApiData } from '../../common/http/dto/openapi.decorators';
 import { requirePrincipal } from '../../common/http/principal';
@@ -32,12 +32,15 @@ function isRepeated(header: string, rawHeaders: readonly string[]): boolean {
   return names.indexOf(header.toLowerCase()) !== names.lastIndexOf(header.toLowerCase());
 }
 
-/** The caller, with the span of a traced request, and the request's memory budget. */
+/** The caller, with the span of a traced request, the request's memory budget, and whether its client has gone. */
 export const CurrentSubmitter = createParamDecorator((_data: unknown, context: ExecutionContext): Submitter => {
-  const request = context.switchToHttp().getRequest<Request>();
+  const http = context.switchToHttp();
+  const request = http.getRequest<Request>();
+  const response = http.getResponse<Response>();
   const principal = requirePrincipal(request);
   const hold = (bytes: number): void => holdMore(request, bytes);
-  return { ...principal, hold, ...(request.span && { trace: request.span.context }) };
+  const hasGone = (): boolean => response.destroyed || request.socket.destroyed;
+  return { ...principal, hold, hasGone, ...(request.span && { trace: request.span.context }) };
 });
 
 /** Documents the idempotency header. */

@@ -29,6 +29,10 @@ let url: string;
 /** With a code, whoever connects is refused with it. */
 let code: string | undefined;
 const sockets = new Set<Socket>();
+/** How long the server takes to open a connection. */
+let openingMs = 0;
+/** How many have been begun. */
+let begun = 0;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -37,11 +41,10 @@ beforeAll(async () => {
     sockets.add(socket.on('error', () => undefined));
     const refused = code;
     if (refused !== undefined) return void socket.once('data', () => socket.end(refusal(refused)));
+    begun += 1;
     const upstream = connect(Number(port), hostname).on('error', () => socket.destroy());
-    socket
-      .on('close', () => upstream.destroy())
-      .pipe(upstream)
-      .pipe(socket);
+    socket.on('close', () => upstream.destroy()).pipe(upstream);
+    setTimeout(() => upstream.pipe(socket), openingMs);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const through = new URL(database.url);
@@ -100,6 +103,42 @@ describe('a database that no longer lets the service in', () => {
     const error = await lease.run(ONE).catch(reasonOf);
     expect(error).toBe('The database at DATABASE_DIRECT_URL is temporarily unavailable: no entry');
     expect(await new LeaseConnection(new DatabaseUrl(url)).run(ONE).catch(reasonOf)).not.toContain('DIRECT_URL');
+    lease.onApplicationShutdown();
+  });
+});
+
+describe('a database that takes longer to open a connection than anybody waits for one', () => {
+  const WAIT_MS = 50;
+
+  beforeEach(() => (begun = 0));
+  afterEach(() => (openingMs = 0));
+
+  it('refuses those who wait, and serves the next ones by the connections that were opened for them', async () => {
+    const source = await createDataSource(url, { poolSize: 2 }).initialize();
+    const service = new Database(source);
+    const pool = poolOf(source);
+    pool.options.connectionTimeoutMillis = WAIT_MS;
+    openingMs = 10 * WAIT_MS;
+    for (const socket of sockets) socket.destroy();
+    await waitFor(() => pool.totalCount === 0, { what: 'the end of the connections' });
+    begun = 0;
+    const refused = await Promise.all([1, 2, 3].map(() => service.run(ONE).catch((error: unknown) => error)));
+    for (const failure of refused) expect(failure).toBeInstanceOf(UnavailableError);
+    expect(await waitFor(() => service.run(ONE).catch(() => undefined), { what: 'a connection' })).toEqual([
+      { one: 1 },
+    ]);
+    expect(begun).toBe(2);
+    await source.destroy();
+  });
+
+  it('serves the lease of a worker by the connection that a renewal before could not wait for', async () => {
+    const lease = new (class extends LeaseConnection {
+      protected override readonly waitMs = WAIT_MS;
+    })(new DatabaseUrl(url));
+    openingMs = 10 * WAIT_MS;
+    await expect(lease.run(ONE)).rejects.toThrow(UnavailableError);
+    expect(await waitFor(() => lease.run(ONE).catch(() => undefined), { what: 'a renewal' })).toEqual([{ one: 1 }]);
+    expect(begun).toBe(1);
     lease.onApplicationShutdown();
   });
 });

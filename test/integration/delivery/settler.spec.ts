@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HOUR } from '../../../src/common/clock';
-import { CommitUnknownError } from '../../../src/common/errors/app-error';
+import { CommitUnknownError, UnavailableError } from '../../../src/common/errors/app-error';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { Database } from '../../../src/database/pool/database.service';
 import { type DeliveryOutcome, OutcomeSink } from '../../../src/delivery/ports/outcome';
@@ -47,6 +47,20 @@ describe('settling', () => {
     expect(await scene.queue()).toEqual({});
     // One row for each commit, to distinguish them.
     expect((await commits()) - before).toBeLessThanOrEqual(5);
+  });
+
+  it('makes smaller transactions where large ones take too long', async () => {
+    const ids = await scene.acceptTo(...Array.from({ length: 120 }, (_, n) => `r${n}`));
+    const results = worker.get(ResultCommit);
+    const commit = results.commit.bind(results);
+    jest.spyOn(results, 'commit').mockImplementation((batch) => {
+      const cause = Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' });
+      return batch.length > 30 ? Promise.reject(new UnavailableError('too slow', cause)) : commit(batch);
+    });
+    worker.get(Settler).retryMs = 1;
+    await Promise.all(settleAll(await claimAll()));
+    expect(await scene.queue()).toEqual({});
+    expect((await scene.read(ids[0] ?? '')).email.status).toBe('delivered');
   });
 
   it('is not held up by a result that cannot be committed', async () => {

@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { HolderTurns } from '../../../src/common/async/holder-turns';
 import { ClientGoneError } from '../../../src/common/errors/app-error';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
+import { AcceptCommit } from '../../../src/modules/emails/accept/commit/accept-commit.service';
+import { AcceptService } from '../../../src/modules/emails/accept/commit/accept.service';
+import type { SubmissionItem } from '../../../src/modules/emails/accept/request/send-request';
 import { EmailListsRepository } from '../../../src/modules/emails/emails.repository';
 import { InboundEmailsRepository } from '../../../src/modules/inbound-mail/emails/inbound-emails.repository';
 import type { Answer } from '../../e2e/kit/api-client';
@@ -93,11 +96,12 @@ describe.each([1, 2, 3, 4])('a pool of %i', (size) => {
 });
 
 /** Sends a request whose client goes away when the test says so. */
-function leavingClient(path: string): { leave: () => void; readonly gone: Promise<void> } {
+function leavingClient(path: string, body?: unknown): { leave: () => void; readonly gone: Promise<void> } {
   const leaving = new AbortController();
   const asked = fetch(`http://127.0.0.1:${app.port}${path}`, {
-    headers: { authorization: `Bearer ${acme.key}` },
+    headers: { authorization: `Bearer ${acme.key}`, 'content-type': 'application/json' },
     signal: leaving.signal,
+    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
   });
   return {
     leave: () => leaving.abort(),
@@ -160,4 +164,42 @@ describe('what waits for a client that has gone', () => {
     expect((await Promise.all([first, last])).map(({ status }) => status)).toEqual([200, 200]);
     expect(searched).toEqual(['first', 'last']);
   });
+
+  it.each(['', 'of a batch', 'under a key that another holds'])('is not done: an email %s', async (which) => {
+    const { name } = await domainOf(acme);
+    const mail = (subject: string) => ({ from: `ada@${name}`, to: ['eve@example.com'], subject, text: 'Hello' });
+    const committed: unknown[] = [];
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const commits = app.get(AcceptCommit);
+    const run = commits.run.bind(commits);
+    jest.spyOn(commits, 'run').mockImplementation(async (all) => {
+      committed.push(...all.flatMap(({ items }) => items.map(({ candidate }) => subjectOf(candidate))));
+      await released;
+      return run(all);
+    });
+    const submit = jest.spyOn(app.get(AcceptService), 'submit');
+    const idempotencyKey = which === 'under a key that another holds' ? randomUUID() : undefined;
+    const first = [acme.api.post('/v1/emails', { ...mail('first'), idempotencyKey })];
+    await waitFor(() => committed.length === 1, { what: 'the first commit' });
+    first.push(acme.api.post('/v1/emails', mail('second')));
+    await waitFor(() => committed.length === 2, { what: 'the second commit' });
+    const left =
+      which === 'of a batch'
+        ? leavingClient('/v1/emails/batch', [mail('left')])
+        : leavingClient('/v1/emails', { ...mail('left'), idempotencyKey });
+    await waitFor(() => submit.mock.calls.length === 3, { what: 'the third email' });
+    left.leave();
+    await left.gone;
+    await waitFor(() => submit.mock.calls[2]?.[2]?.() === true, { what: 'the end of its connection' });
+    const last = acme.api.post('/v1/emails', mail('last'));
+    release();
+    expect((await Promise.all([...first, last])).map(({ status }) => status)).toEqual([202, 202, 202]);
+    await expect(submit.mock.results[2]?.value).rejects.toThrow(ClientGoneError);
+    expect(committed).toEqual(['first', 'second', 'last']);
+  });
 });
+
+function subjectOf(candidate: SubmissionItem['candidate']): string | undefined {
+  return candidate.kind === 'command' ? candidate.request.subject : undefined;
+}

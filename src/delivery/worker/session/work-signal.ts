@@ -6,6 +6,8 @@ import { isCallFor, parseCall, type WorkCall, type WorkerRank } from '../../queu
 import { WORK_CHANNEL, WorkerWaker } from '../../queue/worker-waker.service';
 
 const RECONNECT_MS = SECOND;
+/** Nobody waits for it; given up early, it would only be work for a database that is too busy to open one. */
+const CONNECT_TIMEOUT_MS = 10 * SECOND;
 
 /** Names kept until they are read; with more, any tenant may have work. */
 const MOST_NAMED = 1_000;
@@ -134,7 +136,7 @@ export class WorkSignal {
     const client = new DriverClient({
       connectionString: this.database.direct,
       application_name: 'waybill-listen',
-      connectionTimeoutMillis: 2 * SECOND,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: this.queryTimeoutMs,
       keepAlive: true,
     });

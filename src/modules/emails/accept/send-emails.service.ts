@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { OrganizationsService } from '../../../auth/organizations/organizations.service';
 import { FairLimit, EVENT_LOOP } from '../../../common/async/fair-turns';
 import { Clock } from '../../../common/clock';
-import { AppError, ValidationError } from '../../../common/errors/app-error';
+import { AppError, ClientGoneError, ValidationError } from '../../../common/errors/app-error';
 import type { Tenant } from '../../../common/tenant';
 import { type TraceContext, Tracing } from '../../../common/tracing/tracing';
 import { TemplateRenderer } from '../../templates/template-renderer.service';
@@ -50,6 +50,8 @@ export interface Submitter extends Tenant {
   /** Reserves memory for rendered templates until the response is complete. @throws UnavailableError */
   readonly hold?: ((bytes: number) => void) | undefined;
   readonly trace?: TraceContext | undefined;
+  /** Whether the client has disconnected. */
+  readonly hasGone?: (() => boolean) | undefined;
 }
 
 /** What is looked up for an email before it is accepted. */
@@ -135,15 +137,14 @@ export class SendEmailsService {
     const key = idempotencyKeyOf(keyHeader, undefined);
     const whole = await claimOf(BATCH_PATH, key, bodies, tenant);
     const idempotency = whole && { ...whole, ofBatch: true as const };
-    const send = async (): Promise<SubmissionResult> =>
-      this.submit({ items: await this.batchItems(bodies, tenant), idempotency }, tenant);
+    const send = async () => this.submit({ items: await this.batchItems(bodies, tenant), idempotency }, tenant);
     return bodies.length > 1 ? this.batches.run(tenant.organizationId, send) : send();
   }
 
-  private async submit(submission: Submission, { organizationId, trace }: Submitter): Promise<SubmissionResult> {
-    if (trace === undefined) return this.accepts.submit(submission, organizationId);
+  private async submit(submission: Submission, { organizationId, trace, hasGone }: Submitter) {
+    if (trace === undefined) return this.accepts.submit(submission, organizationId, hasGone);
     const startedAt = this.clock.now();
-    const result = await this.accepts.submit(submission, organizationId);
+    const result = await this.accepts.submit(submission, organizationId, hasGone);
     const attributes = { 'waybill.emails': submission.items.length };
     this.tracing.record({ name: 'accept', parent: trace, startedAt, endedAt: this.clock.now(), attributes });
     return result;
@@ -151,6 +152,7 @@ export class SendEmailsService {
 
   /** Templates are rendered sequentially: what they make counts against the memory of the batch. */
   private async batchItems(bodies: readonly unknown[], tenant: Submitter): Promise<SubmissionItem[]> {
+    if (tenant.hasGone?.()) throw new ClientGoneError();
     const bounded = { ...tenant, hold: withinBatch(tenant.hold) };
     const parsed = await this.parsedItems(bodies, tenant);
     // Together, so that their domains and their templates come by one query each.

@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Counter } from 'prom-client';
 import { OrganizationsService } from '../../../auth/organizations/organizations.service';
+import { BatchSize } from '../../../common/async/batch-size';
 import { Clock, DAY, HOUR, MINUTE } from '../../../common/clock';
 import { firstIdAt, NIL_ID } from '../../../common/ids';
 import { deleteInBatches, PeriodicJobs } from '../../../common/jobs/periodic-jobs';
@@ -9,6 +10,7 @@ import { Metrics } from '../../../common/metrics/metrics';
 import { type Mode, MODES } from '../../../common/tenant';
 import { AppConfig } from '../../../config/config';
 import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
+import { ranOutOfTime } from '../../../database/statements/database-errors';
 import { AcceptRepository } from '../accept/commit/accept.repository';
 import { distinctMonths, idsOf, type Month, monthOf } from './months';
 import {
@@ -117,7 +119,7 @@ export class PartitionsJob implements OnApplicationBootstrap {
   }
 }
 
-const BATCH = 1_000;
+const BATCH = { most: 1_000, least: 1, tookTooLong: ranOutOfTime };
 
 /** The position of the scan within the contents of one tenant. */
 interface Walk {
@@ -133,6 +135,9 @@ interface Walk {
  */
 @Injectable()
 export class ContentRemovalJob implements OnApplicationBootstrap {
+  /** Attachments of a thousand emails may be gigabytes. */
+  private readonly batch = new BatchSize(BATCH);
+
   constructor(
     private readonly contents: RetentionRepository,
     private readonly organizations: OrganizationsService,
@@ -167,11 +172,22 @@ export class ContentRemovalJob implements OnApplicationBootstrap {
     return deleted;
   }
 
-  /** Processes one batch; `next` is the start of the next one, if there is one. */
+  /**
+   * Processes one batch; `next` is the start of the next one, if there is one. One that takes too long is repeated with fewer emails: it
+   * would come first in each run, and end it for all organizations.
+   */
   private async clear(walk: Walk, endedBefore: Date): Promise<{ deleted: number; next: string | undefined }> {
     const page = { ...walk, beforeId: firstIdAt(endedBefore), endedBefore };
-    const { examined, lastId, deleted } = await this.contents.deleteContents(page, BATCH);
-    return { deleted, next: examined < BATCH || lastId === null ? undefined : lastId };
+    for (;;) {
+      const limit = this.batch.current;
+      try {
+        const { examined, lastId, deleted } = await this.batch.run((size) => this.contents.deleteContents(page, size));
+        return { deleted, next: examined < limit || lastId === null ? undefined : lastId };
+      } catch (error) {
+        if (!ranOutOfTime(error) || this.jobs.ending.aborted) throw error;
+        if (limit === 1) throw new Error('the contents of one email take too long', { cause: error });
+      }
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import { SingleFlight } from '../../../common/async/promises';
 import { Clock, DAY, MINUTE, SECOND } from '../../../common/clock';
 import { reasonOf } from '../../../common/errors/app-error';
 import { Database } from '../../../database/pool/database.service';
+import { ranOutOfTime } from '../../../database/statements/database-errors';
 import type { AddressResult, EndpointChange } from '../queue/sql/endpoint-health.sql';
 import { WebhookEndpointsRepository } from '../queue/webhook-endpoints.repository';
 import { WebhookMessagesRepository } from '../queue/webhook-messages.repository';
@@ -66,6 +67,7 @@ export class AttemptSettler {
   private readonly batcher = new MicroBatcher((settled: SettledMessage[]) => this.write(settled), {
     maxWeight: BATCH,
     concurrency: 1,
+    tookTooLong: ranOutOfTime,
   });
 
   constructor(

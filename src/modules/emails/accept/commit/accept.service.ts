@@ -4,12 +4,14 @@ import { MicroBatcher } from '../../../../common/async/micro-batcher';
 import { DiskSpace } from '../../../../common/disk-space';
 import {
   AppError,
+  ClientGoneError,
   CommitUnknownError,
   TooManyAtATimeError,
   UnavailableError,
   reasonOf,
 } from '../../../../common/errors/app-error';
 import { Metrics } from '../../../../common/metrics/metrics';
+import { ranOutOfTime } from '../../../../database/statements/database-errors';
 import { OpenDeliveryLimit } from '../../../../delivery/queue/open-delivery-limit.service';
 import { WorkerWaker } from '../../../../delivery/queue/worker-waker.service';
 import { AcceptCommit } from './accept-commit.service';
@@ -25,8 +27,13 @@ const MAX_WAITING = 4_000;
 const PATIENCE = { weight: 40, ms: 12 };
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200];
 
-/** A waiting submission and its organization. */
-type Held = { readonly submission: Submission; readonly organizationId: string };
+/** A waiting submission, its organization, and whether nobody waits for its result any more. */
+type Held = {
+  readonly submission: Submission;
+  readonly organizationId: string;
+  readonly hasGone?: HasGone | undefined;
+};
+type HasGone = () => boolean;
 
 const holderOf = ({ organizationId }: Held): string => organizationId;
 
@@ -39,15 +46,16 @@ export class AcceptService {
   private readonly logger = new Logger(AcceptService.name);
   private readonly keys = new InFlightKeys();
   private readonly batchSizes;
-  private readonly batcher = new MicroBatcher<Held, SubmissionOutcome | undefined>((all) => this.commit(all), {
+  private readonly batcher = new MicroBatcher<Held, SubmissionOutcome | undefined>((all) => this.commitWanted(all), {
     maxWeight: 200,
     weightOf: ({ submission }) => weightOf(submission),
     concurrency: 2,
     patience: PATIENCE,
+    tookTooLong: ranOutOfTime,
     holderOf,
   });
   /** Large submissions have transactions of their own, so that callers of small ones do not wait for them. */
-  private readonly large = new MicroBatcher<Held, SubmissionOutcome | undefined>((all) => this.commit(all), {
+  private readonly large = new MicroBatcher<Held, SubmissionOutcome | undefined>((all) => this.commitWanted(all), {
     maxWeight: 1,
     concurrency: 2,
     holderOf,
@@ -65,23 +73,24 @@ export class AcceptService {
   }
 
   /**
-   * Commits a submission; organizations take turns.
+   * Commits a submission; organizations take turns. What waits for a client that has gone is not begun: under overload nobody would get
+   * a result in time, as all work would be for those who had given up, and for their repetitions.
    * @throws TooManyAtATimeError when too many submissions of the organization wait; DiskShareError; UnavailableError; AppError
    * sending_limit_exceeded when too many of its deliveries are open; idempotency_in_progress or idempotency_key_reused for the request
-   * as a whole
+   * as a whole; ClientGoneError
    */
-  async submit(submission: Submission, organizationId: string): Promise<SubmissionResult> {
+  async submit(submission: Submission, organizationId: string, hasGone?: HasGone): Promise<SubmissionResult> {
     await this.openLimit.assertRoom(organizationId);
     const intake = { bytes: bytesIn(submission), holder: organizationId };
-    const outcome = await this.disk.take(intake, () => this.accept(submission, organizationId));
+    const outcome = await this.disk.take(intake, () => this.accept({ submission, organizationId, hasGone }));
     if (outcome instanceof AppError) throw outcome;
     return outcome;
   }
 
-  private accept(submission: Submission, organizationId: string): Promise<SubmissionOutcome> {
+  private accept(held: Held): Promise<SubmissionOutcome> {
+    const { submission } = held;
     const claims = [submission.idempotency, ...submission.items.map((item) => item.idempotency)];
     const names = claims.flatMap((claim) => (claim ? [keyName(claim)] : []));
-    const held = { submission, organizationId };
     return names.length === 0 ? this.attempt(held) : this.withKeys(names, held);
   }
 
@@ -97,6 +106,7 @@ export class AcceptService {
   }
 
   private async attempt(held: Held): Promise<SubmissionOutcome> {
+    if (held.hasGone?.()) throw new ClientGoneError();
     this.assertRoom(held.organizationId);
     const outcome = await (takesTurns(held.submission) ? this.large : this.batcher).add(held);
     const [alone] = outcome ? [] : await this.commit([held]);
@@ -109,6 +119,14 @@ export class AcceptService {
     if (own < MAX_WAITING - this.batcher.depth - this.large.depth) return;
     if (own > 0) throw new TooManyAtATimeError();
     throw new UnavailableError('Too many emails are waiting to be accepted');
+  }
+
+  private async commitWanted(batch: readonly Held[]): Promise<(SubmissionOutcome | undefined)[]> {
+    const wanted = batch.filter(({ hasGone }) => !hasGone?.());
+    if (wanted.length === batch.length) return this.commit(batch);
+    const committed = wanted.length > 0 ? await this.commit(wanted) : [];
+    const outcomes = new Map(wanted.map((held, index) => [held, committed[index]]));
+    return batch.map((held) => (outcomes.has(held) ? outcomes.get(held) : new ClientGoneError()));
   }
 
   private async commit(batch: readonly Held[]): Promise<(SubmissionOutcome | undefined)[]> {
