@@ -97,6 +97,61 @@ export function patienceStories(sceneOf: () => ConsoleScene): void {
     await waitFor(async () => (await names()).join() === rows.join(), { what: 'the present rows without the pointer' });
   });
 
+  it('leaves the focus of the keyboard in a list, when its button has shown the last rows', async () => {
+    const page = await scene.signedIn(await scene.tenants.operatorKey());
+    const target = { type: 'installation', id: 'x' };
+    const entry = (id: string) => ({
+      id,
+      at: '2026-01-01T00:00:00Z',
+      action: `pressed.${id}`,
+      actor: 'x',
+      target,
+      details: {},
+    });
+    await page.route('**/operator/v1/audit?*', (route) => {
+      const isLast = new URL(route.request().url()).searchParams.has('cursor');
+      return route.fulfill({ json: isLast ? { data: [entry('2')] } : { data: [entry('1')], nextCursor: '1' } });
+    });
+    await scene.visit(page, '/audit');
+    await button(page, 'Show more').focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('pressed.2').waitFor();
+    await page.getByRole('status').getByText('The list ends here').waitFor();
+    expect(await page.evaluate(`document.activeElement.textContent`)).toBe('Show more');
+    await page.keyboard.press('Enter');
+    expect(await page.getByText('pressed.2').count()).toBe(1);
+    // A list of other filters begins anew.
+    await field(page, 'Action').fill('x');
+    await field(page, 'Action').press('Enter');
+    await page.waitForURL('**/audit?action=x');
+    await page.unroute('**/operator/v1/audit?*');
+    await page.route('**/operator/v1/audit?*', (route) => route.fulfill({ json: { data: [entry('3')] } }));
+    await scene.turnTo(page, '/audit?action=y');
+    await page.getByText('pressed.3').waitFor();
+    expect(await button(page, 'Show more').count()).toBe(0);
+  });
+
+  it('gives the focus to the list, when its button has shown the new rows', async () => {
+    const page = await scene.signedIn(await scene.tenants.operatorKey());
+    let keys = ['mx1.focus.example'];
+    await page.route('**/operator/v1/destinations?*', (route) => {
+      const data = keys.map((key) => ({ ...DESTINATION, key }));
+      return route.fulfill({ json: { data, pagination: { page: 1, limit: 50, total: data.length, totalPages: 1 } } });
+    });
+    await page.clock.install();
+    await scene.visit(page, '/destinations');
+    await page.getByRole('link', { name: 'mx1.focus.example' }).focus();
+    await page.keyboard.press('Shift');
+    keys = ['mx0.focus.example', ...keys];
+    await page.clock.runFor(5_000);
+    await button(page, 'Show 1 new row').focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'mx0.focus.example' }).waitFor();
+    expect(await page.evaluate(`document.activeElement.tagName`)).toBe('TABLE');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(`document.activeElement.textContent`)).toBe('mx0.focus.example');
+  });
+
   it('opens in a browser that refuses storage, and says that it has kept no session', async () => {
     const page = await scene.open();
     await page.addInitScript(`for (const name of ['localStorage', 'sessionStorage']) {

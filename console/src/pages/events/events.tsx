@@ -17,6 +17,8 @@ import { MAX_SHOWN, useFeed } from './feed';
 const ENOUGH = 20;
 const MOST_PAGES = 20;
 
+const LAST = `These are among the newest ${count(MAX_SHOWN)} events. The API has all of them.`;
+
 const TYPES = [{ value: '', label: 'All' }, ...LISTENED_TYPES.map((value) => ({ value, label: words(value) }))];
 
 export default function Events() {
@@ -74,13 +76,10 @@ function FeedCard() {
                 keyOf={({ data }) => String(data.eventId)}
               />
             )}
-            {canReadBack ? (
-              <More query={query} />
-            ) : (
-              events.length === MAX_SHOWN && (
-                <p className="pager">These are among the newest {count(MAX_SHOWN)} events. The API has all of them.</p>
-              )
-            )}
+            <More
+              query={{ hasNextPage: canReadBack, isFetchingNextPage: query.isFetchingNextPage, fetchNextPage }}
+              end={events.length === MAX_SHOWN ? LAST : undefined}
+            />
           </>
         )}
       </Loaded>
