@@ -8,6 +8,7 @@ import { useFilters } from '../../parts/filters';
 import { count, words } from '../../parts/format';
 import { type Column, More, Table } from '../../parts/list';
 import { Card, Page } from '../../parts/page';
+import { PageLink } from '../../parts/rights';
 import { Empty, Loaded, Loading, Requires } from '../../parts/states';
 import { Badge, Foreign, Time } from '../../parts/text';
 import { toneOf } from '../../parts/tones';
@@ -130,9 +131,9 @@ const COLUMNS: readonly Column<FeedEvent>[] = [
 function Origin({ data: { emailId, inboundEmailId, recipient } }: Pick<FeedEvent, 'data'>) {
   if (typeof inboundEmailId === 'string') {
     return (
-      <Link href={`/inbound/${inboundEmailId}`}>
+      <PageLink scope="inbound:read" to={`/inbound/${inboundEmailId}`} otherwise={null}>
         Open<span className="visually-hidden"> the received mail</span>
-      </Link>
+      </PageLink>
     );
   }
   if (typeof emailId !== 'string') return null;
