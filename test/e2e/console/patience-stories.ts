@@ -131,6 +131,46 @@ export function patienceStories(sceneOf: () => ConsoleScene): void {
     expect(await button(page, 'Show more').count()).toBe(0);
   });
 
+  it('takes the focus to the heading of a page that was turned to, unless people have moved it on meanwhile', async () => {
+    const page = await scene.signedIn();
+    const focused = () => page.evaluate<string>(`document.activeElement.textContent`);
+    const nav = (name: string) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name });
+    const { body } = await scene.api().post('/v1/webhooks', { url: 'https://focus.example/', events: ['*'] });
+    const path = `/webhooks/${body.data.id}`;
+    let letGo = (): void => undefined;
+    let held = new Promise<void>((resolve) => (letGo = resolve));
+    await page.route(`**/v1${path}`, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`${scene.base}/console${path}`);
+    await heading(page, 'Webhook').waitFor();
+    await waitFor(async () => (await focused()) === 'Webhook', { what: 'the focus at the heading' });
+    await nav('Statistics').focus();
+    letGo();
+    await heading(page, 'https://focus.example/').waitFor();
+    await page.evaluate(
+      `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))`,
+    );
+    expect(await focused()).toBe('Statistics');
+
+    await page.keyboard.press('Enter');
+    await waitFor(async () => (await focused()) === 'Statistics' && (await heading(page, 'Statistics').count()) > 0, {
+      what: 'the next page',
+    });
+    expect(await page.evaluate(`document.activeElement.tagName`)).toBe('H1');
+    held = new Promise<void>((resolve) => (letGo = resolve));
+    await scene.turnTo(page, '/nowhere');
+    await page.reload();
+    await page.evaluate(`history.pushState(null, '', '/console${path}')`);
+    await heading(page, 'Webhook').waitFor();
+    letGo();
+    // Who has not moved it on finds it at the heading of what has come.
+    await waitFor(async () => (await focused()) === 'https://focus.example/', { what: 'the focus at the heading' });
+    expect(await page.evaluate(`document.activeElement.tagName`)).toBe('H1');
+    await scene.api().call('DELETE', `/v1${path}`);
+  });
+
   it('gives the focus to the list, when its button has shown the new rows', async () => {
     const page = await scene.signedIn(await scene.tenants.operatorKey());
     let keys = ['mx1.focus.example'];
