@@ -171,6 +171,28 @@ export function patienceStories(sceneOf: () => ConsoleScene): void {
     await scene.api().call('DELETE', `/v1${path}`);
   });
 
+  it('loads every list again that is open for long', async () => {
+    const seats: readonly (readonly [key: string, path: string, asked: string])[] = [
+      [scene.acme.liveKey, '/suppressions', '/v1/suppressions'],
+      [scene.acme.liveKey, '/templates', '/v1/templates'],
+      [scene.acme.liveKey, '/keys', '/v1/api-keys'],
+      [scene.acme.liveKey, '/inbound', '/v1/inbound-routes'],
+      [await scene.tenants.operatorKey(), '/audit', '/operator/v1/audit'],
+    ];
+    for (const [key, path, asked] of seats) {
+      const page = await scene.signedIn(key);
+      let times = 0;
+      page.on('request', (request) => (times += Number(new URL(request.url()).pathname === asked)));
+      await page.clock.install();
+      await scene.visit(page, path);
+      await page.locator('.card').first().waitFor();
+      const before = times;
+      await page.clock.fastForward(180_000);
+      await waitFor(() => times > before, { what: `${path} to be loaded again` });
+      await page.close();
+    }
+  });
+
   it('gives the focus to the list, when its button has shown the new rows', async () => {
     const page = await scene.signedIn(await scene.tenants.operatorKey());
     let keys = ['mx1.focus.example'];

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { del, get, post } from '../../api/client';
+import { SELDOM } from '../../api/query-client';
 import { useMay, useSession } from '../../api/session';
 import type { Data, InboundRoute, Pagination, Webhook } from '../../api/types';
 import { Button } from '../../parts/button';
@@ -62,6 +63,7 @@ export function Routes() {
     queryKey: ['inbound-routes', page],
     queryFn: () => get<RouteList>('/v1/inbound-routes', { page, limit: LIMIT }),
     placeholderData: keepPreviousData,
+    refetchInterval: SELDOM,
     enabled: key.domainId === undefined,
   });
   if (key.domainId !== undefined) return null;

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
+import { SELDOM } from '../../api/query-client';
 import type { Pagination, TemplateListItem } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
 import { type Filter, FilterBar } from '../../parts/filter-bar';
@@ -51,6 +52,7 @@ function TemplatesPage() {
     queryKey: ['templates', q, at],
     queryFn: () => get<TemplateList>('/v1/templates', { page: at, limit: 50, q }),
     placeholderData: keepPreviousData,
+    refetchInterval: SELDOM,
   });
   // Once it is there it stays, whatever is found.
   if (!isLong && (q !== '' || (query.data?.pagination.total ?? 0) > FEW)) setLong(true);
