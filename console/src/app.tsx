@@ -3,7 +3,7 @@ import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter';
 import { holderOf, SessionProvider, useEnded, useSessionQuery } from './api/session';
 import { store, stored } from './api/storage';
 import { useLink } from './api/sign-in-link';
-import { Page } from './parts/page';
+import { Page, useTurns } from './parts/page';
 import { SecretProvider } from './parts/secret';
 import { Shell } from './parts/shell';
 import { Empty, Failure, Loading } from './parts/states';
@@ -108,6 +108,7 @@ export function App() {
 function Pages({ kind }: { kind: Kind }) {
   const [path] = useLocation();
   const search = useSearch();
+  useTurns(path);
   return (
     <SecretProvider>
       <Shell>

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { OPERATOR } from '../audit/audit.service';
@@ -6,6 +5,7 @@ import { OrganizationsService } from '../auth/organizations/organizations.servic
 import { validateDto } from '../common/http/dto/validate-dto';
 import { addressKey } from '../common/mail-address';
 import { type Mode, MODES } from '../common/tenant';
+import { SAVE_AS_UTF8, textOf } from '../modules/suppressions/file-text';
 import { ListSuppressionsQuery, SuppressionNotesDto } from '../modules/suppressions/dto/suppression.dto';
 import { toAddress, toSuppressionDto } from '../modules/suppressions/dto/suppression.mapper';
 import { SUPPRESSION_FORMS, type SuppressionForm } from '../modules/suppressions/suppression-forms';
@@ -53,7 +53,7 @@ export function addSuppressionCommands(program: Command, session: CliSession): v
       session.run((services) => add(services, organizationId, address, options)),
     );
   command(group, 'import', 'import the list of another service; bounces and complaints keep their reason')
-    .argument('<file>', 'CSV in UTF-8, at most 10 MiB')
+    .argument('<file>', 'CSV in UTF-8 or UTF-16, at most 10 MiB')
     .addOption(new Option('--from <service>').choices(SUPPRESSION_FORMS).makeOptionMandatory())
     .action((organizationId: string, file: string, options: ImportOptions) =>
       session.run((services) => importFile(services, organizationId, file, options)),
@@ -138,8 +138,9 @@ async function readText(file: string): Promise<string> {
 }
 
 function decode(file: string, bytes: Buffer): string {
-  if (bytes.length <= MAX_IMPORT_BYTES && !isUtf8(bytes)) {
-    throw new CliError('invalid_request', `${file} is not UTF-8: save it as "CSV UTF-8"`);
-  }
-  return bytes.toString('utf8');
+  // A character for each byte: the service refuses it as too large, whatever its encoding.
+  if (bytes.length > MAX_IMPORT_BYTES) return bytes.toString('latin1');
+  const text = textOf(bytes);
+  if (text === undefined) throw new CliError('invalid_request', `${file} is not text in UTF-8. ${SAVE_AS_UTF8}`);
+  return text;
 }

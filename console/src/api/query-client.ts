@@ -54,6 +54,9 @@ export function slowing(firstMs: number, longestMs: number) {
   };
 }
 
+/** Of lists that few people change: a page that is open for long must not show old rows as the present. */
+export const SELDOM = slowing(10_000, 60_000);
+
 /**
  * The interval of a list of which more is shown on request. All its pages are loaded again, one after another: however many there are, in
  * the same time it takes as many requests as one of them.

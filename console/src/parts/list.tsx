@@ -1,5 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
+import { useSearch } from 'wouter';
 import type { Pagination } from '../api/types';
 import { Button } from './button';
 import { count, plural } from './format';
@@ -34,16 +35,22 @@ export interface TableProps<Row> {
 export function Table<Row>({ caption, columns, rows, keyOf, isOld }: TableProps<Row>) {
   const ref = useStacking();
   const { shown, fresh, showAll, box } = useHeldRows({ rows, keyOf, isOld });
+  const table = useRef<HTMLTableElement>(null);
+  const showFresh = () => {
+    showAll();
+    // The button goes, and with it the focus.
+    table.current?.focus();
+  };
   return (
     <div ref={ref} className="table-wrap" {...box}>
       <div className="fresh" role="status">
         {fresh > 0 && (
-          <Button small onClick={showAll}>
+          <Button small onClick={showFresh}>
             Show {plural(fresh, 'new row')}
           </Button>
         )}
       </div>
-      <table className="stacking">
+      <table ref={table} tabIndex={-1} className="stacking">
         <caption className="visually-hidden">{caption}</caption>
         <thead>
           <tr>
@@ -219,14 +226,30 @@ interface Endless {
   readonly fetchNextPage: () => Promise<unknown>;
 }
 
-/** The rest of a list that has no pages. */
-export function More({ query: { hasNextPage, isFetchingNextPage, fetchNextPage } }: { query: Endless }) {
-  if (!hasNextPage) return null;
+interface MoreProps {
+  readonly query: Endless;
+  /** Where the rows end, and the list may not. */
+  readonly end?: string | undefined;
+}
+
+/** The rest of a list that has no pages. Its button stays once it has shown everything: it has the focus of who has pressed it. */
+export function More({ query: { hasNextPage, isFetchingNextPage, fetchNextPage }, end }: MoreProps) {
+  const of = useSearch();
+  const [usedFor, setUsedFor] = useState<string>();
+  const isUsed = usedFor === of;
+  if (!hasNextPage && !isUsed && end === undefined) return null;
+  const showMore = () => {
+    setUsedFor(of);
+    void fetchNextPage();
+  };
   return (
     <div className="pager">
-      <Button small busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-        Show more
-      </Button>
+      {(hasNextPage || isUsed) && (
+        <Button small busy={isFetchingNextPage} spent={!hasNextPage} onClick={showMore}>
+          Show more
+        </Button>
+      )}
+      <span role="status">{!hasNextPage && (end ?? 'The list ends here')}</span>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useLayoutEffect, useRef } from 'react';
 import { Link } from 'wouter';
 import { visible } from './format';
 import { Foreign } from './text';
@@ -14,13 +14,31 @@ interface PageProps {
   readonly children: ReactNode;
 }
 
+/** What has had the focus since the last change of page, as long as the user has not moved it. */
+let leftAt: Element | null = null;
+
+/** To be used by what shows the page of a path. */
+export function useTurns(path: string): void {
+  useLayoutEffect(() => {
+    leftAt = document.activeElement;
+  }, [path]);
+}
+
+/** Data that comes after the user has gone on, with the keyboard or into a field, must not take the focus back. */
+function focusArrival(heading: HTMLElement | null): void {
+  const { activeElement: at, body } = document;
+  if (at !== leftAt && at !== body && at !== null) return;
+  heading?.focus({ preventScroll: true });
+  leftAt = heading;
+}
+
 /** The frame of every page. Its heading has the focus after a change of page, so that screen readers begin there. */
 export function Page({ title, badge, lead, actions, up, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${visible(title)} · Waybill`;
   }, [title]);
-  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  useEffect(() => focusArrival(heading.current), []);
   return (
     <div className="page">
       <div className="page-head">

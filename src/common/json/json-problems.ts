@@ -35,7 +35,7 @@ export const MAX_DEPTH = 32;
 const MESSAGES: Record<JsonProblem, string> = {
   depth: `must not be nested deeper than ${MAX_DEPTH} levels`,
   items: 'holds too many values',
-  nul: 'must not contain NUL characters',
+  nul: 'must not contain NUL characters, which text in UTF-16 has when it is read as UTF-8: decode it as UTF-16',
   surrogate: 'must not contain unpaired surrogates',
   'forbidden-key': 'must not use the keys __proto__, constructor or prototype',
   'duplicate-key': 'is given twice',

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { csvRows, readForm, SUPPRESSION_FORMS, type SuppressionForm } from './suppression-forms';
+import { csvRows } from './csv-rows';
+import { readForm, SUPPRESSION_FORMS, type SuppressionForm } from './suppression-forms';
 
 const read = (from: SuppressionForm, ...lines: string[]) =>
   [...readForm(from, lines.join('\n'))].flatMap(({ entry }) => entry ?? []);
@@ -184,6 +185,23 @@ describe('the rows of a CSV text', () => {
       ['', ''],
     ]);
     expect(fieldsOf('')).toEqual([]);
+  });
+
+  it('may have semicolons or tabs between their fields, whichever comes first outside of quotes', () => {
+    const semicolons = ['"email, or none";"reason";notes', 'a@x.example;manual;called, wrote'];
+    expect(fieldsOf(semicolons.join('\n'))).toEqual([
+      ['email, or none', 'reason', 'notes'],
+      ['a@x.example', 'manual', 'called, wrote'],
+    ]);
+    expect(fieldsOf('\uFEFFa@x.example\tmanual\tcalled, wrote; gone\r\nb@x.example\t\t"tab\there"')).toEqual([
+      ['a@x.example', 'manual', 'called, wrote; gone'],
+      ['b@x.example', '', 'tab\there'],
+    ]);
+    expect(fieldsOf('a@x.example\nb@x.example,manual,called; wrote; gone')).toEqual([
+      ['a@x.example'],
+      ['b@x.example', 'manual', 'called; wrote; gone'],
+    ]);
+    expect(short('waybill', 'Reason;Email', 'unsubscribe;a@x.example')).toEqual(['a@x.example unsubscribe']);
   });
 
   it('are counted by the lines of the file', () => {

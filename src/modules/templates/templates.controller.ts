@@ -57,7 +57,7 @@ export class TemplatesController {
   @ApiList(TemplateListItemDto, PaginationDto)
   @ApiErrors('invalid_request', 'domain_not_allowed')
   async list(@CurrentPrincipal() { organizationId }: Principal, @Query() query: ListTemplatesQuery) {
-    const { listed, total } = await this.templates.page(organizationId, toNamedSlice(query));
+    const { listed, total } = await this.templates.page(organizationId, { ...toNamedSlice(query), text: query.q });
     const { shown, last } = cutPage(listed, query.limit);
     return { data: toListItems(shown), pagination: toPagination({ total, next: last?.template.name }, query) };
   }

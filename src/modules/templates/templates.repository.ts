@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Any, In, LessThanOrEqual, MoreThan, type Repository } from 'typeorm';
+import { Any, type FindOptionsWhere, In, LessThanOrEqual, Raw, type Repository } from 'typeorm';
 import type { NamedSlice } from '../../common/ids';
 import { lockList } from '../../database/statements/locks.sql';
 import type { Transaction } from '../../database/statements/transaction';
@@ -16,6 +16,11 @@ export interface TemplateKey {
 /** A template that is looked up together with others'. */
 export interface WantedTemplate extends TemplateKey {
   readonly organizationId: string;
+}
+
+/** A page of a list by name, of those whose name has the text in it. */
+export interface TemplateSlice extends NamedSlice {
+  readonly text?: string | undefined;
 }
 
 /** A version without its bodies. */
@@ -60,11 +65,12 @@ export class TemplatesRepository {
   }
 
   /** In the order of names, with the total number, which counts those before `after` too. */
-  async page(organizationId: string, { after, skip, take }: NamedSlice): Promise<[Template[], number]> {
+  async page(organizationId: string, { text, after, skip, take }: TemplateSlice): Promise<[Template[], number]> {
     const order = { name: 'ASC' } as const;
-    const where = { organizationId };
+    const where = { organizationId, ...named({ text }) };
     if (after === undefined) return this.templates.findAndCount({ where, order, skip, take });
-    const found = await this.templates.find({ where: { ...where, name: MoreThan(after) }, order, skip, take });
+    const following = { organizationId, ...named({ text, after }) };
+    const found = await this.templates.find({ where: following, order, skip, take });
     return [found, await this.templates.countBy(where)];
   }
 
@@ -142,6 +148,16 @@ export class TemplatesRepository {
     await tx.manager.delete(TemplateVersion, { organizationId, templateId: id });
     await tx.manager.delete(Template, { organizationId, id });
   }
+}
+
+/** Names have no capital letters. An organization has 1,000 templates, so that its part of the index is read for a text in them. */
+function named({ text, after }: { text?: string | undefined; after?: string }): FindOptionsWhere<Template> {
+  if (text === undefined && after === undefined) return {};
+  const holds = (name: string) => [
+    ...(text === undefined ? [] : [`position(:text in ${name}) > 0`]),
+    ...(after === undefined ? [] : [`${name} > :after`]),
+  ];
+  return { name: Raw((name) => holds(name).join(' and '), { text: text?.toLowerCase(), after }) };
 }
 
 /** By its id, by its name. */

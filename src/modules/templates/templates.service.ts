@@ -3,13 +3,13 @@ import { AuditService } from '../../audit/audit.service';
 import { Clock } from '../../common/clock';
 import { DiskSpace } from '../../common/disk-space';
 import { AppError, NotFoundError, ValidationError } from '../../common/errors/app-error';
-import { type NamedSlice, newId } from '../../common/ids';
+import { newId } from '../../common/ids';
 import { Database } from '../../database/pool/database.service';
 import { violatedConstraint } from '../../database/statements/database-errors';
 import type { Transaction } from '../../database/statements/transaction';
 import { type RenderedTemplate, TemplateRenderer, type TemplateUse } from './template-renderer.service';
 import { KEPT_BYTES, KEPT_VERSIONS, type Template, type TemplateVersion, TOTAL_BYTES } from './template.entity';
-import { type ListedVersion, TemplatesRepository } from './templates.repository';
+import { type ListedVersion, type TemplateSlice, TemplatesRepository } from './templates.repository';
 
 /** A change of a template: undefined properties stay, an empty part is removed. */
 export interface TemplateChange {
@@ -73,7 +73,7 @@ export class TemplatesService {
   }
 
   /** In the order of names, with the total number. One that is deleted meanwhile has no version: it is still a place in the list. */
-  async page(organizationId: string, slice: NamedSlice) {
+  async page(organizationId: string, slice: TemplateSlice) {
     const [templates, total] = await this.templates.page(organizationId, slice);
     const latest = await this.templates.latest(organizationId, templates);
     const byId = new Map(latest.map((version) => [version.templateId, version]));

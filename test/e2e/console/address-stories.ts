@@ -43,6 +43,46 @@ export function addressStories(sceneOf: () => ConsoleScene): void {
     await heading(desk, key).waitFor();
   });
 
+  it('links to no page that the key cannot open', async () => {
+    const { acme } = scene;
+    const { body } = await scene.api().post('/v1/webhooks', { url: 'https://hooks.example/', events: ['*'] });
+    const { id } = body.data;
+    const links = (page: Page) =>
+      page.evaluate<string[]>(`[...document.querySelectorAll('main a')].map((each) => each.getAttribute('href'))`);
+    const hooks = await scene.signedIn(await acme.key('live', ['webhook:read', 'email:send']));
+    const delivery = { id: '1', emailId: '2', eventType: 'email.bounced', state: 'failed', attempts: 1 };
+    const data = [{ ...delivery, createdAt: '2026-01-01T00:00:00Z' }];
+    await hooks.route(`**/v1/webhooks/${id}/deliveries?*`, (route) =>
+      route.fulfill({ json: { data, pagination: { hasMore: false } } }),
+    );
+    await scene.visit(hooks, `/webhooks/${id}`);
+    await hooks.getByRole('cell', { name: 'Email bounced', exact: true }).waitFor();
+    expect(await links(hooks)).toEqual(['/console/webhooks']);
+    await scene.turnTo(hooks, '/send');
+    await hooks.getByText('domain has to be verified').waitFor();
+    expect(await links(hooks)).toEqual(['/mailbox']);
+
+    const mail = await scene.signedIn(await acme.key('live', ['email:read', 'inbound:read']));
+    const route = { id: '1', address: 'a@x.example', domainId: '2', webhookId: '3', createdAt: '2026-01-01T00:00:00Z' };
+    await mail.route('**/v1/inbound-routes?*', (request) =>
+      request.fulfill({ json: { data: [route], pagination: { page: 1, limit: 20, total: 1, totalPages: 1 } } }),
+    );
+    await scene.visit(mail, '/inbound');
+    await mail.getByRole('row', { name: 'a@x.example verified one webhook' }).waitFor();
+    expect(await links(mail)).not.toEqual(expect.arrayContaining([expect.stringMatching(/domains|webhooks/)]));
+    const sent = await scene.signedIn(await acme.key('live', ['email:read']));
+    const events = [
+      { type: 'inbound.received', timestamp: route.createdAt, data: { eventId: '1', inboundEmailId: '2' } },
+    ];
+    await sent.route('**/v1/events?*', (request) =>
+      request.fulfill({ json: { data: events, pagination: { hasMore: false, nextCursor: '1' } } }),
+    );
+    await scene.visit(sent, '/events');
+    await sent.getByRole('cell', { name: /received/i }).waitFor();
+    expect(await links(sent)).toEqual([]);
+    await scene.api().call('DELETE', `/v1/webhooks/${id}`);
+  });
+
   it('shows what was chosen before, when people come back', async () => {
     const id = await scene.api().send({ to: ['ada@example.com'], subject: 'There and back' });
     await scene.api().waitForStatus(id, 'delivered');

@@ -142,6 +142,35 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     });
   });
 
+  it('finds a template among many by a part of its name', async () => {
+    const many = await scene.tenants.create('many-templates.example');
+    const page = await scene.signedIn(many.liveKey);
+    await scene.db.query(
+      `with added as (
+         insert into templates select $1::uuid, gen_random_uuid(), 'letter-' || n, 1, now(), now() from generate_series(1, 120) as n
+         returning *
+       )
+       insert into template_versions (organization_id, template_id, version, subject, text, variables, created_at)
+       select organization_id, id, 1, 's', 't', '{}', now() from added`,
+      [many.organizationId],
+    );
+    await scene.visit(page, '/templates?page=2');
+    await page.getByText('120 templates · page 2 of 3').waitFor();
+    await field(page, 'Name').fill('TER-11');
+    await field(page, 'Name').press('Enter');
+    await page.getByText('11 templates').waitFor();
+    await page.getByRole('link', { name: 'letter-117' }).click();
+    await heading(page, 'letter-117').waitFor();
+    await page.goBack();
+    await page.getByText('11 templates').waitFor();
+    expect(await field(page, 'Name').inputValue()).toBe('TER-11');
+    await field(page, 'Name').fill('receipt');
+    await field(page, 'Name').press('Enter');
+    await heading(page, 'No matching templates').waitFor();
+    await field(page, 'Name').press('Escape');
+    await page.getByText('120 templates').waitFor();
+  });
+
   it('keeps a secret until the user has it, though the page is left while it is made', async () => {
     const page = await scene.signedIn();
     await scene.visit(page, '/emails');

@@ -97,6 +97,123 @@ export function patienceStories(sceneOf: () => ConsoleScene): void {
     await waitFor(async () => (await names()).join() === rows.join(), { what: 'the present rows without the pointer' });
   });
 
+  it('leaves the focus of the keyboard in a list, when its button has shown the last rows', async () => {
+    const page = await scene.signedIn(await scene.tenants.operatorKey());
+    const target = { type: 'installation', id: 'x' };
+    const entry = (id: string) => ({
+      id,
+      at: '2026-01-01T00:00:00Z',
+      action: `pressed.${id}`,
+      actor: 'x',
+      target,
+      details: {},
+    });
+    await page.route('**/operator/v1/audit?*', (route) => {
+      const isLast = new URL(route.request().url()).searchParams.has('cursor');
+      return route.fulfill({ json: isLast ? { data: [entry('2')] } : { data: [entry('1')], nextCursor: '1' } });
+    });
+    await scene.visit(page, '/audit');
+    await button(page, 'Show more').focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('pressed.2').waitFor();
+    await page.getByRole('status').getByText('The list ends here').waitFor();
+    expect(await page.evaluate(`document.activeElement.textContent`)).toBe('Show more');
+    await page.keyboard.press('Enter');
+    expect(await page.getByText('pressed.2').count()).toBe(1);
+    // A list of other filters begins anew.
+    await field(page, 'Action').fill('x');
+    await field(page, 'Action').press('Enter');
+    await page.waitForURL('**/audit?action=x');
+    await page.unroute('**/operator/v1/audit?*');
+    await page.route('**/operator/v1/audit?*', (route) => route.fulfill({ json: { data: [entry('3')] } }));
+    await scene.turnTo(page, '/audit?action=y');
+    await page.getByText('pressed.3').waitFor();
+    expect(await button(page, 'Show more').count()).toBe(0);
+  });
+
+  it('takes the focus to the heading of a page that was turned to, unless people have moved it on meanwhile', async () => {
+    const page = await scene.signedIn();
+    const focused = () => page.evaluate<string>(`document.activeElement.textContent`);
+    const nav = (name: string) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name });
+    const { body } = await scene.api().post('/v1/webhooks', { url: 'https://focus.example/', events: ['*'] });
+    const path = `/webhooks/${body.data.id}`;
+    let letGo = (): void => undefined;
+    let held = new Promise<void>((resolve) => (letGo = resolve));
+    await page.route(`**/v1${path}`, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`${scene.base}/console${path}`);
+    await heading(page, 'Webhook').waitFor();
+    await waitFor(async () => (await focused()) === 'Webhook', { what: 'the focus at the heading' });
+    await nav('Statistics').focus();
+    letGo();
+    await heading(page, 'https://focus.example/').waitFor();
+    await page.evaluate(
+      `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))`,
+    );
+    expect(await focused()).toBe('Statistics');
+
+    await page.keyboard.press('Enter');
+    await waitFor(async () => (await focused()) === 'Statistics' && (await heading(page, 'Statistics').count()) > 0, {
+      what: 'the next page',
+    });
+    expect(await page.evaluate(`document.activeElement.tagName`)).toBe('H1');
+    held = new Promise<void>((resolve) => (letGo = resolve));
+    await scene.turnTo(page, '/nowhere');
+    await page.reload();
+    await page.evaluate(`history.pushState(null, '', '/console${path}')`);
+    await heading(page, 'Webhook').waitFor();
+    letGo();
+    // Who has not moved it on finds it at the heading of what has come.
+    await waitFor(async () => (await focused()) === 'https://focus.example/', { what: 'the focus at the heading' });
+    expect(await page.evaluate(`document.activeElement.tagName`)).toBe('H1');
+    await scene.api().call('DELETE', `/v1${path}`);
+  });
+
+  it('loads every list again that is open for long', async () => {
+    const seats: readonly (readonly [key: string, path: string, asked: string])[] = [
+      [scene.acme.liveKey, '/suppressions', '/v1/suppressions'],
+      [scene.acme.liveKey, '/templates', '/v1/templates'],
+      [scene.acme.liveKey, '/keys', '/v1/api-keys'],
+      [scene.acme.liveKey, '/inbound', '/v1/inbound-routes'],
+      [await scene.tenants.operatorKey(), '/audit', '/operator/v1/audit'],
+    ];
+    for (const [key, path, asked] of seats) {
+      const page = await scene.signedIn(key);
+      let times = 0;
+      page.on('request', (request) => (times += Number(new URL(request.url()).pathname === asked)));
+      await page.clock.install();
+      await scene.visit(page, path);
+      await page.locator('.card').first().waitFor();
+      const before = times;
+      await page.clock.fastForward(180_000);
+      await waitFor(() => times > before, { what: `${path} to be loaded again` });
+      await page.close();
+    }
+  });
+
+  it('gives the focus to the list, when its button has shown the new rows', async () => {
+    const page = await scene.signedIn(await scene.tenants.operatorKey());
+    let keys = ['mx1.focus.example'];
+    await page.route('**/operator/v1/destinations?*', (route) => {
+      const data = keys.map((key) => ({ ...DESTINATION, key }));
+      return route.fulfill({ json: { data, pagination: { page: 1, limit: 50, total: data.length, totalPages: 1 } } });
+    });
+    await page.clock.install();
+    await scene.visit(page, '/destinations');
+    await page.getByRole('link', { name: 'mx1.focus.example' }).focus();
+    await page.keyboard.press('Shift');
+    keys = ['mx0.focus.example', ...keys];
+    await page.clock.runFor(5_000);
+    await button(page, 'Show 1 new row').focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'mx0.focus.example' }).waitFor();
+    expect(await page.evaluate(`document.activeElement.tagName`)).toBe('TABLE');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(`document.activeElement.textContent`)).toBe('mx0.focus.example');
+  });
+
   it('opens in a browser that refuses storage, and says that it has kept no session', async () => {
     const page = await scene.open();
     await page.addInitScript(`for (const name of ['localStorage', 'sessionStorage']) {

@@ -215,6 +215,23 @@ export function writingStories(sceneOf: () => ConsoleScene): void {
     await page.getByText('1 added, 0 refused').waitFor();
   });
 
+  it('imports a file as Excel writes it, and says what to do with one that is no text', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/suppressions');
+    await button(page, 'Import CSV').click();
+    const choose = (buffer: Buffer) =>
+      page.getByLabel('File', { exact: true }).setInputFiles({ name: 'list.txt', mimeType: 'text/plain', buffer });
+    const text = 'Email\tReason\tNotes\r\nexcel@x.example\tmanual\tJürgen, by phone\r\n';
+    await choose(Buffer.from('a@x.example,manual,J\xfcrgen', 'latin1'));
+    await button(page, /^Import$/).click();
+    await page.getByRole('alert').getByText('Save it as “CSV UTF-8”').waitFor();
+    await choose(Buffer.from(`\ufeff${text}`, 'utf16le'));
+    await button(page, /^Import$/).click();
+    await page.getByText('1 added, 0 refused').waitFor();
+    await button(page, 'Close').click();
+    await page.getByRole('row', { name: 'excel@x.example' }).getByText('Jürgen, by phone').waitFor();
+  });
+
   it('says that a file has no addresses', async () => {
     const page = await scene.signedIn();
     await scene.visit(page, '/suppressions');

@@ -17,6 +17,7 @@ export async function use(): Promise<string[]> {
   // @ts-expect-error it is required
   await waybill.suppressions.create({ email: perhaps, reason: 'manual' });
   for await (const template of waybill.templates.listAll()) names.push(template.name);
+  for await (const template of waybill.templates.listAll({ q: 'reset' })) names.push(template.name);
   const { pagination } = await waybill.emails.list({ status: 'bounced' });
   const event: WebhookEvent = await waybill.webhooks.verify('', {}, 'whsec_x');
   if (event.type === 'email.bounced') names.push(event.data.emailId, event.data.bounceType ?? '');

@@ -70,6 +70,15 @@ describe('POST /v1/suppressions/import', () => {
     expect([many.status, many.body.error.details]).toEqual([413, { maxLines: 200_000 }]);
   });
 
+  it('refuses a file in UTF-16 that was read as UTF-8, and says what to do', async () => {
+    const file = Buffer.from('\ufeffEmail\r\na@x.example\r\n', 'utf16le');
+    const { status, body } = await importFile('waybill', file.toString('utf8'));
+    expect([status, body.error.code]).toEqual([400, 'invalid_request']);
+    expect(body.error.details.validation.csv[0]).toContain('decode it as UTF-16');
+    const tabs = await importFile('waybill', 'Email\tReason\r\na@x.example\tmanual\r\n');
+    expect(tabs.body.data).toMatchObject({ added: 1, invalid: 0 });
+  });
+
   it('stays with its tenant', async () => {
     const other = await app.owner();
     await importFile('ses', 'mine@x.example,BOUNCE');

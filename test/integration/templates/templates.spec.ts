@@ -97,6 +97,25 @@ describe('/v1/templates', () => {
     }
   });
 
+  it('finds a part of the name, on every page and behind every cursor', async () => {
+    for (const name of ['reset-b', 'welcome', 'x-reset', 'reset-a', 'a-b']) await add({ name });
+    const read = async (query: string) => {
+      const { status, body } = await acme.api.get(`/v1/templates?${query}`);
+      return [status, body.data?.map(({ name }: { name: string }) => name), body.pagination];
+    };
+    const counted = { page: 1, limit: 2, total: 3, totalPages: 2 };
+    const first = await read('q=ReSet&limit=2');
+    expect(first).toEqual([200, ['reset-a', 'reset-b'], { ...counted, nextCursor: expect.any(String) }]);
+    expect(await read('q=reset&limit=2&page=2')).toEqual([200, ['x-reset'], { ...counted, page: 2 }]);
+    expect(await read(`q=reset&limit=2&cursor=${first[2].nextCursor}`)).toEqual([200, ['x-reset'], counted]);
+    for (const q of ['a_b', '%25', 'password', "'"]) {
+      expect(await read(`q=${q}`)).toMatchObject([200, [], { total: 0, totalPages: 0 }]);
+    }
+    for (const q of ['', 'x'.repeat(65), '%00', 'a&q=b']) expect(await read(`q=${q}`)).toMatchObject([400]);
+    const { body } = await (await app.owner('Other')).api.get('/v1/templates?q=reset');
+    expect(body.data).toEqual([]);
+  });
+
   it('refuses a syntax error with its place, another name twice, and neither html nor text', async () => {
     const wrong = await acme.api.post('/v1/templates', { ...WELCOME, html: 'a\nb {% if name %}' });
     expect(wrong).toMatchObject({

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
+import { forPages, SELDOM } from '../../api/query-client';
 import { useSession } from '../../api/session';
 import type { AuditEntry } from '../../api/types';
 import { detailsOf, whoActed } from '../../parts/audit-words';
@@ -112,6 +113,7 @@ function AuditPage() {
       ),
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: (query) => forPages(SELDOM(query), query.state.data),
   });
   const isFiltered = action !== '' || organization !== '' || target !== '';
   return (

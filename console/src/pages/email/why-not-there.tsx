@@ -1,7 +1,7 @@
-import { Link } from 'wouter';
 import type { EmailDetail, EmailRecipient } from '../../api/types';
 import { whyItEnded, whyItWaits, type Why } from '../../parts/email-words';
 import { plural } from '../../parts/format';
+import { PageLink } from '../../parts/rights';
 import { Suppressed } from '../../parts/suppressed';
 import { Foreign, Moment, Time } from '../../parts/text';
 
@@ -82,7 +82,9 @@ function WhyOne({ recipient, why }: { recipient: EmailRecipient; why: Why }) {
         {waiting?.reason === 'domain_paused' && (
           <>
             {' '}
-            <Link href="/domains">Go to the domains</Link>
+            <PageLink scope="domain:read" to="/domains" otherwise={null}>
+              Go to the domains
+            </PageLink>
           </>
         )}
         {endsAt && (

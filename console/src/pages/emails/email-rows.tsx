@@ -1,4 +1,4 @@
-import { type MouseEvent, type ReactNode, useState } from 'react';
+import { type MouseEvent, type ReactNode, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Email, Pagination } from '../../api/types';
 import { Button } from '../../parts/button';
@@ -41,6 +41,12 @@ export function EmailRows({ of, list, isOld, isLive, pager }: EmailRowsProps) {
   const ref = useStacking();
   const isChosen = selected !== undefined;
   const { shown, fresh, showAll, box } = useHeldRows({ rows: list.data, keyOf, isOld, isChosen });
+  const table = useRef<HTMLTableElement>(null);
+  const showFresh = () => {
+    showAll();
+    // The button goes, and with it the focus.
+    table.current?.focus();
+  };
   const at = shown.findIndex(({ row }) => row.id === selected);
   const state = isLive ? 'Live' : 'Not live';
   const move = (step: number) => {
@@ -63,7 +69,7 @@ export function EmailRows({ of, list, isOld, isLive, pager }: EmailRowsProps) {
     <>
       <div className="live" role="status">
         {fresh > 0 ? (
-          <Button small onClick={showAll}>
+          <Button small onClick={showFresh}>
             Show {plural(fresh, 'new email')}
           </Button>
         ) : (
@@ -71,7 +77,7 @@ export function EmailRows({ of, list, isOld, isLive, pager }: EmailRowsProps) {
         )}
       </div>
       <div ref={ref} className="table-wrap" {...box}>
-        <table className="stacking">
+        <table ref={table} tabIndex={-1} className="stacking">
           <caption className="visually-hidden">Emails, newest first</caption>
           <thead>
             <tr>

@@ -8,6 +8,7 @@ import { useFilters } from '../../parts/filters';
 import { count, words } from '../../parts/format';
 import { type Column, More, Table } from '../../parts/list';
 import { Card, Page } from '../../parts/page';
+import { PageLink } from '../../parts/rights';
 import { Empty, Loaded, Loading, Requires } from '../../parts/states';
 import { Badge, Foreign, Time } from '../../parts/text';
 import { toneOf } from '../../parts/tones';
@@ -16,6 +17,8 @@ import { MAX_SHOWN, useFeed } from './feed';
 /** With fewer of the wanted type it looks further back by itself, so many pages at most. */
 const ENOUGH = 20;
 const MOST_PAGES = 20;
+
+const LAST = `These are among the newest ${count(MAX_SHOWN)} events. The API has all of them.`;
 
 const TYPES = [{ value: '', label: 'All' }, ...LISTENED_TYPES.map((value) => ({ value, label: words(value) }))];
 
@@ -74,13 +77,10 @@ function FeedCard() {
                 keyOf={({ data }) => String(data.eventId)}
               />
             )}
-            {canReadBack ? (
-              <More query={query} />
-            ) : (
-              events.length === MAX_SHOWN && (
-                <p className="pager">These are among the newest {count(MAX_SHOWN)} events. The API has all of them.</p>
-              )
-            )}
+            <More
+              query={{ hasNextPage: canReadBack, isFetchingNextPage: query.isFetchingNextPage, fetchNextPage }}
+              end={events.length === MAX_SHOWN ? LAST : undefined}
+            />
           </>
         )}
       </Loaded>
@@ -131,9 +131,9 @@ const COLUMNS: readonly Column<FeedEvent>[] = [
 function Origin({ data: { emailId, inboundEmailId, recipient } }: Pick<FeedEvent, 'data'>) {
   if (typeof inboundEmailId === 'string') {
     return (
-      <Link href={`/inbound/${inboundEmailId}`}>
+      <PageLink scope="inbound:read" to={`/inbound/${inboundEmailId}`} otherwise={null}>
         Open<span className="visually-hidden"> the received mail</span>
-      </Link>
+      </PageLink>
     );
   }
   if (typeof emailId !== 'string') return null;

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link } from 'wouter';
 import { del, get, post } from '../../api/client';
+import { SELDOM } from '../../api/query-client';
 import { useMay, useSession } from '../../api/session';
 import type { Data, InboundRoute, Pagination, Webhook } from '../../api/types';
 import { Button } from '../../parts/button';
@@ -10,7 +10,7 @@ import { Confirm, FormDialog } from '../../parts/dialog';
 import { bound, SelectField, TextField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { type Column, ListCard, PagesPager } from '../../parts/list';
-import { useRights } from '../../parts/rights';
+import { PageLink, useRights } from '../../parts/rights';
 import { Badge, Foreign, Time } from '../../parts/text';
 
 interface RouteList {
@@ -29,14 +29,22 @@ const COLUMNS: readonly Column<InboundRoute>[] = [
       domainId === undefined ? (
         <Badge status="no verified domain" tone="bad" />
       ) : (
-        <Link href={`/domains/${domainId}`}>its records</Link>
+        <PageLink scope="domain:read" to={`/domains/${domainId}`} otherwise="verified">
+          its records
+        </PageLink>
       ),
   },
   {
     name: 'Tells',
     look: 'soft',
     cell: ({ webhookId }) =>
-      webhookId === undefined ? 'subscribed webhooks' : <Link href={`/webhooks/${webhookId}`}>one webhook</Link>,
+      webhookId === undefined ? (
+        'subscribed webhooks'
+      ) : (
+        <PageLink scope="webhook:read" to={`/webhooks/${webhookId}`}>
+          one webhook
+        </PageLink>
+      ),
   },
   { name: 'Since', look: 'soft', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
@@ -55,6 +63,7 @@ export function Routes() {
     queryKey: ['inbound-routes', page],
     queryFn: () => get<RouteList>('/v1/inbound-routes', { page, limit: LIMIT }),
     placeholderData: keepPreviousData,
+    refetchInterval: SELDOM,
     enabled: key.domainId === undefined,
   });
   if (key.domainId !== undefined) return null;

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { del, get } from '../../api/client';
+import { SELDOM } from '../../api/query-client';
 import { useSession } from '../../api/session';
 import type { ApiKey, Data } from '../../api/types';
 import { now } from '../../api/service-clock';
@@ -68,7 +69,11 @@ function Name({ apiKey: { id, name } }: { apiKey: ApiKey }) {
 function KeysPage() {
   const [creates, setCreates] = useState(false);
   const [revokes, setRevokes] = useState<ApiKey>();
-  const query = useQuery({ queryKey: ['keys'], queryFn: () => get<Data<ApiKey[]>>('/v1/api-keys') });
+  const query = useQuery({
+    queryKey: ['keys'],
+    queryFn: () => get<Data<ApiKey[]>>('/v1/api-keys'),
+    refetchInterval: SELDOM,
+  });
   const create = (
     <Button kind="primary" icon="plus" onClick={() => setCreates(true)}>
       Create a key

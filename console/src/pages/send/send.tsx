@@ -1,5 +1,4 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { Link } from 'wouter';
 import { ApiError } from '../../api/client';
 import { sendOnce } from '../../api/send-once';
 import { useSession } from '../../api/session';
@@ -9,6 +8,7 @@ import { useGoOn } from '../../parts/change';
 import { useDomains } from '../../parts/domains';
 import { bound, TextArea, TextField, useRefusalFocus } from '../../parts/field';
 import { Card, Page } from '../../parts/page';
+import { PageLink } from '../../parts/rights';
 import { InlineError, Requires } from '../../parts/states';
 import { useToast } from '../../parts/toast';
 import { Simulator } from './simulator';
@@ -68,7 +68,11 @@ function senderHint(from: string | undefined): ReactNode {
   if (from === undefined) {
     return (
       <>
-        Its <Link href="/domains">domain</Link> has to be verified.
+        Its{' '}
+        <PageLink scope="domain:read" to="/domains">
+          domain
+        </PageLink>{' '}
+        has to be verified.
       </>
     );
   }

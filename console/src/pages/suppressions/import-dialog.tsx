@@ -3,7 +3,7 @@ import { type MouseEvent, useEffect, useRef, useState } from 'react';
 import { post } from '../../api/client';
 import type { Data, ImportedFile } from '../../api/types';
 import { Button } from '../../parts/button';
-import { download, toCsv } from '../../parts/csv';
+import { download, readText, toCsv } from '../../parts/csv';
 import { Dialog } from '../../parts/dialog';
 import { bound, SelectField } from '../../parts/field';
 import { count } from '../../parts/format';
@@ -48,7 +48,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
     setError(undefined);
     try {
       if (file.size > MAX_BYTES) throw new Error('The file is larger than 10 MiB: split it, and repeat the head line');
-      const { data } = await post<Data<ImportedFile>>('/v1/suppressions/import', { from, csv: await file.text() });
+      const { data } = await post<Data<ImportedFile>>('/v1/suppressions/import', { from, csv: await readText(file) });
       setReport(data);
     } catch (failed) {
       setError(failed);
@@ -75,7 +75,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
           <input
             id="import-file"
             type="file"
-            accept=".csv,text/csv,text/plain"
+            accept=".csv,.txt,text/csv,text/plain"
             disabled={busy}
             onClick={askAnew}
             onChange={(event) => choose(event.target.files?.[0])}

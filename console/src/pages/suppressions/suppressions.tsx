@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { del, get, post } from '../../api/client';
+import { SELDOM } from '../../api/query-client';
 import type { Data, OffsetPagination, Suppression } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
@@ -62,6 +63,7 @@ function SuppressionsPage() {
     queryKey: ['suppressions', email, reason, offset],
     queryFn: () => get<SuppressionList>('/v1/suppressions', { limit: LIMIT, offset, email, reason }),
     placeholderData: keepPreviousData,
+    refetchInterval: SELDOM,
   });
   const add = rights('suppression:manage') && (
     <>

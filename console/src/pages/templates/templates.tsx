@@ -1,8 +1,11 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
+import { SELDOM } from '../../api/query-client';
 import type { Pagination, TemplateListItem } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
+import { type Filter, FilterBar } from '../../parts/filter-bar';
 import { useFilters } from '../../parts/filters';
 import { type Column, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
@@ -35,16 +38,24 @@ const COLUMNS: readonly Column<TemplateListItem>[] = [
   { name: 'Changed', look: 'soft', cell: ({ updatedAt }) => <Time at={updatedAt} /> },
 ];
 
+const FILTERS: readonly Filter<'q'>[] = [{ name: 'q', label: 'Name', placeholder: 'password-reset' }];
+/** So few are seen at a glance. */
+const FEW = 10;
+
 function TemplatesPage() {
   const mayChange = useMayChange();
-  const [{ page }, change] = useFilters(['page']);
+  const [isLong, setLong] = useState(false);
+  const [{ q, page }, filter] = useFilters(['q', 'page']);
   const at = Math.max(1, Number(page) || 1);
-  const turn = (to: number) => change({ page: String(to) });
+  const turn = (to: number) => filter({ page: to === 1 ? '' : String(to) });
   const query = useQuery({
-    queryKey: ['templates', at],
-    queryFn: () => get<TemplateList>('/v1/templates', { page: at, limit: 50 }),
+    queryKey: ['templates', q, at],
+    queryFn: () => get<TemplateList>('/v1/templates', { page: at, limit: 50, q }),
     placeholderData: keepPreviousData,
+    refetchInterval: SELDOM,
   });
+  // Once it is there it stays, whatever is found.
+  if (!isLong && (q !== '' || (query.data?.pagination.total ?? 0) > FEW)) setLong(true);
   const add = mayChange && (
     <ButtonLink to="/templates/new" kind="primary" icon="plus">
       Write a template
@@ -56,18 +67,23 @@ function TemplatesPage() {
       lead="Mail that you write once and fill in with each send. Every change is a new version."
       actions={add}
     >
+      {isLong && <FilterBar filters={FILTERS} values={{ q }} change={filter} />}
       <ListCard
         query={query}
         rowsOf={({ data }) => data}
         keyOf={({ id }) => id}
         caption="Templates, by name"
         columns={COLUMNS}
-        empty={{
-          icon: 'templates',
-          title: 'No templates yet',
-          text: 'A send names a template and its variables instead of a subject and html.',
-          action: add,
-        }}
+        empty={
+          q === ''
+            ? {
+                icon: 'templates',
+                title: 'No templates yet',
+                text: 'A send names a template and its variables instead of a subject and html.',
+                action: add,
+              }
+            : { icon: 'search', title: 'No matching templates', text: 'Any part of the name matches.' }
+        }
         pager={({ pagination }) => <PagesPager page={at} pagination={pagination} what="template" turn={turn} />}
       />
     </Page>

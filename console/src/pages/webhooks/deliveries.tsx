@@ -1,6 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link } from 'wouter';
 import { get } from '../../api/client';
 import { forPages } from '../../api/query-client';
 import type { Webhook, WebhookDelivery } from '../../api/types';
@@ -9,6 +8,7 @@ import { Segmented } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { words } from '../../parts/format';
 import { type Column, ListCard, More } from '../../parts/list';
+import { PageLink } from '../../parts/rights';
 import { Badge, Foreign, Time } from '../../parts/text';
 import { DeliveryDialog, Redeliver } from './delivery-dialog';
 import { isMoving } from './fresh';
@@ -29,7 +29,13 @@ const COLUMNS: readonly Column<WebhookDelivery>[] = [
   {
     name: 'Event',
     cell: ({ emailId, eventType }) =>
-      emailId ? <Link href={`/emails/${emailId}`}>{words(eventType)}</Link> : words(eventType),
+      emailId ? (
+        <PageLink scope="email:read" to={`/emails/${emailId}`}>
+          {words(eventType)}
+        </PageLink>
+      ) : (
+        words(eventType)
+      ),
   },
   { name: 'State', isBare: true, cell: ({ state }) => <Badge status={state} /> },
   {

@@ -53,7 +53,13 @@ export class ChangeTemplateDto {
 }
 
 /** Query of `GET /v1/templates`. */
-export class ListTemplatesQuery extends NamedPagesQuery {}
+export class ListTemplatesQuery extends NamedPagesQuery {
+  @ApiPropertyOptional({ minLength: 1, maxLength: 64, description: 'A part of the name' })
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  q?: string;
+}
 
 /** Query of `GET /v1/templates/{id}`. */
 export class TemplateVersionQuery {
