@@ -10,7 +10,8 @@ const PRELOAD = path.join(import.meta.dirname, 'preload.cjs');
 /** The time that a supervisor waits before it starts a dead process again. */
 const RESTART_MS = 500;
 const DOWN_POLL_MS = 20;
-const READY_LIMIT_MS = 60_000;
+/** A start takes two seconds, and a minute beside twenty other processes. */
+const READY_LIMIT_MS = 240_000;
 /** On a slow machine a start takes as long as the plan has for a release: each has this time at least. */
 const AT_WORK_MS = 10_000;
 

@@ -65,7 +65,7 @@ export class Receivers {
     await once(this.server, 'close');
   }
 
-  /** Connections that are open now. */
+  /** Connections that are open now, and have not said QUIT. */
   openAt(address: string): number {
     return this.open.get(address) ?? 0;
   }
@@ -85,8 +85,13 @@ export class Receivers {
     const address = socket.localAddress ?? '';
     this.sockets.add(socket);
     this.count(address, 1);
-    socket.on('error', () => undefined).on('close', () => this.count(address, -1));
-    new Session(this, address, socket).begin();
+    let isOpen = true;
+    const end = (): void => {
+      if (isOpen) this.count(address, -1);
+      isOpen = false;
+    };
+    socket.on('error', () => undefined).on('close', end);
+    new Session(this, address, socket, end).begin();
   }
 
   private count(address: string, by: 1 | -1): void {
@@ -107,6 +112,8 @@ class Session {
     private readonly receivers: Receivers,
     private readonly address: string,
     private socket: Socket,
+    /** The client has ended it: what is left of it are the reply to QUIT and its close, which take a busy machine a while. */
+    private readonly isLeft: () => void,
   ) {}
 
   private get script(): ReceiverScript {
@@ -163,6 +170,7 @@ class Session {
         if (this.recipient === '') this.say('503 5.5.1 No recipient');
         return true;
       case 'QUIT':
+        this.isLeft();
         this.say('221 bye');
         this.end();
         return true;

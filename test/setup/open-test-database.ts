@@ -3,6 +3,7 @@ import { createDataSource, type DataSourceSettings } from '../../src/database/po
 import { Database } from '../../src/database/pool/database.service';
 import type { Statement } from '../../src/database/statements/statement';
 import { createTestDatabase } from './test-database';
+import { WAIT_LIMIT_MS } from './wait-for';
 
 export interface OpenTestDatabase {
   readonly url: string;
@@ -18,7 +19,8 @@ export interface OpenTestDatabase {
 /** A fresh migrated database with an open pool: for specs of statements and repositories that need no Nest. */
 export async function openTestDatabase(settings: DataSourceSettings = {}): Promise<OpenTestDatabase> {
   const { url, drop } = await createTestDatabase();
-  const dataSource = await createDataSource(url, { withoutTimeLimits: true, ...settings }).initialize();
+  const patient = { withoutTimeLimits: true, connectTimeoutMs: WAIT_LIMIT_MS };
+  const dataSource = await createDataSource(url, { ...patient, ...settings }).initialize();
   return {
     url,
     dataSource,

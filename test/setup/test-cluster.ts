@@ -9,6 +9,7 @@ import type { EmbeddedPostgres } from '../../src/database/embedded/embedded-post
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres';
 import { isAlive, readPostmasterFile } from '../../src/database/embedded/postmaster-file';
 import { migrate } from '../../src/database/start/migrate';
+import { WAIT_LIMIT_MS } from './wait-for';
 import { ADMINISTRATION, assertDisposable, TEMPLATE, withDatabase } from './test-database';
 
 const PREFIX = 'waybill-test-';
@@ -76,7 +77,10 @@ export async function createTemplate(administrationUrl: string): Promise<void> {
   assertDisposable(administrationUrl);
   await execute(administrationUrl, `DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`);
   await execute(administrationUrl, `CREATE DATABASE ${TEMPLATE}`);
-  const dataSource = createDataSource(withDatabase(administrationUrl, TEMPLATE), { withoutTimeLimits: true });
+  const dataSource = createDataSource(withDatabase(administrationUrl, TEMPLATE), {
+    withoutTimeLimits: true,
+    connectTimeoutMs: WAIT_LIMIT_MS,
+  });
   await dataSource.initialize();
   try {
     await migrate(dataSource);

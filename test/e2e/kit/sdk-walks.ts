@@ -1,3 +1,4 @@
+import { waitFor } from '../../setup/wait-for';
 import type { faultyNetwork } from './faulty-network';
 
 export async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
@@ -7,6 +8,14 @@ export async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 type Through = (...answers: Response[]) => { client: any; requests: ReturnType<typeof faultyNetwork>['requests'] };
+
+/** @param service a client of one that has sent mail; a transaction of a job that is still open holds its feed back */
+export async function feedStory(service: any): Promise<void> {
+  const read = () => allOf<{ data: { eventId: string } }>(service.events.pullAll({ limit: 2 }));
+  await waitFor(async () => (await read()).length > 2, { what: 'the feed' });
+  const ids = (await read()).map(({ data }) => data.eventId);
+  expect(new Set(ids).size).toBe(ids.length);
+}
 
 /**
  * Statistics have neither cursors nor ids: the walk goes on by offset while the service says that there is more.

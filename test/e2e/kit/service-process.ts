@@ -36,12 +36,13 @@ export class ServiceProcess {
   readonly lines: LogLine[] = [];
   /** Standard output that was no JSON line, and standard error. */
   other = '';
-  private exited = false;
+  /** It has exited, and all that it has written has been read. */
+  private ended = false;
 
   private constructor(readonly child: ChildProcess) {
     if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => this.read(line));
     child.stderr!.on('data', (chunk: Buffer) => (this.other += chunk.toString()));
-    child.once('exit', () => (this.exited = true));
+    child.once('close', () => (this.ended = true));
   }
 
   /**
@@ -76,10 +77,10 @@ export class ServiceProcess {
   static async start(env: Record<string, string>): Promise<ServiceProcess> {
     const service = ServiceProcess.launch(env);
     try {
-      await waitFor(() => service.exited || service.line('ready') !== undefined, {
+      await waitFor(() => service.ended || service.line('ready') !== undefined, {
         what: 'the service',
       });
-      if (service.exited) throw new Error(`The service ended at its start:\n${service.describe()}`);
+      if (service.ended) throw new Error(`The service ended at its start:\n${service.describe()}`);
     } catch (error) {
       await service.kill('SIGKILL');
       throw error;
@@ -95,8 +96,9 @@ export class ServiceProcess {
     return Number(this.line('ready')?.metricsPort);
   }
 
+  /** Null until its last line has been read: a process may have exited before. */
   get exitCode(): number | null {
-    return this.child.exitCode;
+    return this.ended ? this.child.exitCode : null;
   }
 
   line(msg: string): LogLine | undefined {
@@ -105,9 +107,10 @@ export class ServiceProcess {
 
   /** Sends a signal to the whole group, as a terminal does, and waits for the end. */
   async kill(signal: NodeJS.Signals): Promise<void> {
-    if (this.exited) return;
-    const ended = once(this.child, 'exit');
-    process.kill(-this.child.pid!, signal);
+    if (this.ended) return;
+    const ended = once(this.child, 'close');
+    const hasExited = this.child.exitCode !== null || this.child.signalCode !== null;
+    if (!hasExited) process.kill(-this.child.pid!, signal);
     await ended;
   }
 

@@ -5,7 +5,7 @@ import { MINUTE } from '../../../src/common/clock';
 import { UnavailableError } from '../../../src/common/errors/app-error';
 import { awaitUsableSchema } from '../../../src/bootstrap/await-schema';
 import type { Logger } from '../../../src/common/logging/logger';
-import { ConfigurationError, loadConfig } from '../../../src/config/load-config';
+import { ConfigurationError } from '../../../src/config/load-config';
 import { connectFor } from '../../../src/database/backup/dump-database';
 import { createDataSource } from '../../../src/database/pool/data-source';
 import { clusterPaths } from '../../../src/database/embedded/cluster-location';
@@ -15,6 +15,7 @@ import { openDatabase } from '../../../src/database/start/open-database';
 import { readSchemaState } from '../../../src/database/schema/schema-state';
 import { TcpProxy } from '../../doubles/tcp-proxy';
 import { TransactionPooler } from '../../doubles/transaction-pooler';
+import { testConfig } from '../../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { waitFor } from '../../setup/wait-for';
 import { EmbeddedWorkshop, query } from '../embedded/support';
@@ -94,7 +95,7 @@ describe('an external database', () => {
     // As a process does that finds the database back after its first report.
     const info = (line: string): void => void (said.push(line), proxy.restore());
     const logger = { info, warn: info } as unknown as Logger;
-    const options = { config: loadConfig({}), logger, signal: new AbortController().signal };
+    const options = { config: testConfig(), logger, signal: new AbortController().signal };
     await awaitUsableSchema(url, options);
     expect(said).toEqual([expect.stringMatching(/^waiting for the database at .* for up to 60 s: /)]);
     await proxy.stop();

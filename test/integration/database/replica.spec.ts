@@ -58,10 +58,9 @@ describe('a replica for reads', () => {
     const [{ name }] = (await database.query('select pg_catalog.current_database() as name')) as [{ name: string }];
     return name;
   };
-  const replicaIsCopyOf = (name: string) =>
-    replica.query(
-      `create or replace function pretence.current_database() returns name language sql as $$ select '${name}'::name $$`,
-    );
+  const isCopyOf = (name: string) =>
+    `create or replace function pretence.current_database() returns name language sql as $$ select '${name}'::name $$`;
+  const replicaIsCopyOf = (name: string) => replica.query(isCopyOf(name));
   const isUsed = () =>
     waitFor(() => process.get(ReadDatabase).health?.use === 'used', { what: 'the replica to be used' });
   const list = async () => {
@@ -90,16 +89,13 @@ describe('a replica for reads', () => {
   it('is not read where it is no standby but a server of its own, such as an old primary', async () => {
     const warn = jest.spyOn(Logger.prototype, 'warn');
     const isStandby = (answer: boolean) =>
-      replica.query(
-        `create or replace function pretence.pg_is_in_recovery() returns boolean language sql as 'select ${answer}'`,
-      );
-    await replicaIsCopyOf(await nameOf(replica));
-    await isStandby(false);
+      `create or replace function pretence.pg_is_in_recovery() returns boolean language sql as 'select ${answer}'`;
+    // At once: it is looked at all the time, and says something else of a standby with another name.
+    await replica.query(`${isStandby(false)}; ${isCopyOf(await nameOf(replica))}`);
     await waitFor(() => process.get(ReadDatabase).health?.use === 'behind', { what: 'the replica to be left' });
     expect(warn.mock.lastCall?.[0]).toMatch(/^The replica is neither a standby nor the primary: lists, statistics/);
     expect([await list(), await accepted()]).toEqual([[1, 1], 1]);
-    await isStandby(true);
-    await replicaIsCopyOf(await nameOf(db));
+    await replica.query(`${isStandby(true)}; ${isCopyOf(await nameOf(db))}`);
     await isUsed();
   });
 

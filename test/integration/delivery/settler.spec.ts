@@ -14,6 +14,7 @@ import { WorkerSession } from '../../../src/delivery/worker/session/worker-sessi
 import { outcomeOfClaim } from '../../factories/outcomes';
 import type { Core } from '../../setup/core-context';
 import { DeliveryScene } from '../../setup/delivery-scene';
+import { waitFor } from '../../setup/wait-for';
 
 describe('settling', () => {
   let scene: DeliveryScene;
@@ -156,9 +157,19 @@ describe('settling', () => {
 
     it('puts the mail aside, and settles it once the database takes it, without a restart', async () => {
       await refuseEvents(`new.event_type = 'delivered'`);
+      const results = worker.get(ResultCommit);
+      const retry = results.retry.bind(results);
+      let refusals = 0;
+      // A try stores less when the database takes it in its middle.
+      const tries = jest.spyOn(results, 'retry').mockImplementation(async (settlement) => {
+        if (refusals === 0 && !(await retry(settlement))) refusals += 1;
+        return false;
+      });
       const id = await settleOne({ kind: 'delivered', smtp: SMTP });
       expect(await scene.queue()).toEqual({ held: 1 });
+      await waitFor(() => refusals === 1, { what: 'a further refusal' });
       await scene.db.query('drop trigger refuse on email_events');
+      tries.mockRestore();
       const { events } = await scene.readWhenStatus(id, 'delivered');
       expect(events.at(-1)).toMatchObject({ event_type: 'delivered', data: { response: 'unstorable' } });
       expect(await scene.queue()).toEqual({});

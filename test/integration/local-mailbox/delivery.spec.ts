@@ -92,8 +92,10 @@ describe('the listener of the mailbox', () => {
   it('takes a large message', async () => {
     const body = `${'x'.repeat(1_022)}\r\n`.repeat(20 * 1_024);
     await app.deliver(`Subject: large\r\n\r\n${body}`);
-    const [row] = await rows();
-    expect(row?.raw.length).toBe(row?.size);
+    // Within the time limit of a statement, also on a busy machine.
+    const lengths = 'select length(raw) as bytes, size from mailbox_messages order by id';
+    const [row] = await app.query<{ bytes: number; size: number }>(lengths);
+    expect(row?.bytes).toBe(row?.size);
     expect(row?.size).toBeGreaterThan(20 * MIB);
   });
 });

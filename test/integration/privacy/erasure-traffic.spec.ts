@@ -271,7 +271,8 @@ describe('an erasure while mail flows', () => {
     expect(sink.messages.map((message) => message.recipients)).toEqual([['bob@x.example']]);
     const mail = sink.messages[0]?.content.toString() ?? '';
     expect(mail).toContain('Hi [erased]');
-    expect(mail).not.toContain('ann');
+    // A signature may contain any three letters.
+    expect(mail.replace(/^DKIM-Signature:.*\r\n(?:[ \t].*\r\n)*/im, '')).not.toContain('ann');
     await sender.close();
     await sink.stop();
   });

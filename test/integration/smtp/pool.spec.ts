@@ -63,7 +63,10 @@ describe('a pool', () => {
   it('takes the connection that fell idle last', async () => {
     await start();
     const pool = clients.pool(endpointOf(sink.port), { maxConnections: 2 });
-    await Promise.all([pool.send(jobTo('250-late-20@example.org')), pool.send(jobTo('user@example.org'))]);
+    const last = pool.send(jobTo('250-held@example.org'));
+    await Promise.all([pool.send(jobTo('user@example.org')), sink.waitForMessages(2)]);
+    sink.release();
+    await last;
     sink.clear();
     await pool.send(jobTo('user@example.org'));
     expect(sink.messages[0]?.connection).toBe(1);
@@ -349,9 +352,10 @@ describe('a pool', () => {
     await start();
     const pool = clients.pool(endpointOf(sink.port), { maxConnections: 2 });
     const sending = ['hang-after-dot', 'hang-at-rcpt', 'user'].map((name) => pool.send(jobTo(`${name}@example.org`)));
-    await sink.waitFor(
-      () => sink.unanswered.length === 1 && sink.commands.filter((line) => line.startsWith('RCPT')).length === 2,
-    );
+    const named = () => sink.commands.filter((line) => line.startsWith('RCPT')).length;
+    await waitFor(() => sink.unanswered.length === 1 && named() === 2, { what: 'both conversations' });
+    // By the time another connection has been greeted, the replies before have been read.
+    (await clients.ready(endpointOf(sink.port))).destroy();
     pool.destroy();
     expect(await Promise.all(sending)).toMatchObject([
       { ...ABORTED, phase: 'final', afterFinalDot: true },

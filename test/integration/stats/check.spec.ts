@@ -1,4 +1,5 @@
 import { DAY, HOUR } from '../../../src/common/clock';
+import { timeOfId } from '../../../src/common/ids';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { StatsCheckJob } from '../../../src/modules/emails/outcomes/stats-check.job';
 import { StatsCheckService } from '../../../src/modules/emails/outcomes/stats-check.service';
@@ -10,21 +11,24 @@ import { DeliveryScene } from '../../setup/delivery-scene';
 import type { Core } from '../../setup/core-context';
 import { runWith } from '../cli/cli-kit';
 
-/** Tomorrow, so that today's mail is of the last complete day. */
-const clock = new FakeClock(new Date(Math.floor(Date.now() / DAY) * DAY + DAY + HOUR).toISOString());
-const to = new Date(clock.now().getTime() - HOUR);
-const PERIOD = { from: new Date(to.getTime() - DAY), to };
+/** In the night after the mail, whose day is the last complete one. */
+const clock = new FakeClock();
+let period: { from: Date; to: Date };
 
 let scene: DeliveryScene;
 let worker: Core;
 let other: Core;
 beforeAll(async () => {
   scene = await DeliveryScene.open();
+  const id = await scene.accept({ to: ['a@x.example', 'b@x.example'] });
+  const occurredAt = timeOfId(id);
+  const from = new Date(Math.floor(occurredAt.getTime() / DAY) * DAY);
+  period = { from, to: new Date(from.getTime() + DAY) };
+  clock.set(new Date(period.to.getTime() + HOUR));
   worker = await scene.startWorker({ clock, hopPort: 9, isRunning: false });
   other = await scene.startWorker({ clock, hopPort: 9, isRunning: false });
-  const id = await scene.accept({ to: ['a@x.example', 'b@x.example'] });
   const outcomes = [0, 1].map((position) =>
-    recordedOutcome(scene.tenant, id, { kind: 'delivered' }, { position, occurredAt: new Date() }),
+    recordedOutcome(scene.tenant, id, { kind: 'delivered' }, { position, occurredAt }),
   );
   await scene.db.database.transaction((tx) => worker.get(OutcomeRecorder).record(outcomes, tx));
   await worker.get(StatsService).fold();
@@ -43,9 +47,9 @@ const driftMetric = async () => /^waybill_stats_drift (\S+)$/m.exec(await worker
 
 describe('the check of the statistics', () => {
   it('finds differences, and only these', async () => {
-    expect(await worker.get(StatsCheckService).check(PERIOD)).toEqual({ compared: 4, unsettled: 0, drifts: [] });
+    expect(await worker.get(StatsCheckService).check(period)).toEqual({ compared: 4, unsettled: 0, drifts: [] });
     await spoil();
-    const { drifts } = await worker.get(StatsCheckService).check(PERIOD, scene.tenant.organizationId);
+    const { drifts } = await worker.get(StatsCheckService).check(period, scene.tenant.organizationId);
     const hour = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z$/);
     const { organizationId, domainId } = scene.tenant;
     expect(drifts).toEqual([
@@ -59,15 +63,15 @@ describe('the check of the statistics', () => {
     await Promise.all([worker.get(StatsCheckJob).run(), other.get(StatsCheckJob).run()]);
     await worker.get(StatsCheckJob).run();
     expect(check.mock.calls.length + another.mock.calls.length).toBe(1);
-    expect([...check.mock.calls, ...another.mock.calls]).toEqual([[PERIOD]]);
+    expect([...check.mock.calls, ...another.mock.calls]).toEqual([[period]]);
     expect(await scene.db.query('select day::text, drift from stats_checks')).toEqual([
-      { day: PERIOD.from.toISOString().slice(0, 10), drift: 0 },
+      { day: period.from.toISOString().slice(0, 10), drift: 0 },
     ]);
     jest.restoreAllMocks();
   });
 
   it('is taken over when its process has died', async () => {
-    const day = PERIOD.from.toISOString().slice(0, 10);
+    const day = period.from.toISOString().slice(0, 10);
     const claimed = (hoursAgo: number) =>
       scene.db.query(
         `insert into stats_checks (day, claimed_at) values ($1, $2)
@@ -95,24 +99,24 @@ describe('the check of the statistics', () => {
 
 describe('waybill stats verify', () => {
   const environment = () => ({ DATABASE_URL: scene.db.url, MASTER_KEY: Buffer.alloc(32, 7).toString('base64') });
-  const range = ['--from', PERIOD.from.toISOString(), '--to', PERIOD.to.toISOString()];
+  const range = () => ['--from', period.from.toISOString(), '--to', period.to.toISOString()];
   const verify = (...args: string[]) => runWith(environment(), ['stats', 'verify', ...args]);
 
   it('says that nothing differs', async () => {
-    const { exitCode, stdout } = await verify('--json', ...range);
+    const { exitCode, stdout } = await verify('--json', ...range());
     expect([exitCode, JSON.parse(stdout)]).toEqual([
       0,
-      { from: range[1], to: range[3], compared: 4, unsettled: 0, drift: 0, drifts: [] },
+      { from: period.from.toISOString(), to: period.to.toISOString(), compared: 4, unsettled: 0, drift: 0, drifts: [] },
     ]);
     expect((await verify('--org', scene.tenant.organizationId)).stdout).toMatch(/^drift +0$/m);
   });
 
   it('fails, and shows each counter that differs', async () => {
     await spoil();
-    const shown = await verify(...range);
+    const shown = await verify(...range());
     expect(shown).toMatchObject({ exitCode: 1, stderr: 'waybill: 1 counters differ from the events\n' });
     expect(shown.stdout).toMatch(/delivered +7 +2/);
-    const { stdout, stderr } = await verify('--json', ...range);
+    const { stdout, stderr } = await verify('--json', ...range());
     expect(stdout).toBe('');
     expect(JSON.parse(stderr).error).toMatchObject({
       code: 'unhealthy',

@@ -11,6 +11,8 @@ import { SmtpWire, type TlsProof } from './smtp-wire';
 
 const LONG = 60;
 const TLS12 = 'TLSv1.2';
+/** After a handshake of TLS 1.3. */
+const TICKETS = 2;
 const ENDPOINT = { address: '127.0.0.1', port: 25, hostName: 'mx.example.org', verifyCertificate: false };
 const derOf = (pem: string) => new X509Certificate(pem).raw;
 
@@ -36,6 +38,15 @@ describe('a wire with TLS', () => {
     expect(await wire.connect('127.0.0.1', (server.address() as AddressInfo).port, LONG)).toBeUndefined();
     const fault = await wire.encrypt(options, 'holder', LONG, (ticket) => tickets.push(ticket));
     return { wire, fault };
+  }
+
+  async function expectReset(wire: SmtpWire): Promise<void> {
+    // What comes together with a reset is read, and then an end: Node does not see the reset.
+    const isQuiet = () => above !== undefined && tickets.length === TICKETS;
+    await waitFor(isQuiet, { what: 'the other side, and its tickets' });
+    const reply = wire.reply(LONG);
+    reset(above as TLSSocket);
+    expect(await reply).toMatchObject({ cause: 'reset' });
   }
 
   beforeEach(() => {
@@ -138,12 +149,10 @@ describe('a wire with TLS', () => {
 
   it('reports a certificate that proves nothing, and a reset below TLS', async () => {
     await serve();
-    expect((await encrypted({})).fault).toMatchObject({ tlsFault: 'certificate-not-trusted' });
     const { wire } = await encrypted();
-    await waitFor(() => above !== undefined, { what: 'the other side' });
-    const reply = wire.reply(LONG);
-    reset(above as TLSSocket);
-    expect(await reply).toMatchObject({ cause: 'reset' });
+    await expectReset(wire);
+    // Last: the server may or may not see the end of a handshake that the client has given up.
+    expect((await encrypted({})).fault).toMatchObject({ tlsFault: 'certificate-not-trusted' });
   });
 
   it('shows no more certificates than are looked at', async () => {
@@ -164,9 +173,6 @@ describe('a wire with TLS', () => {
   it('reports a reset below TLS, once', async () => {
     await serve();
     const { wire } = await encrypted();
-    await waitFor(() => above !== undefined, { what: 'the other side' });
-    const reply = wire.reply(LONG);
-    reset(above as TLSSocket);
-    expect(await reply).toMatchObject({ cause: 'reset' });
+    await expectReset(wire);
   });
 });
