@@ -110,3 +110,8 @@ function afterLineEnd(text: string, at: number): number {
 function linesIn(text: string, start: number, end: number): number {
   return Math.max(1, text.slice(start, end).match(LINE_END)?.length ?? 1);
 }
+
+/** Removes the apostrophe that exports put before values that a spreadsheet would take for a formula. */
+export function unguarded(value: string): string {
+  return /^'[=+\-@]/.test(value) ? value.slice(1) : value;
+}

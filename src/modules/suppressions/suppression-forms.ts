@@ -1,4 +1,4 @@
-import { type CsvRow, csvRows } from './csv-rows';
+import { type CsvRow, csvRows, unguarded } from './csv-rows';
 
 /** The services whose CSV files can be imported. */
 export const SUPPRESSION_FORMS = ['waybill', 'ses', 'postmark', 'mailgun', 'sendgrid', 'resend'] as const;
@@ -162,11 +162,6 @@ function among(
   if (found) return found[1];
   const expected = Object.keys(known).filter((name) => name !== '');
   return { fault: `${column} must be one of ${expected.join(', ')}` };
-}
-
-/** Removes the apostrophe that exports put before values that a spreadsheet would take for a formula. */
-function unguarded(value: string): string {
-  return /^'[=+\-@]/.test(value) ? value.slice(1) : value;
 }
 
 /** The note of an imported entry. It contains no text of the file, which may name people. */
