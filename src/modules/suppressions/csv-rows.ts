@@ -23,9 +23,9 @@ interface Row {
 
 /**
  * Yields the rows of a CSV text (RFC 4180, any line ends, a byte order mark is skipped) and holds only the current row. Fields may
- * be separated by commas, or as spreadsheets do it by semicolons or tabs. All fields are text. A row with a stray or unclosed quote, or one that is too long, has no fields, and reading continues at the
- * next line. The time stays linear: a line that leaves a field open has an odd number of quotes and would have closed the field
- * of an earlier one.
+ * be separated by commas, or as spreadsheets do it by semicolons or tabs, and are text. A row with a stray or unclosed quote, or one
+ * that is too long, has no fields, and reading continues at the next line. The time stays linear: a line that leaves a field open
+ * has an odd number of quotes and would have closed the field of an earlier one.
  */
 export function* csvRows(text: string): Generator<CsvRow> {
   const separator = separatorOf(text);
