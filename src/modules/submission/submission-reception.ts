@@ -27,6 +27,12 @@ import {
 /** Stands for bytes that are not UTF-8: an address with it is not the one that the client sent. */
 const REPLACEMENT = '\ufffd';
 
+/** Who submits a message, what is put before it, and whether the connection has closed. */
+interface Submitting extends Pick<SubmissionSession, 'login'> {
+  readonly received: Buffer;
+  readonly hasGone: () => boolean;
+}
+
 /** What the listener replies to MAIL, RCPT and the end of data. */
 @Injectable()
 export class SubmissionReception {
@@ -63,7 +69,8 @@ export class SubmissionReception {
   }
 
   /**
-   * Reads the message to its end and commits it behind the field `received`, within its organization.
+   * Reads the message to its end and commits it behind the field `received`, within its organization; not for a client that has closed
+   * before the commit begins, and sends it again (RFC 5321 section 4.1.1.10).
    *
    * @param trace the span that it is part of
    * @returns the text of the 250
@@ -72,7 +79,7 @@ export class SubmissionReception {
   async receive(
     stream: SMTPServerDataStream,
     { envelope }: SMTPServerSession,
-    { login, received }: Pick<SubmissionSession, 'login'> & { readonly received: Buffer },
+    { login, received, hasGone }: Submitting,
     trace?: TraceContext,
   ): Promise<string> {
     if (!login) throw loginNeeded();
@@ -83,7 +90,7 @@ export class SubmissionReception {
       return await receiveMessage(stream, reception, async (bytes) => {
         if (lineEnds.result !== 'crlf') throw bareLineEnds();
         await this.logins.check(login.key);
-        return this.submit({ bytes, received }, envelope, { ...login.principal, trace });
+        return this.submit({ bytes, received }, envelope, { ...login.principal, trace, hasGone });
       });
     } catch (error) {
       throw this.replyTo(error);

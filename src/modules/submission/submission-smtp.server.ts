@@ -246,7 +246,8 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     const span = this.tracing.startMessage();
     try {
       const received = receivedField(this.config.delivery.mailHost, session, this.clock.now());
-      const submitter = { login: own.login, received };
+      const hasGone = (): boolean => this.sessions.get(session.id) === undefined;
+      const submitter = { login: own.login, received, hasGone };
       const text = await this.services.reception.receive(stream, session, submitter, span?.context);
       this.metrics.countMessage();
       reply(null, text);

@@ -4,12 +4,16 @@ import { createTransport } from 'nodemailer';
 import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { firstIdAt } from '../../../src/common/ids';
 import { currentScope } from '../../../src/common/tenant';
+import { ClientGoneError } from '../../../src/common/errors/app-error';
+import { AcceptCommit } from '../../../src/modules/emails/accept/commit/accept-commit.service';
+import { AcceptService } from '../../../src/modules/emails/accept/commit/accept.service';
 import { SendRawService } from '../../../src/modules/emails/accept/send-raw.service';
 import { EventsRepository } from '../../../src/modules/events/events.repository';
 import { EventsService } from '../../../src/modules/events/events.service';
 import { readCounters } from '../../factories/stored-email';
 import { SuppressionListService } from '../../../src/modules/suppressions/suppression-list.service';
 import { SubmissionSmtpServer } from '../../../src/modules/submission/submission-smtp.server';
+import { waitFor } from '../../setup/wait-for';
 import { RawSmtpClient } from '../inbound-smtp/raw-smtp-client';
 import { plain, type Sender, SubmissionApp } from './submission-app';
 
@@ -392,5 +396,29 @@ with smtplib.SMTP('127.0.0.1', ${app.ports.port}) as server:
     assert refused == {}`;
     await run('python3', ['-c', script, acme.key]);
     expect(await app.db.query(`select 1 from email_recipients where address = 'python@x.example'`)).toHaveLength(1);
+  });
+
+  it('commits nothing for a client that has closed while its message waited', async () => {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const commits = app.get(AcceptCommit);
+    const run = commits.run.bind(commits);
+    const begun = jest.spyOn(commits, 'run').mockImplementation(async (all) => released.then(() => run(all)));
+    const submit = jest.spyOn(app.get(AcceptService), 'submit');
+    const replies: Promise<string>[] = [];
+    for (let count = 1; count <= 2; count += 1) {
+      replies.push(app.submit(await session(), ['a@x.example'], message()));
+      await waitFor(() => begun.mock.calls.length === count, { what: 'a commit' });
+    }
+    const leaving = await session();
+    app.submit(leaving, ['gone@x.example'], message()).catch(() => undefined);
+    await waitFor(() => submit.mock.calls.length === 3, { what: 'the third message' });
+    leaving.close();
+    await waitFor(() => submit.mock.calls[2]?.[2]?.() === true, { what: 'the end of its connection' });
+    release();
+    for (const reply of replies) expect(await reply).toMatch(QUEUED);
+    await expect(submit.mock.results[2]?.value).rejects.toThrow(ClientGoneError);
+    expect(await app.db.query(`select 1 from email_recipients where address = 'gone@x.example'`)).toEqual([]);
+    jest.restoreAllMocks();
   });
 });
