@@ -210,4 +210,26 @@ describe('deleteInBatches', () => {
     expect(await deleteInBatches(2, () => Promise.resolve(there.shift() ?? 0))).toBe(5);
     expect(there).toEqual([9]);
   });
+
+  it('takes fewer rows at a time where many cannot be deleted in time', async () => {
+    let rows = 1_000;
+    const sizes: number[] = [];
+    const remove = (limit: number) => {
+      sizes.push(limit);
+      if (limit > 70) return Promise.reject(new UnavailableError('took too long'));
+      const deleted = Math.min(rows, limit);
+      rows -= deleted;
+      return Promise.resolve(deleted);
+    };
+    expect(await deleteInBatches(1_000, remove)).toBe(1_000);
+    expect(sizes.slice(0, 4)).toEqual([1_000, 250, 62, 62]);
+  });
+
+  it('fails when the database is away, and at once for any other reason', async () => {
+    const [outage, fault] = [new UnavailableError('away'), new Error('no such table')];
+    const away = jest.fn(() => Promise.reject(outage));
+    await expect(deleteInBatches(1_000, away)).rejects.toBe(outage);
+    expect(away).toHaveBeenCalledTimes(5);
+    await expect(deleteInBatches(1_000, () => Promise.reject(fault))).rejects.toBe(fault);
+  });
 });

@@ -266,15 +266,26 @@ async function runOf(job: PeriodicJob, going: AbortSignal): Promise<'ok'> {
   return 'ok';
 }
 
+/** Rows of which one statement should always be able to delete as many: the largest have tens of megabytes each. */
+const FEWEST_ROWS = 5;
+
 /**
- * Repeats a bounded deletion until it finds less than its limit, so that no statement runs long; returns how many rows were deleted.
+ * Repeats a bounded deletion until it finds less than its limit, so that no statement runs long; returns how many rows were deleted. One
+ * that fails for lack of time is repeated with a quarter of the rows: the next run would begin with the same ones, and never end.
  * @param deleteBatch returns how many it deleted
+ * @throws UnavailableError when not even a few can be deleted
  */
 export async function deleteInBatches(limit: number, deleteBatch: (limit: number) => Promise<number>): Promise<number> {
   let total = 0;
-  for (;;) {
-    const deleted = await deleteBatch(limit);
-    total += deleted;
-    if (deleted < limit) return total;
+  for (let size = limit; ;) {
+    try {
+      const deleted = await deleteBatch(size);
+      total += deleted;
+      if (deleted < size) return total;
+    } catch (error) {
+      // An outage fails in the same way; it is over, or reported, after a few further attempts.
+      if (!(error instanceof UnavailableError) || size <= FEWEST_ROWS) throw error;
+      size = Math.max(FEWEST_ROWS, Math.floor(size / 4));
+    }
   }
 }
