@@ -1,5 +1,6 @@
 /** Only gaps longer than the delays of one machine's network and a busy event loop have another cause. */
 const TOLERANCE_MS = 2_000;
+const DEATHS = ['kill', 'crash'];
 
 /**
  * The faults with their times, and the mail that each dead worker held.
@@ -70,11 +71,28 @@ export class FaultLog {
   /**
    * The disturbance that explains why this copy was followed by another one: it hit the worker that sent the copy, while
    * the final dot was on its way or the reply to it not yet safe. Undefined when nothing does.
+   * @param leaseMs how long others wait for a worker that has died
    */
-  explanationOf(copy) {
-    return this.disturbances.find((one) => {
+  explanationOf(copy, leaseMs) {
+    const hit = this.disturbances.find((one) => {
       const isHit = one.client === undefined || one.client === copy.client;
       return isHit && copy.answeredAt >= one.at - TOLERANCE_MS && copy.dotAt <= one.until + TOLERANCE_MS;
+    });
+    return hit ?? this.#deathBeforeCommit(copy, leaseMs);
+  }
+
+  /**
+   * The death of the copy's worker, when nobody could know of the reply that it had read: no database since then, to commit it, and its next
+   * life, which would read the journal, was hit within the lease too.
+   */
+  #deathBeforeCommit({ client, answeredAt }, leaseMs) {
+    return this.disturbances.find((death) => {
+      if (death.client !== client || !DEATHS.includes(death.kind)) return false;
+      const isUncommitted = this.outages.some(
+        ({ at, until }) => at <= answeredAt + TOLERANCE_MS && answeredAt <= until && death.at <= until + TOLERANCE_MS,
+      );
+      const isNext = ({ name, at }) => name === death.name && at > death.at && at < death.at + leaseMs;
+      return isUncommitted && answeredAt <= death.at && this.disturbances.some(isNext);
     });
   }
 

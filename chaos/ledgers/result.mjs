@@ -21,7 +21,7 @@ export function evaluate({ plan, scene, service, exitCodes }) {
   const expected = recipientsOf(client);
   const recipients = judgeRecipients(expected, sink, service);
   const recovery = judgeRecovery(log, plan, scene.releaseLog);
-  const duplicates = judgeDuplicates(expected, sink, log);
+  const duplicates = judgeDuplicates(expected, scene, plan);
   const missing = service.events.filter(({ tenant, id }) => !webhooks.has(tenant, id));
   const badExits = Object.entries(exitCodes).filter(([, code]) => code !== 0);
   const checks = {
@@ -95,7 +95,7 @@ function judgeApi({ acceptances }, sink, { statuses }) {
   return wrong;
 }
 
-function judgeDuplicates(expected, sink, log) {
+function judgeDuplicates(expected, { sinkLedger: sink, log }, { leaseSeconds }) {
   const unexplained = [];
   let total = 0;
   for (const address of expected.keys()) {
@@ -105,7 +105,7 @@ function judgeDuplicates(expected, sink, log) {
     }
     for (const copy of copies.slice(0, -1)) {
       total += 1;
-      const cause = log.explanationOf(copy);
+      const cause = log.explanationOf(copy, leaseSeconds * 1_000);
       if (cause) cause.duplicates = (cause.duplicates ?? 0) + 1;
       else unexplained.push(`${address}: ${copies.map(describeCopy).join(', ')}`);
     }

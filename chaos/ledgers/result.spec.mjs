@@ -139,6 +139,21 @@ describe('duplicates', () => {
     expect(failures()).toEqual(['unexplainedDuplicates']);
   });
 
+  // Seed 13: replies were read in the moment in which the database was restarted; the worker was killed, and its next life stopped.
+  it('are explained by a death without a database since the reply, when the next life was hit within the lease', () => {
+    const now = performance.now();
+    deliver(OTHER);
+    scene.log.outage(now + 500, now + 8_000, 30);
+    scene.log.begin('kill', LIFE, now + 8_500);
+    expect(failures()).toEqual(['unexplainedDuplicates']);
+    const late = scene.log.begin('stop', { ...LIFE, client: 'worker-1-2' }, now + 39_000);
+    expect(failures()).toEqual(['unexplainedDuplicates']);
+    late.at = now + 16_000;
+    expect(failures()).toEqual([]);
+    scene.log.outages[0].until = now + 5_000;
+    expect(failures()).toEqual(['unexplainedDuplicates']);
+  });
+
   it('are explained by a database that was away for longer than leases last, and by no short restart', () => {
     const now = performance.now();
     deliver(OTHER);
