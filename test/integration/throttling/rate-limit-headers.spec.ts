@@ -35,6 +35,8 @@ import { FakeClock } from '../../doubles/fake-clock';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 
 const NOW = '2026-01-05T12:00:40.000Z';
+/** Without one, the configuration writes a new one into the working folder. */
+const MASTER_KEY = Buffer.alloc(32).toString('base64');
 
 class Thing {
   @IsString() name!: string;
@@ -101,7 +103,7 @@ describe('rate limit headers', () => {
 
     const shared = [
       Metrics,
-      { provide: AppConfig, useValue: loadConfig({ RATE_LIMITS: '{"send":3,"reads":50}' }) },
+      { provide: AppConfig, useValue: loadConfig({ MASTER_KEY, RATE_LIMITS: '{"send":3,"reads":50}' }) },
       { provide: Clock, useValue: new FakeClock(NOW) },
       { provide: Database, useValue: new Database(source) },
     ];

@@ -119,7 +119,11 @@ describe('unused reservations', () => {
       return given.length === 1 ? Promise.reject(failure) : Promise.resolve();
     };
     const repository = { returnUnused } as unknown as RestrictionsRepository;
-    const service = new WarmUpService(loadConfig({}), repository, new FakeClock());
+    const service = new WarmUpService(
+      loadConfig({ MASTER_KEY: Buffer.alloc(32).toString('base64') }),
+      repository,
+      new FakeClock(),
+    );
     await service.settle(new WarmUpBudget([allowance()], now));
     await service.settle(new WarmUpBudget([allowance({ domainId: 'e' })], now));
     expect(given[1]?.map(({ domainId }) => domainId)).toEqual(then);
