@@ -1,6 +1,6 @@
 import type { ClaimedDelivery } from '../ports/delivery';
 import { FakeClock } from '../../../test/doubles/fake-clock';
-import { RecordSendingJob } from './queue.job';
+import { QueueSweepJob, RecordSendingJob } from './queue.job';
 
 describe('RecordSendingJob', () => {
   function setUp(count: number) {
@@ -53,5 +53,41 @@ describe('RecordSendingJob', () => {
     clock.advance(2_000);
     await job.recordLate();
     expect(recorded).toEqual([claims.slice(0, 200), claims.slice(400)]);
+  });
+});
+
+describe('QueueSweepJob', () => {
+  /** @param batches how many deliveries each claim finds; @param settled whether each batch is settled in time */
+  function setUp({ batches, settled }: { batches: number[]; settled: boolean[] }) {
+    const taken: number[] = [];
+    const pipeline = {
+      isClosing: false,
+      take: (claims: readonly unknown[]) => Promise.resolve(taken.push(claims.length)),
+      isSettledWithin: () => Promise.resolve(settled.shift() ?? true),
+    };
+    const queue = { claimOverdue: () => Promise.resolve(Array.from({ length: batches.shift() ?? 0 }, () => ({}))) };
+    const jobs = { start: () => undefined };
+    const session = { id: 's' };
+    const job = new QueueSweepJob(jobs as never, queue as never, session as never, pipeline as never, new FakeClock());
+    return { job, taken, pipeline };
+  }
+
+  it('ends what is overdue batch after batch, until one is not full', async () => {
+    const { job, taken } = setUp({ batches: [500, 500, 3, 500], settled: [] });
+    await job.endOverdue();
+    expect(taken).toEqual([500, 500, 3]);
+  });
+
+  it('leaves the rest to the next run while a batch is not settled', async () => {
+    const { job, taken } = setUp({ batches: [500, 500, 500], settled: [true, false] });
+    await job.endOverdue();
+    expect(taken).toEqual([500, 500]);
+  });
+
+  it('ends nothing once the worker stops', async () => {
+    const { job, taken, pipeline } = setUp({ batches: [500], settled: [] });
+    pipeline.isClosing = true;
+    await job.endOverdue();
+    expect(taken).toEqual([]);
   });
 });
