@@ -10,6 +10,7 @@ const path = require('node:path');
 const vm = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
 
+forgetSetup();
 /** That of the test file that is running. */
 let current;
 /** Of every TypeScript file that this process has loaded, so that stacks name the lines of the source. */
@@ -83,6 +84,20 @@ function requireFrom(file) {
   const known = requires.get(file) ?? Module.createRequire(file);
   requires.set(file, known);
   return known;
+}
+
+/**
+ * A single test file runs in Jest's own process, where the global setup has run. Jest has translated the ES modules that it loaded: those
+ * of the tests would be a second copy of them, with other classes.
+ */
+function forgetSetup() {
+  const forget = ({ filename, children }) => {
+    if (require.cache[filename] === undefined) return;
+    delete require.cache[filename];
+    children.forEach(forget);
+  };
+  const setup = require.cache[path.join(__dirname, 'start-cluster.ts')];
+  if (setup) forget(setup);
 }
 
 /** While the sources change, each test file loads them again. */
