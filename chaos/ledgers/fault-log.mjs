@@ -2,6 +2,11 @@
 const TOLERANCE_MS = 2_000;
 const DEATHS = ['kill', 'crash'];
 
+/** Whether a disturbance has ended the process that it hit. */
+export function isDeath({ kind }) {
+  return DEATHS.includes(kind);
+}
+
 /**
  * The faults with their times, and the mail that each dead worker held.
  *
@@ -87,7 +92,7 @@ export class FaultLog {
    */
   #deathBeforeCommit({ client, answeredAt }, leaseMs) {
     return this.disturbances.find((death) => {
-      if (death.client !== client || !DEATHS.includes(death.kind)) return false;
+      if (death.client !== client || !isDeath(death)) return false;
       const isUncommitted = this.outages.some(
         ({ at, until }) => at <= answeredAt + TOLERANCE_MS && answeredAt <= until && death.at <= until + TOLERANCE_MS,
       );

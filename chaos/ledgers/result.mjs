@@ -1,5 +1,6 @@
 import { KINDS } from '../plan/destinations.mjs';
 import { QUIET } from '../plan/traffic.mjs';
+import { isDeath } from './fault-log.mjs';
 
 /** A dead worker's lease, and the time to find, claim and deliver its mail. */
 const RECOVERY_MARGIN_SECONDS = 5;
@@ -116,7 +117,7 @@ function judgeDuplicates(expected, { sinkLedger: sink, log }, { leaseSeconds }) 
     client: one.client,
     held: one.held,
     // Later deliveries by a living worker do not count.
-    pastTheDot: ['kill', 'crash'].includes(one.kind) ? sink.pastTheDot(one.client, one.at) : undefined,
+    pastTheDot: isDeath(one) ? sink.pastTheDot(one.client, one.at) : undefined,
     duplicates: one.duplicates ?? 0,
     longestRecovery: one.longestRecovery,
   }));
