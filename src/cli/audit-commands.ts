@@ -16,8 +16,7 @@ interface ListOptions {
 }
 
 /** `waybill audit …` */
-export function addAuditCommands(program: Command, session: CliSession): void {
-  const group = program.command('audit').description('who changed what');
+export function addAuditCommands(group: Command, session: CliSession): void {
   group
     .command('list')
     .description('list changes in an organization, newest first')

@@ -18,10 +18,8 @@ interface ClassifyOptions {
 }
 
 /** `waybill classify` */
-export function addClassifyCommand(program: Command, session: CliSession): void {
-  program
-    .command('classify')
-    .description('show how a reply of a mail server is classified, and what follows from it')
+export function addClassifyCommand(command: Command, session: CliSession): void {
+  command
     .argument('[reply]', 'all lines, with line breaks or a literal \\n between them')
     .addOption(new Option('--stage <stage>', 'the command that was refused').choices(REPLY_STAGES).default('rcpt'))
     .option(

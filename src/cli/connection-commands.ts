@@ -5,8 +5,7 @@ import { type CliSession, numberUpTo } from './session/cli-session';
 import { CliError, type Report, table } from './session/output';
 
 /** `waybill connections …` */
-export function addConnectionCommands(program: Command, session: CliSession): void {
-  const connections = program.command('connections').description('connections to the database');
+export function addConnectionCommands(connections: Command, session: CliSession): void {
   connections
     .command('list')
     .description('list them, those with the oldest transactions first')

@@ -13,10 +13,8 @@ interface LinkOptions {
 }
 
 /** `waybill console …` */
-export function addConsoleCommands(program: Command, session: CliSession): void {
-  program
-    .command('console')
-    .description('the browser app')
+export function addConsoleCommands(group: Command, session: CliSession): void {
+  group
     .command('link')
     .description('create a link that signs in to the console with every scope; it works once, within 15 minutes')
     .option('--org <id>', 'for the pages of an organization, of the first one when left out', parseId)

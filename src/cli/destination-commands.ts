@@ -21,8 +21,7 @@ interface Limits {
 }
 
 /** `waybill destinations …` */
-export function addDestinationCommands(program: Command, session: CliSession): void {
-  const group = program.command('destinations').description('groups of receiving domains that share mail exchangers');
+export function addDestinationCommands(group: Command, session: CliSession): void {
   group
     .command('list')
     .description('list those of the last hour, busiest first')
@@ -115,8 +114,7 @@ function parseFuture(text: string): Date {
 }
 
 /** `waybill egress …` */
-export function addEgressCommands(program: Command, session: CliSession): void {
-  const group = program.command('egress').description('source addresses of outgoing mail');
+export function addEgressCommands(group: Command, session: CliSession): void {
   group
     .command('list')
     .description(

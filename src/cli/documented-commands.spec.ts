@@ -75,8 +75,9 @@ describe('commands that the documents name', () => {
   it('are found', () => expect(commands.length).toBeGreaterThan(80));
 
   it.each(commands)('$page: $line', async ({ line }) => {
-    const program = silenced(createProgram(new CliSession({} as Output), []));
     const words = wordsOf(line);
+    const session = new CliSession({} as Output);
+    const program = silenced(await createProgram(words, [], () => Promise.resolve(session)));
     if (isName(program, words)) return;
     await expect(program.parseAsync(words, { from: 'user' })).resolves.toBeDefined();
   });

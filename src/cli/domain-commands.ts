@@ -9,8 +9,7 @@ import { type CliSession, parseId, type Services } from './session/cli-session';
 import { fields, type Report, table } from './session/output';
 
 /** `waybill domain …` */
-export function addDomainCommands(program: Command, session: CliSession): void {
-  const group = program.command('domain').description('sender domains');
+export function addDomainCommands(group: Command, session: CliSession): void {
   group
     .command('add')
     .description('register a domain and show the DNS records to publish')

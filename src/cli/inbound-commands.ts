@@ -15,8 +15,7 @@ import { type CliSession, numberUpTo, parseId, type Services } from './session/c
 const MAX_LISTED = 1_000;
 
 /** `waybill inbound …`: what people wrote to the operator's mailboxes. */
-export function addInboundCommands(program: Command, session: CliSession): void {
-  const group = program.command('inbound').description(`mail to ${PUBLIC_MAILBOXES.join(', ')} at the mail host`);
+export function addInboundCommands(group: Command, session: CliSession): void {
   group
     .command('list')
     .description('list the messages of a mailbox, newest first')
@@ -47,8 +46,7 @@ function withoutControls(text: string): string {
 }
 
 /** `waybill inbound-route …`: the addresses whose mail an organization takes. */
-export function addInboundRouteCommands(program: Command, session: CliSession): void {
-  const group = program.command('inbound-route').description('addresses at which an organization receives mail');
+export function addInboundRouteCommands(group: Command, session: CliSession): void {
   command(group, 'list', 'list the routes by address, and what the organization keeps of the mail').action(
     (organizationId: string) => session.run((services) => list(services, organizationId)),
   );

@@ -21,8 +21,7 @@ interface ApiKeyOptions {
 }
 
 /** `waybill key …` */
-export function addKeyCommands(program: Command, session: CliSession): void {
-  const group = program.command('key').description('API keys');
+export function addKeyCommands(group: Command, session: CliSession): void {
   group
     .command('create')
     .description('create an API key; it is shown only once')
@@ -85,10 +84,7 @@ interface OperatorKeyOptions {
 const MAX_NAME_LENGTH = 100;
 
 /** `waybill operator-key …` */
-export function addOperatorKeyCommands(program: Command, session: CliSession): void {
-  const group = program
-    .command('operator-key')
-    .description('keys for /operator/v1, which shows and changes everything');
+export function addOperatorKeyCommands(group: Command, session: CliSession): void {
   group
     .command('create')
     .description('create an operator key; it is shown only once')

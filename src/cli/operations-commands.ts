@@ -8,11 +8,8 @@ import { applyCluster, type ClusterPlan, planCluster } from '../database/cluster
 import { MONTHLY_TABLES } from '../modules/emails/retention/months';
 
 /** `waybill migrate` */
-export function addMigrateCommand(program: Command, session: CliSession): void {
-  program
-    .command('migrate')
-    .description('bring the schema up to date; waits up to 60 s for the database')
-    .action(() => applyMigrations(session));
+export function addMigrateCommand(command: Command, session: CliSession): void {
+  command.action(() => applyMigrations(session));
 }
 
 async function applyMigrations(session: CliSession): Promise<void> {
@@ -40,10 +37,8 @@ interface VerifyOptions {
 }
 
 /** `waybill stats …` */
-export function addStatsCommands(program: Command, session: CliSession): void {
-  program
-    .command('stats')
-    .description('statistics')
+export function addStatsCommands(group: Command, session: CliSession): void {
+  group
     .command('verify')
     .description('check the hourly counters against the events')
     .option('--org <id>', 'of one organization (default: all)', parseId)
@@ -87,8 +82,7 @@ const SHARDS = 32;
 const MAX_SHARDS = 1_024;
 
 /** `waybill cluster …` */
-export function addClusterCommands(program: Command, session: CliSession): void {
-  const cluster = program.command('cluster').description('spread the large tables over several nodes, by organization');
+export function addClusterCommands(cluster: Command, session: CliSession): void {
   const add = (name: string, description: string, run: (options: ClusterOptions) => Promise<void>) =>
     cluster
       .command(name)

@@ -7,8 +7,7 @@ import { type CliSession, numberUpTo, parseId, parseSwitch, type Services } from
 import { fields, type Report, table } from './session/output';
 
 /** `waybill org …` */
-export function addOrganizationCommands(program: Command, session: CliSession): void {
-  const group = program.command('org').description('organizations');
+export function addOrganizationCommands(group: Command, session: CliSession): void {
   group
     .command('create')
     .description('make an organization')

@@ -27,8 +27,7 @@ const MAX_LISTED = 500;
 const POLL_MS = 200;
 
 /** `waybill queue …` */
-export function addQueueCommands(program: Command, session: CliSession): void {
-  const group = program.command('queue').description('deliveries that are still open');
+export function addQueueCommands(group: Command, session: CliSession): void {
   group
     .command('list')
     .description('count them, largest shares first')

@@ -17,10 +17,7 @@ const NOTHING_CHANGED =
   'nothing has been changed. After an interrupted change to another key, finish that one first, with the same command';
 
 /** `waybill keys …` */
-export function addReEncryptCommands(program: Command, session: CliSession): void {
-  const group = program
-    .command('keys')
-    .description('DKIM keys, webhook secrets and privacy requests, encrypted under the master key');
+export function addReEncryptCommands(group: Command, session: CliSession): void {
   group
     .command('re-encrypt')
     .alias('rewrap')

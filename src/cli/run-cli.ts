@@ -1,23 +1,8 @@
 import { Command, CommanderError } from 'commander';
-import { addAuditCommands } from './audit-commands';
-import { addBackupCommands } from './backup/backup-commands';
-import { addClassifyCommand } from './classify-command';
-import { addClusterCommands, addMigrateCommand, addStatsCommands } from './operations-commands';
-import { addConnectionCommands } from './connection-commands';
-import { addDestinationCommands, addEgressCommands } from './destination-commands';
-import { type Output, toErrorReport } from './session/output';
-import { addConsoleCommands } from './console-commands';
-import { CliSession } from './session/cli-session';
-import { addDoctorCommand } from './doctor/doctor-command';
-import { addDomainCommands } from './domain-commands';
-import { addInboundCommands, addInboundRouteCommands } from './inbound-commands';
-import { addKeyCommands, addOperatorKeyCommands } from './key-commands';
-import { addOrganizationCommands } from './organization-commands';
-import { addQueueCommands } from './queue-commands';
-import { addReEncryptCommands } from './re-encrypt-commands';
-import { addSuppressionCommands } from './suppression-commands';
-import { addTemplateCommands } from './template-commands';
 import { RELEASE } from '../common/release';
+import { addCommands } from './commands';
+import type { CliSession } from './session/cli-session';
+import { type Output, toErrorReport } from './session/output';
 
 export interface RunOptions {
   /** Default: the process's own. */
@@ -43,7 +28,11 @@ export async function runCli(
   const help: string[] = [];
   try {
     prepare?.();
-    await createProgram(new CliSession(output, environment, signal), help).parseAsync(args, { from: 'user' });
+    const program = await createProgram(args, help, async () => {
+      const { CliSession } = await import('./session/cli-session.js');
+      return new CliSession(output, environment, signal);
+    });
+    await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     // Timers and streams that the signal ends have an error of their own.
@@ -58,8 +47,15 @@ function wantsJson(args: readonly string[]): boolean {
   return (end < 0 ? args : args.slice(0, end)).includes('--json');
 }
 
-/** @param help collects what the parser would print about usage */
-export function createProgram(session: CliSession, help: string[]): Command {
+/**
+ * @param args the command line that it is to parse
+ * @param help collects what the parser would print about usage
+ */
+export async function createProgram(
+  args: readonly string[],
+  help: string[],
+  openSession: () => Promise<CliSession>,
+): Promise<Command> {
   const program = new Command('waybill')
     .description('Operates a Waybill installation from the command line.')
     .version(RELEASE, '--version', 'print the release')
@@ -70,27 +66,7 @@ export function createProgram(session: CliSession, help: string[]): Command {
       writeErr: (text) => help.push(text),
       outputError: () => undefined,
     });
-  addOrganizationCommands(program, session);
-  addKeyCommands(program, session);
-  addOperatorKeyCommands(program, session);
-  addConsoleCommands(program, session);
-  addReEncryptCommands(program, session);
-  addDomainCommands(program, session);
-  addInboundCommands(program, session);
-  addInboundRouteCommands(program, session);
-  addStatsCommands(program, session);
-  addSuppressionCommands(program, session);
-  addTemplateCommands(program, session);
-  addAuditCommands(program, session);
-  addQueueCommands(program, session);
-  addDestinationCommands(program, session);
-  addEgressCommands(program, session);
-  addClassifyCommand(program, session);
-  addMigrateCommand(program, session);
-  addClusterCommands(program, session);
-  addConnectionCommands(program, session);
-  addBackupCommands(program, session);
-  addDoctorCommand(program, session);
+  await addCommands(program, args, openSession);
   return program;
 }
 

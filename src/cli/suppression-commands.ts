@@ -35,8 +35,7 @@ interface ImportOptions {
 }
 
 /** `waybill suppression …` */
-export function addSuppressionCommands(program: Command, session: CliSession): void {
-  const group = program.command('suppression').alias('suppressions').description('addresses that get no mail');
+export function addSuppressionCommands(group: Command, session: CliSession): void {
   command(group, 'list', 'list the entries in force, newest first')
     .option('--reason <reason>', `one of ${SUPPRESSION_REASONS.join(', ')}`)
     .option('--email <address>', 'the entries of one address')

@@ -7,8 +7,7 @@ import { CliError, type Report, table } from './session/output';
 import { type CliSession, parseId, type Services } from './session/cli-session';
 
 /** `waybill template …` */
-export function addTemplateCommands(program: Command, session: CliSession): void {
-  const group = program.command('template').description('templates to send with');
+export function addTemplateCommands(group: Command, session: CliSession): void {
   group
     .command('library')
     .description('list the templates that can be installed, with their variables')

@@ -14,7 +14,8 @@ import { openDatabase } from '../../database/start/open-database';
 import { readSchemaState } from '../../database/schema/schema-state';
 import { recordLastBackup } from '../doctor/last-backup';
 import { CliError, fields } from '../session/output';
-import { type CliSession, createServices } from '../session/cli-session';
+import type { CliSession } from '../session/cli-session';
+import { createServices } from '../session/services';
 import { assertKeyOfBackup, type RestoredKey, transferMasterKey } from './master-key-transfer';
 
 interface KeyOptions {
@@ -30,18 +31,18 @@ interface RestoreOptions extends KeyOptions {
 const KEY_CONTEXT = 'waybill/backup/master-key';
 const MIN_PASSPHRASE = 12;
 
-/** `waybill backup`, `waybill restore` */
-export function addBackupCommands(program: Command, session: CliSession): void {
-  program
-    .command('backup')
-    .description('write the database to a file, as of this moment; the service may run')
+/** `waybill backup` */
+export function addBackupCommand(command: Command, session: CliSession): void {
+  command
     .argument('<file>', 'must not exist yet')
     .option('--with-master-key', 'include the master key, encrypted under a pass phrase')
     .option('--passphrase-file <file>', 'its first line is the pass phrase')
     .action((file: string, options: KeyOptions) => asCliErrors(() => backUp(session, file, options)));
-  program
-    .command('restore')
-    .description('replace the database with a backup, in one transaction; the service must be stopped')
+}
+
+/** `waybill restore` */
+export function addRestoreCommand(command: Command, session: CliSession): void {
+  command
     .argument('<file>')
     .option('--force', 'also when the database holds data, all of which is replaced')
     .option('--with-master-key', 'take the master key from the backup')

@@ -46,10 +46,8 @@ const NEED_MIGRATIONS: ReadonlySet<string> = new Set([
 ]);
 
 /** `waybill doctor`, `waybill doctor <domain>` */
-export function addDoctorCommand(program: Command, session: CliSession): void {
-  program
-    .command('doctor')
-    .description('check the installation, or the mail of one domain; exit code 1 if something is wrong')
+export function addDoctorCommand(command: Command, session: CliSession): void {
+  command
     .argument('[domain]', 'check its DNS records, and outgoing connections for its mail')
     .option('--org <id>', 'the organization, if several have the domain', parseId)
     .option(

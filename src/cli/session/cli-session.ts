@@ -1,8 +1,5 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import { InvalidArgumentError } from 'commander';
-import { AuthModule } from '../../auth/auth.module';
-import { createProcess } from '../../bootstrap/create-process';
 import { endsWithin, unlessAborted } from '../../common/async/promises';
 import { SECOND } from '../../common/clock';
 import { isUuid } from '../../common/ids';
@@ -12,24 +9,10 @@ import { isVariableSet, loadConfig, variableOf } from '../../config/load-config'
 import { COMMAND_CONNECT_TIMEOUT_MS } from '../../database/pool/data-source';
 import { type OpenDatabase, openDatabase, type OpenDatabaseOptions } from '../../database/start/open-database';
 import { readSchemaState, type SchemaState } from '../../database/schema/schema-state';
-import { DeliveryQueueModule } from '../../delivery/delivery.module';
-import { DomainsModule } from '../../modules/domains/domains.module';
-import { EmailsModule } from '../../modules/emails/emails.module';
-import { InboundReportsModule } from '../../modules/inbound-reports/inbound-reports.module';
-import { OperatorModule } from '../../modules/operator/operator.module';
-import { PrivacyModule } from '../../modules/privacy/privacy.module';
-import { SuppressionsModule } from '../../modules/suppressions/suppressions.module';
-import { WebhooksModule } from '../../modules/webhooks/webhooks.module';
 import { CliError, type Output, type Report } from './output';
 
 /** Where a command finds its services. */
 export type Services = Pick<INestApplicationContext, 'get'>;
-
-/** Whose services the commands call: those of the API, without HTTP. */
-const MODULES = [
-  ...[AuthModule, DeliveryQueueModule, DomainsModule, EmailsModule],
-  ...[InboundReportsModule, OperatorModule, PrivacyModule, SuppressionsModule, WebhooksModule],
-];
 
 /** One command at a time needs one connection, and a second one inside a transaction. */
 const POOL_SIZE = 2;
@@ -107,6 +90,7 @@ export class CliSession {
     try {
       // A doctor looks for itself.
       if (options.migrate !== false) await assertUsableSchema(database.url);
+      const { createServices } = await import('./services.js');
       const services = await createServices(config, database.url);
       try {
         return await unlessAborted(work(services, database.url), this.interrupted);
@@ -132,14 +116,6 @@ export async function assertUsableSchema(url: string): Promise<SchemaState> {
   const { isUsable, sentence, pending } = schema;
   if (!isUsable) throw new CliError('unhealthy', `Nothing can be done: ${sentence}`, { pending });
   return schema;
-}
-
-/** The services of the commands, on a database whose schema is up to date; to be closed. */
-export function createServices(config: AppConfig, databaseUrl: string): Promise<INestApplicationContext> {
-  const options = { config, databaseUrl, applicationName: 'waybill-cli', imports: MODULES };
-  return createProcess(options, (module) =>
-    NestFactory.createApplicationContext(module, { logger: false, abortOnError: false }),
-  );
 }
 
 /** Reads a whole number from 1 to `max`; for commander, which adds the name of the option to an error. */

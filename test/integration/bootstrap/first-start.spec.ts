@@ -6,7 +6,7 @@ import { ApiKeyVerifier } from '../../../src/auth/keys/api-key-verifier.service'
 import { ApiKeysService } from '../../../src/auth/keys/api-keys.service';
 import { OrganizationsService } from '../../../src/auth/organizations/organizations.service';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
-import { createServices } from '../../../src/cli/session/cli-session';
+import { createServices } from '../../../src/cli/session/services';
 import type { AppConfig } from '../../../src/config/config';
 import { loadConfig } from '../../../src/config/load-config';
 import { DkimKeysService } from '../../../src/modules/domains/dkim/dkim-keys.service';
