@@ -124,7 +124,7 @@ async function fill({ databaseUrl, tenant: { organizationId, domain } }, { from,
 /** The product's services on the database, without HTTP. */
 async function open({ databaseUrl }) {
   const { loadConfig } = load('./config/load-config.js');
-  const { createServices } = load('./cli/session/cli-session.js');
+  const { createServices } = load('./cli/session/services.js');
   const config = loadConfig({ DATABASE_URL: databaseUrl, MASTER_KEY: Buffer.alloc(32, 1).toString('base64') });
   const services = await createServices(config, databaseUrl);
   const get = (file, name) => services.get(load(file)[name], { strict: false });

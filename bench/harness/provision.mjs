@@ -12,7 +12,7 @@ export async function provision(environment, databaseUrl) {
 /** An organization with a verified domain `<name>.test` and a key: `{organizationId, key, domain}`. */
 export async function addTenant(environment, databaseUrl, name, scopes = ['email:send', 'email:read']) {
   const { loadConfig } = load('./config/load-config.js');
-  const { createServices } = load('./cli/session/cli-session.js');
+  const { createServices } = load('./cli/session/services.js');
   const services = await createServices(loadConfig(environment), databaseUrl);
   try {
     return await createTenant(services, name, scopes);

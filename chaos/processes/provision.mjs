@@ -7,7 +7,8 @@ const SCOPES = ['email:send', 'email:read', 'webhook:manage', 'webhook:read'];
 export async function provision({ environment, databaseUrl, load }, count) {
   const { loadConfig } = load('load-config.js');
   const { openDatabase } = load('open-database.js');
-  const { createServices } = load('cli-session.js');
+  // Up to 0.2.0 it is in the session's file.
+  const { createServices = load('services.js').createServices } = load('cli-session.js');
   const config = loadConfig(environment);
   await (await openDatabase(config, { log: () => undefined, migrate: true })).stop();
   const services = await createServices(config, databaseUrl);
