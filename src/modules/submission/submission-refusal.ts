@@ -80,12 +80,14 @@ function firstOf({ details }: ValidationError): string {
   return (messages[0] ?? 'is not valid').replace(/^raw /, 'The message ');
 }
 
+const UNKNOWN_COMMAND = 500;
 /** A reply that names its own enhanced code (RFC 3463). */
 const HAS_CODE = /^[245]\.\d{1,3}\.\d{1,3} /;
 
 /**
  * The library's server with correct enhanced codes (RFC 2034): it puts the same one before all replies of a code, but our 550
- * may be 5.7.1 or 5.6.0. A text that starts with a code keeps it.
+ * may be 5.7.1 or 5.6.0. A text that starts with a code keeps it. A login without TLS gets what MAIL gets there: for the library, the
+ * command does not exist.
  */
 export class EnhancedSmtpServer extends BulkSmtpServer {
   constructor(options: SMTPServerOptions) {
@@ -96,6 +98,7 @@ export class EnhancedSmtpServer extends BulkSmtpServer {
     super.adopt(connection);
     const send = connection.send.bind(connection);
     connection.send = (code, data, context) => {
+      if (code === UNKNOWN_COMMAND && context === 'AUTH') return send(530, tlsNeeded().message, false);
       const hasOwn = typeof data === 'string' && HAS_CODE.test(data);
       send(code, data, hasOwn ? false : context);
     };

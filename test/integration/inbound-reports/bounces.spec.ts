@@ -98,6 +98,16 @@ describe('a report to a return path', () => {
     expect(await scene.suppressions()).toEqual([]);
   });
 
+  it.each(['dsn-exim-forwarded', 'exim-plain-forwarded', 'dsn-sendmail-forwarded'])(
+    'of a member in the form of %s lists nobody',
+    async (name) => {
+      const { path } = await sentMail();
+      const report = readCorpus(name).toString('latin1').replaceAll('ann@example.org', 'ada@x.example');
+      expect(await scene.report(report, path)).toBe('soft_bounce');
+      expect(await scene.suppressions()).toEqual([]);
+    },
+  );
+
   it('is a bounce however large the mail is that it returns', async () => {
     const { id, path } = await sentMail();
     const returned = `Content-Type: message/rfc822\r\n\r\n${`${'A'.repeat(76)}\r\n`.repeat(60_000)}`;

@@ -59,7 +59,9 @@ describe('submission outside of local mode', () => {
     const client = await RawSmtpClient.open(app.ports.port);
     await client.reply();
     expect(await client.command('EHLO client.example')).not.toContain('AUTH');
-    expect(await client.command(plain(key))).toMatch(/^5/);
+    for (const login of [plain(key), 'auth login']) {
+      expect(await client.command(login)).toMatch(/^530 5\.7\.0 Must issue a STARTTLS command first/);
+    }
     client.close();
     const transport = createTransport({
       ...{ host: '127.0.0.1', port: app.ports.port, requireTLS: true, tls: { rejectUnauthorized: false } },

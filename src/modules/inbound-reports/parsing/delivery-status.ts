@@ -81,8 +81,11 @@ function recipientStatus(fields: HeaderFields): RecipientStatus | undefined {
   const action = actionOf(fields.first('action'), status);
   if (!action) return undefined;
   const text = DIAGNOSTICS.map((name) => withoutKind(fields.first(name))).find((value) => value);
-  const original = addressOf(fields.first('original-recipient'));
-  const recipient = addressOf(fields.first('final-recipient')) ?? original;
+  const final = addressOf(fields.first('final-recipient'));
+  // Sendmail's `Final-Recipient` is the address that it was given, also where that leads to another one that failed.
+  const actual = addressOf(fields.first('x-actual-recipient'));
+  const original = addressOf(fields.first('original-recipient')) ?? (actual === undefined ? undefined : final);
+  const recipient = actual ?? final ?? original;
   const originalRecipient = original === recipient ? undefined : original;
   return { action, status, text, remoteHost: hostOf(fields.first('remote-mta')), recipient, originalRecipient };
 }

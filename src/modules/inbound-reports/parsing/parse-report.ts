@@ -9,7 +9,7 @@ import {
 import { BOUNCE_PATTERNS, DELAY_PATTERNS, FAILURE_PHRASES, GENERIC_BOUNCE_PATTERNS } from './bounce-patterns';
 import { readBareDeliveryStatus, readDeliveryStatus } from './delivery-status';
 import { isDispositionNotification, isLoop, isReplyOfMailbox, whyDropped } from './dropped-mail';
-import { evaluateFailure, type FailureGrounds, findReply } from './evaluate-failure';
+import { type BounceReport, evaluateFailure, type FailureGrounds, findReply } from './evaluate-failure';
 import { readComplaint } from './feedback-report';
 import { matchesPattern, type MessagePattern, type MessageView, viewMessage } from './message-view';
 import { type IgnoreReason, printable, type Report } from './report';
@@ -69,7 +69,25 @@ function hasNoHeader({ fields }: MessagePart): boolean {
 function* readStatusPart(message: MessagePart, classifier: ReplyClassifier): Steps<Report | undefined> {
   const part = leavesOf(message).find(({ contentType }) => STATUS_TYPES.includes(contentType.type));
   if (!part) return undefined;
-  return yield* readDeliveryStatus(decodedBody(part), classifier, () => groundsIn(viewMessage(message)));
+  const report = yield* readDeliveryStatus(decodedBody(part), classifier, () => groundsIn(viewMessage(message)));
+  return report?.kind === 'bounce' ? withFailedMember(report, message) : report;
+}
+
+/**
+ * Exim's `Final-Recipient` is the address that it was given, also where that leads to another one that failed: only the header names
+ * that one.
+ */
+function withFailedMember(report: BounceReport, message: MessagePart): BounceReport {
+  const { finalRecipient, originalRecipient } = report;
+  const failed = failedRecipients(message);
+  const isOwn = failed.some((address) => address.toLowerCase() === finalRecipient?.toLowerCase());
+  if (originalRecipient !== undefined || failed.length === 0 || isOwn) return report;
+  return { ...report, finalRecipient: printable(failed[0], 320), originalRecipient: finalRecipient };
+}
+
+function failedRecipients({ fields }: MessagePart): string[] {
+  const names = fields.first('x-failed-recipients')?.split(',') ?? [];
+  return names.map((name) => name.trim()).filter((name) => name !== '');
 }
 
 /** A delivery status under a wrong type. Copies of our own mail are not searched. */
@@ -91,6 +109,8 @@ function ignored(reason: IgnoreReason): Report {
   return { kind: 'ignored', reason };
 }
 
+const GENERATED_FROM = /^\((?:ultimately )?generated from ([^\s()]{3,320})\)$/;
+
 /** Lines that are read with the one that shows a reply. */
 const REPLY_LINES = 10;
 
@@ -103,9 +123,16 @@ function* readBounce(
   const fits = (pattern: MessagePattern) => matchesPattern(pattern, view);
   if (yield* firstOf(DELAY_PATTERNS, fits)) return ignored('delay-only');
   if (!(yield* firstOf(patterns, fits))) return undefined;
-  const [first, ...others] = view.message.fields.first('x-failed-recipients')?.split(',') ?? [];
+  const [first, ...others] = failedRecipients(view.message);
   const grounds = { ...(yield* groundsIn(view)), shared: others.length > 0 };
-  return { ...evaluateFailure(grounds, classifier), finalRecipient: printable(first, 320) };
+  const addresses = { finalRecipient: printable(first, 320), originalRecipient: expandedAddress(view) };
+  return { ...evaluateFailure(grounds, classifier), ...addresses };
+}
+
+/** Exim names the address that it was given below the one that this led to. */
+function expandedAddress({ lines }: MessageView): string | undefined {
+  const found = lines.map((line) => GENERATED_FROM.exec(line)?.[1]).find((address) => address !== undefined);
+  return printable(found, 320);
 }
 
 /** The cause in a failure's text: a reply first, else a known sentence. Empty without either. */
