@@ -19,6 +19,7 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
+  jest.restoreAllMocks();
   await scene.clear();
   receiver.received.length = 0;
   receiver.answer = () => ({ status: 200 });
