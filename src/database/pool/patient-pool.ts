@@ -47,7 +47,7 @@ export class PatientPool extends Pool {
   override connect(callback?: Callback): Promise<PoolClient> | void {
     if (callback) return this.wait(callback);
     return new Promise((resolve, reject) => {
-      this.wait((error, client) => (client ? resolve(client) : reject(error as Error)));
+      this.wait((error, client) => (error ? reject(error) : resolve(client as PoolClient)));
     });
   }
 
