@@ -42,5 +42,5 @@ EXPOSE 3000 9464 2526 2587 2465 5354/tcp 5354/udp
 ENTRYPOINT ["tini", "--"]
 CMD ["node", "--max-semi-space-size=16", "dist/main.js"]
 # A start that migrates large tables may take an hour, as in deploy/kubernetes; the first success ends the period.
-HEALTHCHECK --interval=10s --timeout=3s --start-period=1h \
+HEALTHCHECK --interval=10s --timeout=10s --start-period=1h \
   CMD ["node", "scripts/healthcheck.mjs"]

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -52,6 +54,21 @@ async function expectHealthAndStop(service: ServiceProcess): Promise<void> {
   expect(service.lines.filter((line) => ['error', 'fatal'].includes(line.level))).toEqual([]);
   expect(await imageHealthCheck(service.metricsPort)).toBe(1);
 }
+
+describe("the image's health check", () => {
+  const startup = { status: 'not_ready', database: { healthy: false, latencyMs: 2_000, error: 'timeout' } };
+
+  it.each([
+    ['its database is away or slow', startup, 0],
+    ['it waits for its schema', { ...startup, reason: 'the schema is too old' }, 1],
+    ['it is stopping', { ...startup, database: { healthy: true, latencyMs: 1 } }, 1],
+  ])('of a process that is not ready because %s', async (_why, body, exitCode) => {
+    const server = createServer((_request, response) => response.writeHead(503).end(JSON.stringify(body)));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    expect(await imageHealthCheck((server.address() as AddressInfo).port)).toBe(exitCode);
+    server.close();
+  });
+});
 
 describe('a process', () => {
   const start = (roles: string, env: Record<string, string> = {}) =>

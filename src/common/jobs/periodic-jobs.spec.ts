@@ -162,6 +162,34 @@ describe('PeriodicJobs', () => {
     }
   });
 
+  it('ends a run whose lease cannot be renewed, before another process may have it', async () => {
+    jest.useFakeTimers();
+    Logger.overrideLogger(false);
+    try {
+      let takes = 0;
+      const store: JobStore = {
+        findWork: new Work().find,
+        take: () => ((takes += 1) > 2 ? Promise.reject(new UnavailableError()) : Promise.resolve(true)),
+        release: () => Promise.reject(new UnavailableError()),
+      };
+      const alone = new PeriodicJobs(new Metrics(), new SchedulerRegistry(), store, true, new SystemClock());
+      let isEnded = false;
+      const run = (going: AbortSignal) =>
+        new Promise<void>((resolve) => {
+          going.addEventListener('abort', () => resolve(void (isEnded = true)));
+        });
+      alone.start({ name: 'cut-off', everyMs: 1, exclusive: true, run });
+      // Renewed after 20 s, and not again.
+      await jest.advanceTimersByTimeAsync(70_000);
+      expect(isEnded).toBe(false);
+      await jest.advanceTimersByTimeAsync(9_000);
+      expect(isEnded).toBe(true);
+      await alone.stop();
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   it('aborts a run at the end of the process', async () => {
     let isUnderWay = false;
     const run = (going: AbortSignal) =>

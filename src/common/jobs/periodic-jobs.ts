@@ -19,8 +19,8 @@ export interface PeriodicJob {
    */
   readonly hasWork?: string;
   /**
-   * @param going is aborted when the run must end: with the process, or because it was blocked for longer than its lease and
-   * another process runs the job now. Long runs, and runs that notify others, check it.
+   * @param going is aborted when the run must end: with the process, or because it was blocked for longer than its lease, or could
+   * not renew it, so that another process may run the job now. Long runs, and runs that notify others, check it.
    */
   readonly run: (going: AbortSignal) => Promise<unknown>;
   /** It goes by no time of this process, so it runs while the clock is wrong, too. */
@@ -36,6 +36,8 @@ const JOB = 'job_name';
 const RESULTS = ['ok', 'failed', 'elsewhere', 'clock_wrong'] as const;
 /** How long the lease of a crashed process stays; a running one renews it at a third of that. */
 const LEASE_SECONDS = 60;
+/** How long a process counts on a lease: it ends a little earlier than others may take it. */
+const HELD_MS = (LEASE_SECONDS - 5) * SECOND;
 /** A job with a condition waits so long for others that become due. */
 const GATHER_MS = SECOND / 8;
 /** The name of the timer for that. */
@@ -238,26 +240,34 @@ export class PeriodicJobs implements OnModuleDestroy {
     const end = () => going.abort();
     this.ending.addEventListener('abort', end);
     if (this.ending.aborted) end();
-    const renewal = setInterval(() => this.renew(job.name, going), (LEASE_SECONDS * SECOND) / 3);
+    const endKeeping = this.keepLease(job.name, going);
     try {
       return await runOf(job, going.signal);
     } finally {
-      clearInterval(renewal);
+      endKeeping();
       this.ending.removeEventListener('abort', end);
       // It expires by itself when the database is away.
       await this.store.release(job.name).catch(() => undefined);
     }
   }
 
-  private renew(name: string, going: AbortController): void {
-    this.store.take(name, LEASE_SECONDS).then(
-      (held) => {
-        if (held) return;
-        going.abort();
-        this.logger.warn(`Job ${name} outlived its lease; another process runs it now`);
-      },
-      (error: Error) => this.logger.warn(`The lease of job ${name} was not renewed: ${reasonOf(error)}`),
-    );
+  /** Ends the run when another process has its lease, or may soon have it. Returns what ends that. */
+  private keepLease(name: string, going: AbortController): () => void {
+    let heldUntilMs = this.clock.monotonicMs() + HELD_MS;
+    const end = (what: string): void => {
+      if (!going.signal.aborted) this.logger.warn(`Job ${name} ${what}; another process may run it now`);
+      going.abort();
+    };
+    const renew = (): void => {
+      const untilMs = this.clock.monotonicMs() + HELD_MS;
+      this.store.take(name, LEASE_SECONDS).then(
+        (held) => (held ? (heldUntilMs = untilMs) : end('outlived its lease')),
+        (error: Error) => this.logger.warn(`The lease of job ${name} was not renewed: ${reasonOf(error)}`),
+      );
+    };
+    const look = (): unknown => this.clock.monotonicMs() >= heldUntilMs && end('could not renew its lease');
+    const timers = [setInterval(renew, (LEASE_SECONDS * SECOND) / 3), setInterval(look, SECOND)];
+    return () => timers.forEach(clearInterval);
   }
 }
 
@@ -272,7 +282,6 @@ const FEWEST_ROWS = 5;
 /**
  * Repeats a bounded deletion until it finds less than its limit, so that no statement runs long; returns how many rows were deleted. One
  * that fails for lack of time is repeated with a quarter of the rows: the next run would begin with the same ones, and never end.
- * @param deleteBatch returns how many it deleted
  * @throws UnavailableError when not even a few can be deleted
  */
 export async function deleteInBatches(limit: number, deleteBatch: (limit: number) => Promise<number>): Promise<number> {

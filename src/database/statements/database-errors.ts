@@ -102,6 +102,11 @@ export function ranOutOfTime(error: unknown): boolean {
   return databaseErrorCode(cause) === '57014' || (cause instanceof Error && cause.message === 'Query read timeout');
 }
 
+/** Whether another transaction held what a statement needs for longer than it may wait (55P03): others may need nothing of that. */
+export function waitedForLock(error: unknown): boolean {
+  return databaseErrorCode(error instanceof UnavailableError ? error.cause : error) === '55P03';
+}
+
 /** Of an error after the commit has been sent: what the server refuses is not written; of anything else nobody knows. */
 export function translateCommitError(error: unknown): unknown {
   return isUnavailable(error) ? new CommitUnknownError(error) : error;

@@ -36,10 +36,11 @@ export class EventsService {
 
   /**
    * The next events of each stream, oldest first, by index into `streams`; at most `limitEach` of each.
+   * @param head the present one, where the caller has read it
    * @throws UnavailableError
    */
-  async readAfter(streams: readonly FeedStream[], limitEach: number): Promise<FeedEvent[][]> {
-    return streams.length > 0 ? this.events.readAfter(streams, await this.events.horizon(), limitEach) : [];
+  async readAfter(streams: readonly FeedStream[], limitEach: number, head?: string): Promise<FeedEvent[][]> {
+    return streams.length > 0 ? this.events.readAfter(streams, head ?? (await this.head()), limitEach) : [];
   }
 
   /** The events that still exist, in no particular order. @throws UnavailableError */

@@ -6,6 +6,7 @@ import { ConfigurationError } from '../../../src/config/load-config';
 import { createDataSource, poolOf } from '../../../src/database/pool/data-source';
 import { databaseErrorCode, isUnavailable } from '../../../src/database/statements/database-errors';
 import { Database, DatabaseUrl } from '../../../src/database/pool/database.service';
+import type { PatientPool } from '../../../src/database/pool/patient-pool';
 import { PlannerStatistics } from '../../../src/database/pool/planner-statistics';
 import { openDatabase } from '../../../src/database/start/open-database';
 import { LeaseConnection } from '../../../src/delivery/queue/worker-sessions.repository';
@@ -117,7 +118,7 @@ describe('a database that takes longer to open a connection than anybody waits f
     const source = await createDataSource(url, { poolSize: 2 }).initialize();
     const service = new Database(source);
     const pool = poolOf(source);
-    pool.options.connectionTimeoutMillis = WAIT_MS;
+    (pool as PatientPool).waitMs = WAIT_MS;
     openingMs = 10 * WAIT_MS;
     for (const socket of sockets) socket.destroy();
     await waitFor(() => pool.totalCount === 0, { what: 'the end of the connections' });

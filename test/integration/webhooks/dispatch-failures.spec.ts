@@ -1,7 +1,9 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/common/clock';
+import { UnavailableError } from '../../../src/common/errors/app-error';
 import type { Principal } from '../../../src/common/http/principal';
 import { newId } from '../../../src/common/ids';
 import { Database } from '../../../src/database/pool/database.service';
+import { AttemptSettler } from '../../../src/modules/webhooks/dispatch/attempt-settler.service';
 import type { WebhookMessage } from '../../../src/modules/webhooks/queue/webhook.entity';
 import { WebhookMessagesRepository } from '../../../src/modules/webhooks/queue/webhook-messages.repository';
 import { WebhooksService } from '../../../src/modules/webhooks/endpoints/webhooks.service';
@@ -17,6 +19,7 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
+  jest.restoreAllMocks();
   await scene.clear();
   receiver.received.length = 0;
   receiver.answer = () => ({ status: 200 });
@@ -218,6 +221,58 @@ describe('a failing receiver', () => {
     await scene.tell(2);
     await scene.send();
     expect(await scene.endpoint(id)).toMatchObject({ enabled: true, failing_since: scene.clock.now() });
+  });
+});
+
+describe('a database that takes no results', () => {
+  const settler = () => scene.core.get(AttemptSettler);
+  const write = () => jest.spyOn(scene.core.get(WebhookMessagesRepository), 'settle');
+  beforeEach(async () => {
+    settler().retryMs = 1;
+    await scene.addEndpoint({ url: receiver.url() });
+  });
+
+  it('has them once it takes them again: what was delivered is not sent a second time', async () => {
+    await scene.tell();
+    const writes = write();
+    for (let failure = 0; failure < 3; failure += 1) {
+      writes.mockImplementationOnce(() => {
+        throw new UnavailableError('The database is temporarily unavailable', new Error('connection terminated'));
+      });
+    }
+    await scene.send();
+    expect(writes).toHaveBeenCalledTimes(4);
+    expect(await scene.message()).toMatchObject({ state: 'delivered', attempts: 1 });
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('is asked no more after minutes, when others have the claims', async () => {
+    await scene.tell();
+    write().mockImplementation(() => {
+      scene.clock.advance(MINUTE);
+      throw new UnavailableError();
+    });
+    await scene.send();
+    jest.restoreAllMocks();
+    expect(await scene.message()).toMatchObject({ state: 'sending' });
+    await scene.sweep().freeOrphanedClaims();
+    await scene.send();
+    expect(await scene.message()).toMatchObject({ state: 'delivered', attempts: 2 });
+  });
+
+  it('has all but the one that it refuses', async () => {
+    // Of different emails, so that they are sent together.
+    for (let count = 0; count < 3; count += 1) await scene.accept();
+    await scene.expand(3);
+    const [first] = await scene.messages();
+    const settle = WebhookMessagesRepository.prototype.settle;
+    write().mockImplementation((settled, tx) => {
+      if (settled.some(({ message }) => message.id === first?.id)) throw new Error('invalid input syntax');
+      settle.call(scene.core.get(WebhookMessagesRepository), settled, tx);
+    });
+    await scene.sendAll();
+    const states = (await scene.messages()).map(({ state }) => state);
+    expect(states).toEqual(['sending', 'delivered', 'delivered']);
   });
 });
 

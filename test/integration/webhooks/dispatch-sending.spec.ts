@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { HOUR, MINUTE } from '../../../src/common/clock';
-import { newId } from '../../../src/common/ids';
+import { HOUR, MINUTE, SECOND } from '../../../src/common/clock';
+import { firstIdAt, newId } from '../../../src/common/ids';
 import { Metrics } from '../../../src/common/metrics/metrics';
+import { EventsService } from '../../../src/modules/events/events.service';
+import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';
 import { type ReceivedWebhook, WebhookReceiver } from '../../doubles/webhook-receiver';
 import { DispatchScene } from './dispatch-scene';
 
@@ -14,6 +16,7 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
+  jest.restoreAllMocks();
   await scene.clear();
   receiver.received.length = 0;
 });
@@ -120,6 +123,18 @@ describe('sending webhooks', () => {
     await scene.sendAll();
     expect(receiver.events().map(({ emailId }) => emailId)).toEqual([after]);
     expect(before).not.toBe(after);
+  });
+
+  it('shows how long events have waited for a transaction that is still open', async () => {
+    await scene.addEndpoint({ url: receiver.url() });
+    await scene.accept();
+    const begun = new Date(Date.now() - 10 * MINUTE);
+    jest.spyOn(scene.core.get(EventsService), 'head').mockResolvedValue(firstIdAt(begun));
+    await scene.core.get(ExpandEventsJob).expand();
+    expect(await scene.messages()).toEqual([]);
+    const lag = scene.core.get(Metrics).registry.getSingleMetricAsString('waybill_webhook_expansion_lag_seconds');
+    const waitedMs = scene.clock.now().getTime() - begun.getTime();
+    expect(await lag).toContain(`waybill_webhook_expansion_lag_seconds ${waitedMs / SECOND}`);
   });
 
   it('makes every message once, although several processes look', async () => {

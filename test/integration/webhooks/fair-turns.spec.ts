@@ -1,17 +1,23 @@
 import { HOUR } from '../../../src/common/clock';
+import type { EgressResult } from '../../../src/common/egress/egress-client';
 import { newId } from '../../../src/common/ids';
 import { EventsService } from '../../../src/modules/events/events.service';
 import { RecentStreams } from '../../../src/modules/events/recent-streams.service';
 import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';
-import { release } from '../../../src/modules/webhooks/dispatch/evaluate-attempt';
+import { AttemptSettler } from '../../../src/modules/webhooks/dispatch/attempt-settler.service';
+import { evaluateAttempt, release } from '../../../src/modules/webhooks/dispatch/evaluate-attempt';
+import { MAX_HELD } from '../../../src/modules/webhooks/dispatch/organization-shares';
 import { WebhookEndpointsRepository } from '../../../src/modules/webhooks/queue/webhook-endpoints.repository';
 import { WebhookDispatcher } from '../../../src/modules/webhooks/dispatch/webhook-dispatcher.service';
-import { WebhookSender } from '../../../src/modules/webhooks/dispatch/webhook-sender.service';
+import { type OutgoingWebhook, WebhookSender } from '../../../src/modules/webhooks/dispatch/webhook-sender.service';
 import { WebhookMessagesRepository } from '../../../src/modules/webhooks/queue/webhook-messages.repository';
 import { ReplayWebhooksJob } from '../../../src/modules/webhooks/deliveries/replay-webhooks.job';
 import { insertEvents } from '../../factories/feed-events';
 import { createTenant, type Tenant } from '../../factories/tenants';
+import { waitFor } from '../../setup/wait-for';
 import { DispatchScene } from './dispatch-scene';
+
+const DELIVERED = { kind: 'answered', status: 200, retryAfter: undefined } as unknown as EgressResult;
 
 /** Every process behind one clock and one database; turns are counted, nothing is timed. */
 describe('beside a noisy organization', () => {
@@ -156,6 +162,38 @@ describe('beside a noisy organization', () => {
     await scene.db.query("update webhook_messages set state = 'delivered' where id = (select id from webhook_messages limit 1)"); // prettier-ignore
     await scene.core.get(ExpandEventsJob).expand();
     expect(await count()).toEqual([{ count: 10_001 }]);
+  });
+
+  it('whose results cannot be written, those of another are, and it gets no more than its share', async () => {
+    await addEndpoints(noisy, 20);
+    await addMessages(noisy, 100);
+    await addEndpoints(quiet, 1);
+    await addMessages(quiet, 1);
+    const ofNoisy = ({ organizationId }: { readonly organizationId: string }) =>
+      organizationId === noisy.organizationId;
+    let isLocked = true;
+    const record = WebhookEndpointsRepository.prototype.recordHealth;
+    const endpoints = scene.core.get(WebhookEndpointsRepository);
+    jest.spyOn(endpoints, 'recordHealth').mockImplementation(async (input, tx) => {
+      if (isLocked && input.results.some(ofNoisy)) throw Object.assign(new Error('lock timeout'), { code: '55P03' });
+      return record.call(endpoints, input, tx);
+    });
+    const sent: OutgoingWebhook[] = [];
+    jest.spyOn(scene.core.get(WebhookSender), 'send').mockImplementation((message) => {
+      sent.push(message);
+      return Promise.resolve(evaluateAttempt(message, DELIVERED, { now: scene.clock.now(), random: 0 }));
+    });
+    scene.core.get(AttemptSettler).retryMs = 1;
+    const dispatcher = scene.core.get(WebhookDispatcher);
+    const delivered = async () => (await scene.messages()).filter(({ state }) => state === 'delivered');
+    while ((await dispatcher.round()) > 0);
+    await waitFor(async () => (await delivered()).length > 0, { what: 'the result of the quiet one' });
+    expect((await delivered()).every(({ organization_id }) => organization_id === quiet.organizationId)).toBe(true);
+    expect(sent.filter(ofNoisy).length).toBeLessThanOrEqual(MAX_HELD / 2);
+    isLocked = false;
+    await scene.sendAll();
+    expect(await delivered()).toHaveLength(20 * 100 + 1);
+    expect(sent).toHaveLength(20 * 100 + 1);
   });
 
   it('with hundreds of endpoints that hang, another has its share of the requests at once', async () => {

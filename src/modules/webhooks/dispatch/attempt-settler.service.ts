@@ -1,11 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { AuditService, SYSTEM } from '../../../audit/audit.service';
 import { MicroBatcher } from '../../../common/async/micro-batcher';
 import { SingleFlight } from '../../../common/async/promises';
 import { Clock, DAY, MINUTE, SECOND } from '../../../common/clock';
-import { reasonOf } from '../../../common/errors/app-error';
+import { AppError, reasonOf } from '../../../common/errors/app-error';
 import { Database } from '../../../database/pool/database.service';
-import { ranOutOfTime } from '../../../database/statements/database-errors';
+import { ranOutOfTime, waitedForLock } from '../../../database/statements/database-errors';
 import type { AddressResult, EndpointChange } from '../queue/sql/endpoint-health.sql';
 import { WebhookEndpointsRepository } from '../queue/webhook-endpoints.repository';
 import { WebhookMessagesRepository } from '../queue/webhook-messages.repository';
@@ -59,15 +60,24 @@ const BATCH = 200;
 const FAILING_LIMIT_MS = 5 * DAY;
 /** How exact the time of the last success is: it is not written for every message. */
 const LAST_SUCCESS_PRECISION_MS = 10 * SECOND;
+/** How long a result is kept that cannot be written: after a longer outage, others have its claim. */
+const KEPT_MS = 5 * MINUTE;
+const MOST_PAUSES = 5;
 
-/** Writes the results of attempts and their effects on the endpoints, many attempts in one transaction. */
+/**
+ * Writes the results of attempts and their effects on the endpoints, many attempts in one transaction. What cannot be written now is tried
+ * again, so that an outage by itself repeats no webhook; a result whose claim has ended meanwhile changes nothing.
+ */
 @Injectable()
 export class AttemptSettler {
   private readonly logger = new Logger(AttemptSettler.name);
-  private readonly batcher = new MicroBatcher((settled: SettledMessage[]) => this.write(settled), {
+  /** The unit of pauses; a test shortens it. */
+  retryMs = SECOND;
+  private readonly batcher = new MicroBatcher<SettledMessage, Error | undefined>((settled) => this.commit(settled), {
     maxWeight: BATCH,
     concurrency: 1,
     tookTooLong: ranOutOfTime,
+    holderOf: ({ message }) => message.organizationId,
   });
 
   constructor(
@@ -79,16 +89,42 @@ export class AttemptSettler {
     private readonly clock: Clock,
   ) {}
 
-  /** A result that cannot be written is lost: the claim ends by itself, and the message is sent once more. */
-  async settle(settled: SettledMessage): Promise<void> {
-    try {
-      await this.batcher.add(settled);
-    } catch (error) {
-      this.logger.warn(`The result of a webhook could not be written: ${reasonOf(error)}`);
+  /**
+   * A result that cannot be written in time is lost: the claim ends by itself, and the message is sent once more. Never throws.
+   * @param ending when it is aborted, a result that cannot be written is not tried again
+   */
+  async settle(settled: SettledMessage, ending: AbortSignal): Promise<void> {
+    const untilMs = this.clock.monotonicMs() + KEPT_MS;
+    for (let failures = 1; ; failures += 1) {
+      const failure = await this.batcher.add(settled).catch((error: Error) => error);
+      if (!failure) return;
+      const isLost = ending.aborted || !(failure instanceof AppError) || this.clock.monotonicMs() >= untilMs;
+      const then = isLost ? '' : ', trying again';
+      this.logger.warn(`The result of a webhook could not be written${then}: ${reasonOf(failure)}`);
+      if (isLost) return;
+      await delay(this.retryMs * Math.min(MOST_PAUSES, failures), undefined, { signal: ending }).catch(() => undefined);
     }
   }
 
-  private async write(settled: readonly SettledMessage[]): Promise<void[]> {
+  /** What the database refuses, or another transaction has locked, must not hold up other organizations. @throws UnavailableError */
+  private async commit(settled: readonly SettledMessage[]): Promise<(Error | undefined)[]> {
+    try {
+      await this.write(settled);
+      return settled.map(() => undefined);
+    } catch (error) {
+      if (error instanceof AppError && !waitedForLock(error)) throw error;
+      const parts = partsOf(settled, error instanceof AppError);
+      if (parts.length === 1) return settled.map(() => error as Error);
+      const failures = new Map<SettledMessage, Error | undefined>();
+      for (const part of parts) {
+        const outcomes = await this.commit(part).catch((failure: Error) => part.map(() => failure));
+        part.forEach((one, index) => failures.set(one, outcomes[index]));
+      }
+      return settled.map((one) => failures.get(one));
+    }
+  }
+
+  private async write(settled: readonly SettledMessage[]): Promise<void> {
     const results = resultsOf(settled);
     const now = this.clock.now();
     const changes = await this.database.transaction(async (tx) => {
@@ -99,7 +135,6 @@ export class AttemptSettler {
       return changed;
     });
     for (const change of changes) this.follow(change);
-    return settled.map(() => undefined);
   }
 
   private follow(change: EndpointChange): void {
@@ -108,6 +143,13 @@ export class AttemptSettler {
     }
     if (change.isRecovered && change.failingSince) this.recovery.begin(change, change.failingSince);
   }
+}
+
+/** By organization; those of one, if it is not what is locked, one by one. */
+function partsOf(settled: readonly SettledMessage[], isLocked: boolean): SettledMessage[][] {
+  const organizations = new Set(settled.map(({ message }) => message.organizationId));
+  if (organizations.size === 1 && !isLocked) return settled.map((one) => [one]);
+  return [...organizations].map((id) => settled.filter(({ message }) => message.organizationId === id));
 }
 
 function limits(now: Date) {

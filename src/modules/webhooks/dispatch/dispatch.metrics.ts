@@ -29,7 +29,7 @@ export class DispatchMetrics {
     this.attempts = metrics.counter({ name: 'webhook_attempts_total', help: 'Attempts to send a webhook', labels });
     const lag = {
       name: 'webhook_expansion_lag_seconds',
-      help: 'Age of the oldest event when this process made webhooks of it',
+      help: 'Age of the oldest event of which this process made webhooks, or of the open transaction that events wait for',
     };
     this.lag = metrics.gauge(lag);
     this.measure = new BriefCache(() => messages.measure(clock.now()), CACHE_MS, clock);
@@ -40,7 +40,7 @@ export class DispatchMetrics {
     this.attempts.inc({ result });
   }
 
-  /** A page of events has become messages. @param times of the first event of each stream */
+  /** A page of events has been read. @param times of the first event of each stream, and where the log ends for now */
   lagged(times: readonly Date[]): void {
     const nowMs = this.clock.now().getTime();
     this.oldestReadMs = times.reduce((oldest, time) => Math.max(oldest, nowMs - time.getTime()), this.oldestReadMs);

@@ -44,7 +44,7 @@ interface EndpointState<Message> {
 export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
   private readonly endpoints = new Map<string, EndpointState<Message>>();
   private readonly hosts = new HostSlots();
-  private readonly organizations = new OrganizationShares();
+  readonly organizations = new OrganizationShares();
 
   /** Messages that are held, sent or waiting. */
   get held(): number {

@@ -150,11 +150,12 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
 
   /** Returns the endpoints with more to read, at their new positions. */
   private async followOnePage(followers: readonly Follower[]): Promise<Followed> {
+    if (followers.length === 0) return { events: 0, left: [] };
     const streams = groupByStream(followers);
-    const pages = await this.feed.readAfter(
-      streams.map(([{ organizationId, mode, position }]) => ({ organizationId, mode, after: position })),
-      EVENTS,
-    );
+    const after = streams.map(([{ organizationId, mode, position }]) => ({ organizationId, mode, after: position }));
+    const head = await this.feed.head();
+    const pages = await this.feed.readAfter(after, EVENTS, head);
+    this.metrics.lagged([head, ...pages.flatMap(([first]) => (first ? [first.id] : []))].map(timeOfId));
     const limitOf = messagesOfEach(followers);
     const steps = streams.flatMap((members, index) =>
       members.flatMap((one) => stepOf(one, pages[index] ?? [], limitOf(one))),
@@ -164,7 +165,6 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
     const messages = steps.flatMap((step) => step.messages);
     await this.endpoints.advance(steps, messages, this.clock.now());
     if (messages.length > 0) this.onMessages();
-    this.metrics.lagged(pages.flatMap(([first]) => (first ? [timeOfId(first.id)] : [])));
     const left = steps.filter((step) => step.isFull).map(({ follower, next }) => ({ ...follower, position: next }));
     return { events: pages.reduce((sum, page) => sum + page.length, 0), left };
   }

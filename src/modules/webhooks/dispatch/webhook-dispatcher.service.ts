@@ -9,7 +9,7 @@ import { EndpointSlots, FRESH_SLOTS } from './endpoint-slots';
 import { MAX_HELD } from './organization-shares';
 import { type AttemptDecision, endAsEventGone, release } from './evaluate-attempt';
 import { WebhookMessagesRepository } from '../queue/webhook-messages.repository';
-import { CLAIM_MS, type ClaimedMessage } from '../queue/webhook-queue';
+import { CLAIM_MS, type ClaimedMessage, type SettledMessage } from '../queue/webhook-queue';
 
 const MAX_CLAIM = 500;
 /** A claim that is not begun within its first part is given back. */
@@ -39,7 +39,8 @@ export class WebhookDispatcher {
     private readonly metrics: DispatchMetrics,
     private readonly clock: Clock,
   ) {
-    setMaxListeners(MAX_HELD, this.ending.signal);
+    // Every result that waits out an outage listens, too.
+    setMaxListeners(0, this.ending.signal);
   }
 
   /** @param listener is called whenever an endpoint has many free slots. */
@@ -80,7 +81,7 @@ export class WebhookDispatcher {
         this.slots.add(outgoing, nowMs);
       } else {
         this.metrics.count('event_gone');
-        this.track(this.settler.settle(endAsEventGone(message)));
+        this.track(this.settle(endAsEventGone(message)));
       }
     }
     for (const endpointId of new Set(claimed.map((message) => message.endpointId))) this.startAll(endpointId);
@@ -110,12 +111,13 @@ export class WebhookDispatcher {
     this.metrics.count(decision.result);
     this.note(message, decision, this.clock.monotonicMs() - startedMs);
     // The next one need not wait for the commit.
+    const settling = this.settle(decision.settled);
     const hasFreeSlots = this.slots.end(message, this.clock.now().getTime());
     for (let next = this.slots.startAfter(message); next; next = this.slots.startAfter(message)) {
       this.track(this.attempt(next));
     }
     if (hasFreeSlots) this.onFreeSlots();
-    await this.settler.settle(decision.settled);
+    await settling;
   }
 
   private note(message: OutgoingWebhook, { settled, retryAfterMs }: AttemptDecision, tookMs: number): void {
@@ -124,8 +126,16 @@ export class WebhookDispatcher {
     else this.giveBack(this.slots.failed(message, retryAfterMs, nowMs));
   }
 
+  /** Until it is written, it is part of what its organization may hold: however slow the database is, no more is claimed. */
+  private async settle(settled: SettledMessage): Promise<void> {
+    const { organizationId } = settled.message;
+    this.slots.organizations.hold(organizationId);
+    await this.settler.settle(settled, this.ending.signal);
+    this.slots.organizations.release(organizationId);
+  }
+
   private giveBack(messages: readonly ClaimedMessage[]): void {
-    for (const message of messages) this.track(this.settler.settle(release(message)));
+    for (const message of messages) this.track(this.settle(release(message)));
   }
 
   private track(work: Promise<void>): void {
