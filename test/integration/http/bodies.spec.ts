@@ -202,6 +202,19 @@ describe('body size', () => {
     },
   );
 
+  it.each(['Host: y', 'Expect: magic'])(
+    'cuts off a client whose %s is refused and that does not send its body',
+    async (header) => {
+      const client = connect({ port: app.port, host: '127.0.0.1', allowHalfOpen: true });
+      client.resume().write(request('POST /v1/things', [JSON_TYPE, header, 'Content-Length: 9'], 'a'));
+      await once(client, 'end');
+      // Less than the 30 s that a request may take.
+      const end = { what: 'the end of the connection', timeoutMs: 20_000 };
+      await waitFor(() => app.connections.every(({ destroyed }) => destroyed), end);
+      client.destroy();
+    },
+  );
+
   it('keeps the connection whose refused body is there', async () => {
     const client = await RawClient.connect(app.port);
     client.send(post('/v1/things', '{"name":"x"}', ['Authorization: Bearer bad']));
