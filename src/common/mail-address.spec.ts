@@ -75,6 +75,8 @@ describe('parseMailbox', () => {
     ['a semicolon list', 'a@b.example;c@d.example'],
     ['a group', 'friends: a@b.example;'],
     ['a comment', 'a(comment)@b.example'],
+    ['an encoded word', '=?utf-8?b?Y2VvQGJhbmsuZXhhbXBsZQ==?=@b.example'],
+    ['an unfinished encoded word', '=?utf-8?Q?ceo=40bank.example=00@b.example'],
     ['a comment as name', 'a@b.example (Ann)'],
     ['an address as unquoted name', 'a@b.example <c@d.example>'],
     ['a source route', '<@relay.example:a@b.example>'],

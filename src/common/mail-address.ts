@@ -37,6 +37,8 @@ const UNFIT_IN_LOCAL_PART = /^\p{M}|[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]
 const UNFIT_IN_NAME = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 /** RFC 5322 section 3.2.3 `specials` except the dot, which is common in names. */
 const SPECIALS = /[()<>[\]:;@\\,"]/;
+/** No address may have one (RFC 2047 section 5), yet programs decode it, and show `ceo@bank.example` before the real @. */
+const ENCODED_WORD = /=\?[^?]+\?[bq]\?/i;
 const QUOTED_STRING = /^"((?:[^"\\]|\\.)*)"$/s;
 const NON_ASCII = /[^\x00-\x7f]/;
 
@@ -115,6 +117,7 @@ function combine(email: string, givenName: string): MailboxResult {
 }
 
 function localPartFault(localPart: string): string | undefined {
+  if (ENCODED_WORD.test(localPart)) return 'has an encoded word before the @';
   if (DOT_ATOM.test(localPart)) return tooLong(localPart.length);
   if (localPart === '') return 'has nothing before the @';
   if (localPart.startsWith('"')) return 'has a quoted part before the @, which is not supported';

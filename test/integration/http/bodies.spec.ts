@@ -182,10 +182,43 @@ describe('body size', () => {
     expect(await client.send(chunk).untilClosed()).toBe('');
   });
 
-  it('goes on with the connection when the rest of a refused body arrives in time', async () => {
+  it.each([
+    ['POST /v1/things', 413, 100_000],
+    ['POST /unknown', 404, 1_000],
+    ['GET /health', 200, 1_000],
+  ])(
+    'closes the connection of %s, whose response %i is there before its body, and runs nothing that follows',
+    async (line, status, length) => {
+      const before = app.lines.length;
+      const client = connect({ port: app.port, host: '127.0.0.1', allowHalfOpen: true });
+      client.write(request(line, [JSON_TYPE, `Content-Length: ${length}`], 'a'));
+      let received = '';
+      client.on('data', (bytes) => (received += bytes.toString('latin1')));
+      await once(client, 'end');
+      expect(received).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*\r\nconnection: close\r\n`, 'i'));
+      client.end('a'.repeat(length - 1) + request('GET /health'));
+      await waitFor(() => app.connections.every(({ destroyed }) => destroyed), { what: 'the end of the connection' });
+      expect(app.lines.slice(before).map((logged) => logged.status)).toEqual([status]);
+    },
+  );
+
+  it.each(['Host: y', 'Expect: magic'])(
+    'cuts off a client whose %s is refused and that does not send its body',
+    async (header) => {
+      const client = connect({ port: app.port, host: '127.0.0.1', allowHalfOpen: true });
+      client.resume().write(request('POST /v1/things', [JSON_TYPE, header, 'Content-Length: 9'], 'a'));
+      await once(client, 'end');
+      // Less than the 30 s that a request may take.
+      const end = { what: 'the end of the connection', timeoutMs: 20_000 };
+      await waitFor(() => app.connections.every(({ destroyed }) => destroyed), end);
+      client.destroy();
+    },
+  );
+
+  it('keeps the connection whose refused body is there', async () => {
     const client = await RawClient.connect(app.port);
-    client.send(post('/v1/things', 'a'.repeat(100_000)));
-    expectEnvelope(await client.next(), 413, 'payload_too_large');
+    client.send(post('/v1/things', '{"name":"x"}', ['Authorization: Bearer bad']));
+    expect((await client.next()).status).toBe(401);
     expect((await client.send(request('GET /health')).next()).status).toBe(200);
     client.close();
   });

@@ -78,6 +78,12 @@ describe('malformed HTTP', () => {
       400,
       'invalid_request',
     ],
+    [
+      'chunks in HTTP/1.0',
+      `POST /v1/things HTTP/1.0\r\nConnection: keep-alive\r\n${chunked.join('\r\n')}\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+      400,
+      'invalid_request',
+    ],
     ['an absolute target of another scheme', request('GET ftp://elsewhere.example/v1/things'), 400, 'invalid_request'],
     ['an absolute target with a user', request('GET http://user@elsewhere.example/health'), 400, 'invalid_request'],
     ['an absolute target without a host', request('GET http:///health'), 400, 'invalid_request'],

@@ -94,6 +94,7 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
       this.setHeader('x-request-id', this.req.id);
       for (const [name, value] of headers.fixed) this.setHeader(name, value);
       for (const [name, value] of headers.defaults) if (!this.hasHeader(name)) this.setHeader(name, value);
+      if (isArriving(this.req)) closeAfterBody(this);
       this.req.onResponded?.();
       return super.writeHead(status, ...rest);
     }
@@ -109,6 +110,29 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
   prototypes.request = ExpressRequest.prototype;
   prototypes.response = ExpressResponse.prototype;
   return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
+}
+
+/** Whether a request has a body, of any method, that is not there to its end. */
+function isArriving({ complete, headers }: IncomingMessage): boolean {
+  return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
+}
+
+/**
+ * A response that goes out before the request's body has arrived is the last of its connection (RFC 9112 section 9.3). HAProxy 2.6 would
+ * send the next request, of another client, into the middle of that body. What still arrives is read, since the response could be
+ * lost by a connection that is closed at once; `settle` bounds the time.
+ */
+function closeAfterBody(response: ServerResponse): void {
+  response.setHeader('connection', 'close');
+  const { req: request } = response;
+  const { socket } = request;
+  const destroySoon = socket.destroySoon.bind(socket);
+  // Node calls it when the response is complete.
+  socket.destroySoon = () => {
+    if (request.complete) return destroySoon();
+    socket.end();
+    request.once('end', destroySoon);
+  };
 }
 
 function responded<Response extends ServerResponse>(response: Response): Response {

@@ -92,6 +92,7 @@ export function createNodeServer(parts: Parts): Server {
 function refuseExpectation(request: Request, response: Response, { options }: Parts): void {
   const refusal = new AppError('expectation_failed', 'Only 100-continue can be expected');
   refuseUnrouted(identify(request), response, refusal, options.log);
+  cutOffLater(request);
 }
 
 function receive(request: Request, response: Response, { options, serve }: Parts): void {
@@ -101,6 +102,7 @@ function receive(request: Request, response: Response, { options, serve }: Parts
   const refusal = refuseRequest(request);
   if (refusal) {
     refuseUnrouted(request, response, refusal, options.log);
+    cutOffLater(request);
     return;
   }
   const { draining } = options;

@@ -63,6 +63,8 @@ export class PipelinedRequests {
   }
 
   private add(next: Waiting): void {
+    // After a response that was the last: it could be carried out, but not responded to.
+    if (this.socket.writableEnded) return;
     if (this.isServing) this.waiting.push(next);
     else this.begin(next);
   }

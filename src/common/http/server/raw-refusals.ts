@@ -23,11 +23,16 @@ export function refuseRequest(request: IncomingMessage): AppError | undefined {
     return new ValidationError({ request: ['is not well-formed HTTP'] });
   }
   const coding = request.headers['transfer-encoding'];
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    return new ValidationError({ 'Transfer-Encoding': ['must be chunked, and nothing else'] });
+  if (coding !== undefined && !isReadable(coding, request)) {
+    return new ValidationError({ 'Transfer-Encoding': ['must be chunked, and nothing else, in HTTP/1.1'] });
   }
   if (url.charCodeAt(0) !== 0x2f) return new ValidationError({ url: ['must be a path'] });
   return url.includes('%') ? refuseEncoding(url) : undefined;
+}
+
+/** RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so that a proxy may see the end of the body elsewhere. */
+function isReadable(coding: string, { httpVersionMinor }: IncomingMessage): boolean {
+  return coding.toLowerCase() === 'chunked' && httpVersionMinor > 0;
 }
 
 /** RFC 9112 section 3.2. HTTP/1.0 may leave it out. */

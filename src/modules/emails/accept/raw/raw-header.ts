@@ -44,24 +44,43 @@ export function oneMailboxOf(header: ParsedHeader, name: 'from' | 'sender'): Mai
   return shown === '' ? { email: parsed.mailbox.email } : { email: parsed.mailbox.email, name: shown };
 }
 
-/** Quoted strings, escaped characters, and single characters. */
-const TOKENS = /"(?:\\.|[^"\\])*"|\\.|[^]/gs;
-const PARENTHESES: Readonly<Record<string, number>> = { '(': 1, ')': -1 };
+/** Outside comments: quoted strings, escaped characters, and single characters. Inside, a quote has no meaning (RFC 5322 section 3.2.2). */
+const TOKEN = /"(?:\\.|[^"\\])*"|\\.|[^]/gsy;
+/** Programs disagree on where a comment with one of these ends, and show an address from it. */
+const AMBIGUOUS_IN_COMMENT = /[<>\\@]/;
 
 /**
- * Removes comments (RFC 5322 section 3.2.2), as in `root@host (Cron Daemon)`. With unbalanced parentheses the value stays as it
- * is, and is not a mailbox.
+ * Replaces comments (RFC 5322 section 3.2.2) by a space, as in `root@host (Cron Daemon)`: programs disagree on what one within an address
+ * joins, so that `a@b.example(c).other.example` is no mailbox. With unbalanced parentheses, or a comment that programs read differently,
+ * the value stays as it is, and is no mailbox either.
  */
 function withoutComments(value: string): string {
   let kept = '';
-  let depth = 0;
-  for (const token of value.match(TOKENS) ?? []) {
-    const step = PARENTHESES[token] ?? 0;
-    if (depth === 0 && step === 0) kept += token;
-    depth += step;
-    if (depth < 0) return value;
+  let at = 0;
+  while (at < value.length) {
+    if (value[at] === '(') {
+      const end = endOfComment(value, at);
+      if (end === undefined || AMBIGUOUS_IN_COMMENT.test(value.slice(at, end))) return value;
+      kept += ' ';
+      at = end;
+    } else {
+      TOKEN.lastIndex = at;
+      kept += TOKEN.exec(value)?.[0] ?? '';
+      at = TOKEN.lastIndex;
+    }
   }
-  return depth === 0 ? kept.trim() : value;
+  return kept.trim();
+}
+
+/** After the parenthesis that closes the one at `start`. */
+function endOfComment(value: string, start: number): number | undefined {
+  let depth = 0;
+  for (let at = start; at < value.length; at += 1) {
+    if (value[at] === '(') depth += 1;
+    else if (value[at] === ')') depth -= 1;
+    if (depth === 0) return at + 1;
+  }
+  return undefined;
 }
 
 /** The addresses in fields of this name, in the form in which they are compared. */

@@ -105,6 +105,7 @@ describe('readRawMessage', () => {
     ['a@b.example', 'a@b.example'],
     ['<a@b.example>', 'a@b.example'],
     ['a@b.example (Cron (daily) "Daemon")', 'a@b.example'],
+    ['(Office) Ann (away)\r\n <a@b.example>', 'a@b.example'],
     ['"Doe (\\"x\\"), Ann" <a@b.example>', 'a@b.example'],
     ['Ann =?utf-8?q?a=40evil.example?= <a@b.example>', 'a@b.example'],
   ])('takes the sender %s', (value, email) => {
@@ -119,6 +120,14 @@ describe('readRawMessage', () => {
     'From: <a@b.example> <c@d.example>\r\n',
     'From: grp: a@b.example;\r\n',
     'From: (a@b.example\r\n',
+    // Of these, other programs show c@d.example.
+    'From: ("a) <c@d.example> (b") <a@b.example>\r\n',
+    'From: (a "b) c@d.example (c" d) a@b.example\r\n',
+    'From: (a\\)<c@d.example>\\() a@b.example\r\n',
+    'From: ((x)c@d.example,) a@b.example\r\n',
+    'From: c@d.example(x).b.example\r\n',
+    'From: c@d.example(x)b.example\r\n',
+    'From: =?utf-8?q?c=40d.example=00?=@b.example\r\n',
     'From: "a@b.example" c@d.example>\r\n',
     'From:\r\n',
     'Sender: a@b.example\r\n',
