@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DnsServer } from '../doubles/dns-server';
 import { SmtpSink } from '../doubles/smtp-sink';
+import { freePort } from '../setup/free-port';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { waitFor } from '../setup/wait-for';
 import { ApiClient } from './kit/api-client';
-import { freePort, MASTER_KEY, ServiceProcess } from './kit/service-process';
+import { MASTER_KEY, ServiceProcess } from './kit/service-process';
 import { TenantFactory } from './kit/tenant';
 
 const OTHER_KEY = randomBytes(32).toString('base64');

@@ -6,10 +6,11 @@ import { DnsServer } from '../doubles/dns-server';
 import { PolicyWebServer } from '../doubles/policy-web-server';
 import { SmtpSink } from '../doubles/smtp-sink';
 import { TEST_CERTIFICATE } from '../doubles/tls-certificate';
+import { freePort } from '../setup/free-port';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { waitFor } from '../setup/wait-for';
 import { ApiClient, eventTypes } from './kit/api-client';
-import { freePort, ServiceProcess } from './kit/service-process';
+import { ServiceProcess } from './kit/service-process';
 import { type Tenant, TenantFactory } from './kit/tenant';
 import { sha256, verifyDkim } from './kit/verify-dkim';
 

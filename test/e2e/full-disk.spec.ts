@@ -3,9 +3,10 @@ import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from '../setup/free-port';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { ApiClient } from './kit/api-client';
-import { freePort, ServiceProcess } from './kit/service-process';
+import { ServiceProcess } from './kit/service-process';
 import { type Tenant, TenantFactory } from './kit/tenant';
 
 let database: TestDatabase;

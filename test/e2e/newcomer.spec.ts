@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../setup/free-port';
 import { waitFor } from '../setup/wait-for';
 import { ApiClient, eventTypes } from './kit/api-client';
-import { freePort, ServiceProcess } from './kit/service-process';
+import { ServiceProcess } from './kit/service-process';
 
 /** Sends what the printed curl command would send; curl itself need not be installed. Returns the email's id. */
 async function sendAsPrinted(output: string): Promise<string> {

@@ -7,10 +7,11 @@ import { PassThrough, Readable } from 'node:stream';
 import { Client } from 'pg';
 import { SmtpSink } from '../doubles/smtp-sink';
 import { TcpProxy } from '../doubles/tcp-proxy';
+import { freePort } from '../setup/free-port';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { WAIT_LIMIT_MS, waitFor } from '../setup/wait-for';
 import { ApiClient } from './kit/api-client';
-import { freePort, ServiceProcess } from './kit/service-process';
+import { ServiceProcess } from './kit/service-process';
 import { type Tenant, TenantFactory } from './kit/tenant';
 
 let database: TestDatabase;

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { waitFor } from '../../setup/wait-for';
@@ -14,16 +13,6 @@ export const ENGINE_FLAGS = [
 ];
 /** Any 32 bytes: test databases live for seconds. */
 export const MASTER_KEY = Buffer.alloc(32, 'waybill').toString('base64');
-
-/** For a listener whose port has to be known before it starts. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 interface LogLine {
   level: string;

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { appendFile, readFile, stat } from 'node:fs/promises';
 import net from 'node:net';
 import { MINUTE } from '../../../src/common/clock';
@@ -15,6 +14,7 @@ import { openDatabase } from '../../../src/database/start/open-database';
 import { readSchemaState } from '../../../src/database/schema/schema-state';
 import { TcpProxy } from '../../doubles/tcp-proxy';
 import { TransactionPooler } from '../../doubles/transaction-pooler';
+import { freePort } from '../../setup/free-port';
 import { testConfig } from '../../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { waitFor } from '../../setup/wait-for';
@@ -377,12 +377,3 @@ describe('the embedded database', () => {
     await expect(running()).resolves.toBeUndefined();
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as net.AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
