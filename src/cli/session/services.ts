@@ -20,7 +20,7 @@ const MODULES = [
 
 /**
  * The services of the commands, on a database whose schema is up to date; to be closed. Apart from the session, as it loads nearly all
- * of the service: help and what needs the database only do without.
+ * of the service: help, `migrate` and `cluster` do without.
  */
 export function createServices(config: AppConfig, databaseUrl: string): Promise<INestApplicationContext> {
   const options = { config, databaseUrl, applicationName: 'waybill-cli', imports: MODULES };

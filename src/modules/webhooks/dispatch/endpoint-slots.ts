@@ -44,6 +44,7 @@ interface EndpointState<Message> {
 export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
   private readonly endpoints = new Map<string, EndpointState<Message>>();
   private readonly hosts = new HostSlots();
+  /** Results that wait to be written count in it, too: the dispatcher adds them. */
   readonly organizations = new OrganizationShares();
 
   /** Messages that are held, sent or waiting. */
